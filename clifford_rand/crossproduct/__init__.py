@@ -1,0 +1,1 @@
+"""Generalized cross products: one, many, in any dimension."""

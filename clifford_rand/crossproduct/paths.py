@@ -1,0 +1,86 @@
+"""Three paths to a cross product, and the rule that chooses one."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import fail
+from clifford_rand._threads import for_each_slice
+from clifford_rand.crossproduct.closed import CLOSED_UP_TO, by_closed_form
+from clifford_rand.crossproduct.factor import by_lapack
+from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized
+
+__all__ = ["by_kernel", "check_rtol", "choose_path", "default_rtol", "null_vectors"]
+
+# Measured on 2 cores, float64, steady state, microseconds a matrix:
+#   d          6    12    24    32    48    64    80   100   128   160   256
+#   kernel  0.34  0.54   1.8   3.5   7.8    16    26    51   102   155   713
+#   LAPACK   5.0   6.7    12    16    25    30    54    56    88   240   635
+# The kernel costs 1.3 s to compile, once per machine and precision, and 0.4 s to load, once per process: at m = 2048
+# a call gains 10 to 50 ms by it. Small batches must not wait for that; LAPACK takes them in milliseconds.
+_KERNEL_FROM_M = 2048
+_KERNEL_UP_TO_D = 100
+# Rows that depend on each other up to rounding leave a pivot of up to about d·eps, and of more where the dependence
+# itself is ill-conditioned: of products of Gaussian matrices of rank d-2, d = 4 … 300, 64·d·eps misses 0 … 0.7 %,
+# 8·d·eps 0.5 … 16 %. float32 cannot afford 64: at d = 400 that is 3e-3, a pivot that real features have.
+_NOISE = {np.float64: 64, np.float32: 8}
+
+
+def by_kernel(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
+    """Return the cross products of ``X[index[b]]``, index (m, d-1), by the Numba kernel on slices of the batch."""
+    from clifford_rand.kernels.elimination import null_vectors as kernel  # Numba loads here, not at import
+
+    m, d = len(index), X.shape[1]
+    # Numba types a read-only array apart, and would compile once more for it.
+    X = np.require(X, requirements=["C", "W"])
+    index = np.require(index, np.int64, ["C", "W"])
+    vector = np.empty((m, d), X.dtype)
+    exponent = np.empty(m, np.int64)
+
+    def run(part: slice) -> None:
+        kernel(X, index[part], rtol, vector[part], exponent[part])
+
+    for_each_slice(run, m, least=1 + 2**20 // d**3)
+    return ScaledVectors(vector, exponent)
+
+
+def choose_path(d: int, m: int) -> str:
+    """Return "closed", "lapack" or "kernel" for m matrices (d-1, d)."""
+    if d <= CLOSED_UP_TO:
+        return "closed"
+    return "kernel" if m >= _KERNEL_FROM_M and d <= _KERNEL_UP_TO_D else "lapack"
+
+
+def default_rtol(d: int, dtype: np.dtype[Any]) -> float:
+    """Return the relative pivot size up to which rows of ``dtype`` count as dependent."""
+    eps = float(np.finfo(dtype).eps)
+    return 4 * eps if d <= CLOSED_UP_TO else _NOISE[dtype.type] * d * eps
+
+
+def check_rtol(rtol: float | None, d: int, dtype: np.dtype[Any], owner: str) -> float:
+    """Return ``rtol`` as a float in [0, 1), or the default for None."""
+    if rtol is None:
+        return default_rtol(d, dtype)
+    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.integer | np.floating) or not 0 <= rtol < 1:
+        raise fail("rtol", owner, "None or a number in [0, 1)", rtol)
+    return float(rtol)
+
+
+def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
+    """Return the cross products of the rows ``X[index[b]]`` by the path that `choose_path` names."""
+    path = _PATHS[choose_path(X.shape[1], len(index))]
+    scaled = path(X, index, rtol)
+    if np.isfinite(scaled.vector).all():
+        return scaled
+    # Pivoting bounds the growth of an elimination by 2^(d-1) only. Matrices that reach it are curiosities
+    # (Wilkinson's), but past d = 128 they overflow float32, and past d = 1024 float64.
+    scaled = renormalized(path(X.astype(np.float64), index, rtol))
+    if not np.isfinite(scaled.vector).all():
+        raise FloatingPointError(
+            "The elimination overflowed: its pivots grow like 2^d. Reorder the columns and try again."
+        )
+    return ScaledVectors(scaled.vector.astype(X.dtype), scaled.exponent)
+
+
+_PATHS = {"closed": by_closed_form, "lapack": by_lapack, "kernel": by_kernel}

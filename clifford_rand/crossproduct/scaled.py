@@ -1,0 +1,55 @@
+"""Vectors kept as ``vector * 2**exponent``, what every path to a cross product returns, so that nothing overflows."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ScaledVectors", "renormalized", "row_peaks", "to_direction", "to_value"]
+
+_LN2 = float(np.log(2.0))
+_BEYOND_EVERY_FLOAT = 1 << 14  # exponents past this overflow or underflow whatever the mantissa
+
+
+class ScaledVectors(NamedTuple):
+    """m vectors ``vector[b] * 2**exponent[b]``; a zero vector stands for rank-deficient rows.
+
+    Attributes
+    ----------
+    vector : (m, d) float array of moderate size
+    exponent : (m,) int64 array
+    """
+
+    vector: NDArray[Any]
+    exponent: NDArray[np.int64]
+
+
+def row_peaks(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest absolute entry along the last axis, without an array of absolute values."""
+    peaks: NDArray[Any] = np.maximum(rows.max(axis=-1), -rows.min(axis=-1))
+    return peaks
+
+
+def renormalized(scaled: ScaledVectors) -> ScaledVectors:
+    """Return the same vectors with every non-zero ``vector[b]`` of peak in [1/2, 1)."""
+    shift = np.frexp(row_peaks(scaled.vector))[1]
+    return ScaledVectors(np.ldexp(scaled.vector, -shift[:, None]), scaled.exponent + shift)
+
+
+def to_value(scaled: ScaledVectors) -> NDArray[Any]:
+    """Return ``vector * 2**exponent`` (m, d): exact scaling, inf or 0 where the format ends, never NaN."""
+    exponent = np.clip(scaled.exponent, -_BEYOND_EVERY_FLOAT, _BEYOND_EVERY_FLOAT).astype(np.int32)
+    value: NDArray[Any] = np.ldexp(scaled.vector, exponent[:, None]) + 0.0  # + 0.0 turns -0 to 0
+    return value
+
+
+def to_direction(scaled: ScaledVectors) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return unit directions (m, d) and natural log-norms (m,), both in the vectors' dtype; 0 and -inf for zeros."""
+    dtype = scaled.vector.dtype
+    vector, exponent = renormalized(scaled)
+    # float64 for the norm; it lies in [1/2, √d), or is 0
+    norm = np.sqrt(np.einsum("bi,bi->b", vector, vector, dtype=np.float64))
+    zero = norm == 0.0
+    norm[zero] = 1.0
+    log_norm = np.where(zero, -np.inf, np.log(norm) + exponent * _LN2)
+    return (vector / norm[:, None]).astype(dtype, copy=False) + 0.0, log_norm.astype(dtype, copy=False)

@@ -1,0 +1,113 @@
+"""Oriented null vectors of many small row matrices by Gaussian elimination with column pivoting."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["null_vectors"]
+
+
+# No fastmath here: with "reassoc" the two factors below may be multiplied first, and their product may overflow.
+@njit(cache=True, nogil=True)
+def _gather(X: NDArray[Any], rows: NDArray[np.int64], work: NDArray[Any], peak: NDArray[Any]) -> int:
+    """Copy ``X[rows]`` to ``work`` (d-1, d), each row times a power of two that brings its peak to [1/2, 1)."""
+    exponent = 0
+    for i in range(rows.size):
+        source = X[rows[i]]
+        largest = 0.0
+        for k in range(source.size):
+            largest = max(largest, abs(float(source[k])))
+        fraction, shift = math.frexp(largest)
+        half = -shift // 2  # 2^1074 is not a float64, its root is
+        first, second = math.ldexp(1.0, half), math.ldexp(1.0, -shift - half)
+        for k in range(source.size):
+            work[i, k] = (source[k] * first) * second
+        peak[i] = fraction
+        exponent += shift
+    return exponent
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _eliminate(work: NDArray[Any], peak: NDArray[Any], rtol: float, column: NDArray[np.int64]) -> tuple[float, int]:
+    """Factor ``work`` = Uᵀ Lᵀ Pᵀ in place, L unit lower and by rows; return (-1)^{d-1} det(P) det(U) as m·2^e."""
+    rows, d = work.shape
+    mantissa = 1.0 if rows % 2 == 0 else -1.0
+    exponent = 0
+    for i in range(rows):
+        upper = work[i]
+        pivot = i
+        for k in range(i + 1, d):
+            if abs(upper[k]) > abs(upper[pivot]):
+                pivot = k
+        column[i] = pivot
+        if abs(upper[pivot]) <= rtol * peak[i]:
+            return 0.0, 0
+        if pivot != i:
+            mantissa = -mantissa
+            for j in range(rows):
+                work[j, i], work[j, pivot] = work[j, pivot], work[j, i]
+        mantissa, shift = math.frexp(mantissa * upper[i])
+        exponent += shift
+        # Slices from i + 1, so that k counts from 0: with a start that may be negative LLVM does not vectorise.
+        tail = upper[i + 1 :]
+        for k in range(tail.size):
+            tail[k] /= upper[i]
+        for j in range(i + 1, rows):
+            lower = work[j, i + 1 :]
+            factor = work[j, i]
+            for k in range(tail.size):
+                lower[k] -= tail[k] * factor
+    return mantissa, exponent
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _substitute(work: NDArray[Any], column: NDArray[np.int64], z: NDArray[Any]) -> None:
+    """Solve Lᵀ z = 0 with last entry 1 by back substitution, then undo the column swaps: A P z = 0."""
+    rows, d = work.shape
+    z[d - 1] = 1.0
+    for i in range(rows - 1, -1, -1):
+        total = z[d - 1] * work[i, d - 1]
+        for k in range(i + 1, d - 1):
+            total += work[i, k] * z[k]
+        z[i] = -total
+    for i in range(rows - 1, -1, -1):
+        z[i], z[column[i]] = z[column[i]], z[i]
+
+
+@njit(cache=True, nogil=True)
+def null_vectors(
+    X: NDArray[Any], index: NDArray[np.int64], rtol: float, vector: NDArray[Any], exponent: NDArray[np.int64]
+) -> None:
+    """Write the cross product of the rows ``X[index[b]]`` as ``vector[b] * 2**exponent[b]``.
+
+    With Aᵀ = P L U for the (d-1, d) rows A: ×(A) = (-1)^{d-1} det(P) det(U) P z, where Lᵀ z = 0 and z_d = 1;
+    the sign comes from det[x, A] having x first. ``vector[b]`` is 0 where a pivot is at most ``rtol`` times the
+    peak of its row.
+
+    Parameters
+    ----------
+    X : (n, d) float array, C order
+    index : (m, d-1) int64 array
+    rtol : float
+    vector : (m, d) array of X's dtype, output
+    exponent : (m,) int64 array, output
+    """
+    m, rows = index.shape
+    work = np.empty((rows, rows + 1), X.dtype)
+    peak = np.empty(rows, np.float64)
+    column = np.empty(rows, np.int64)
+    for b in range(m):
+        shift = _gather(X, index[b], work, peak)
+        mantissa, power = _eliminate(work, peak, rtol, column)
+        z = vector[b]
+        if mantissa == 0.0:
+            z[:] = 0.0
+            exponent[b] = 0
+            continue
+        _substitute(work, column, z)
+        for k in range(z.size):
+            z[k] = mantissa * z[k]
+        exponent[b] = shift + power

@@ -1,0 +1,120 @@
+"""Laws of the cross product: definition, sign, volume, change of basis."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import clifford_rand as cr
+
+DIMENSIONS = [2, 3, 4, 5, 6, 7, 8, 13]
+seeds = st.integers(0, 2**32 - 1)
+shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+
+
+def gaussian(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def close(a, b, scale, rtol=1e-11):
+    assert np.abs(a - b).max(initial=0.0) <= rtol * scale, (a, b)
+
+
+@pytest.mark.parametrize("d", range(1, 9))
+def test_definition_by_minors(d, by_minors):
+    A = gaussian(d, 20, d - 1, d)
+    np.testing.assert_allclose(cr.cross(A), by_minors(A), rtol=0, atol=1e-12 * np.abs(by_minors(A)).max())
+
+
+@given(seed=seeds, shape=shapes, d=st.integers(1, 7))
+@settings(max_examples=60, deadline=None)
+def test_batch_axes(seed, shape, d, by_minors):
+    A = gaussian(seed, *shape, d - 1, d)
+    result = cr.cross(A)
+    assert result.shape == (*shape, d)
+    assert result.dtype == np.float64
+    close(result, by_minors(A), 1 + np.abs(result).max(initial=0), 1e-10)
+    direction, log_norm = cr.cross_log(A)
+    assert direction.shape == (*shape, d)
+    assert np.shape(log_norm) == shape
+
+
+def test_small_examples():
+    assert cr.cross(np.empty((0, 1))).tolist() == [1.0]
+    assert cr.cross(np.empty((5, 0, 1))).tolist() == [[1.0]] * 5
+    assert cr.cross([[3, 4]]).tolist() == [4.0, -3.0]
+    assert cr.cross([[1, 0, 0], [0, 1, 0]]).tolist() == [0.0, 0.0, 1.0]
+    assert cr.cross(np.eye(4)[:3]).tolist() == [0.0, 0.0, 0.0, -1.0]
+    assert cr.cross(np.eye(5)[:4]).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+
+
+@given(st.lists(st.integers(-(2**24), 2**24), min_size=6, max_size=6))
+def test_integers_are_exact_and_equal_numpy_cross(entries):
+    a, b = np.array(entries).reshape(2, 3)
+    assert cr.cross([a, b]).tolist() == np.cross(a, b).tolist()
+
+
+def test_equals_numpy_cross_bit_for_bit():
+    A = gaussian(0, 1000, 2, 3)
+    for rows in (A, A.astype(np.float32), A * 1e-60, A * 1e60):
+        assert np.array_equal(cr.cross(rows), np.cross(rows[:, 0], rows[:, 1]))
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_orthogonal_to_every_row(d):
+    A = gaussian(d, 30, d - 1, d)
+    v = cr.cross_log(A).direction
+    assert np.abs(np.einsum("bij,bj->bi", A, v)).max() < 1e-12
+    np.testing.assert_allclose(np.linalg.norm(v, axis=-1), 1.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_x_comes_first_in_the_determinant(d):
+    A, x = gaussian(d, d - 1, d), gaussian(d + 100, d)
+    expected = np.linalg.det(np.vstack([x, A]))
+    assert np.isclose(x @ cr.cross(A), expected, rtol=1e-10)
+    if d % 2 == 0:  # x last is another sign at even d
+        assert np.isclose(x @ cr.cross(A), -np.linalg.det(np.vstack([A, x])), rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_inner_products_are_gram_determinants(d):
+    A, B = gaussian(d, d - 1, d), gaussian(d + 50, d - 1, d)
+    scale = np.linalg.norm(cr.cross(A)) * np.linalg.norm(cr.cross(B))
+    close(cr.cross(A) @ cr.cross(B), np.linalg.det(A @ B.T), scale)
+    assert np.isclose(cr.cross(A) @ cr.cross(A), np.linalg.det(A @ A.T), rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_change_of_basis(d):
+    A, F = gaussian(d, d - 1, d), gaussian(d + 7, d, d)
+    expected = np.linalg.det(F) * np.linalg.solve(F.T, cr.cross(A))
+    close(cr.cross(A @ F.T), expected, np.abs(expected).max(), 1e-9)
+
+
+@pytest.mark.parametrize("d", DIMENSIONS[1:])
+def test_swapping_two_rows_changes_the_sign(d):
+    A = gaussian(d, d - 1, d)
+    for i in range(d - 2):
+        B = A.copy()
+        B[[i, i + 1]] = B[[i + 1, i]]
+        close(cr.cross(B), -cr.cross(A), np.abs(cr.cross(A)).max())
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_linear_in_every_row(d):
+    A, x = gaussian(d, d - 1, d), gaussian(d + 1, d)
+    for i in range(d - 1):
+        B, C = A.copy(), A.copy()
+        B[i], C[i] = x, 2.5 * A[i] - 3.0 * x
+        expected = 2.5 * cr.cross(A) - 3.0 * cr.cross(B)
+        close(cr.cross(C), expected, np.abs(cr.cross(A)).max() + np.abs(cr.cross(B)).max())
+
+
+@given(seed=seeds, d=st.integers(2, 9))
+@settings(max_examples=50, deadline=None)
+def test_value_is_direction_times_norm(seed, d):
+    A = gaussian(seed, d - 1, d)
+    direction, log_norm = cr.cross_log(A)
+    value = cr.cross(A)
+    close(direction * np.exp(log_norm), value, np.abs(value).max(), 1e-13)

@@ -1,0 +1,153 @@
+"""Closed form, LAPACK and kernel, each forced, against the definition and one another; the rule that chooses."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from clifford_rand.crossproduct.closed import by_closed_form
+from clifford_rand.crossproduct.factor import by_lapack
+from clifford_rand.crossproduct.paths import by_kernel, choose_path, default_rtol
+from clifford_rand.crossproduct.scaled import to_direction, to_value
+
+
+def batch(seed, m, d, dtype=np.float64):
+    """Return X (n, d) and an index (m, d-1) of distinct rows in random order."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((2 * d + 3, d)).astype(dtype)
+    return X, np.stack([rng.permutation(len(X))[: d - 1] for _ in range(m)]).astype(np.int64)
+
+
+def twin(A, rtol):
+    """The elimination kernel in plain NumPy: A (d-1, d) to (vector, exponent)."""
+    peaks, shifts = np.frexp(np.abs(A).max(axis=1))
+    A = np.ldexp(A, -shifts[:, None])
+    rows, d = A.shape
+    order = np.arange(d)
+    product, exponent = (-1.0) ** rows, int(shifts.sum())
+    for i in range(rows):
+        p = i + int(np.abs(A[i, i:]).argmax())
+        if abs(A[i, p]) <= rtol * peaks[i]:
+            return np.zeros(d), 0
+        if p != i:
+            A[:, [i, p]], order[[i, p]], product = A[:, [p, i]], order[[p, i]], -product
+        product, shift = np.frexp(product * A[i, i])
+        exponent += int(shift)
+        A[i, i + 1 :] /= A[i, i]
+        A[i + 1 :, i + 1 :] -= np.outer(A[i + 1 :, i], A[i, i + 1 :])
+    z = np.ones(d)
+    for i in reversed(range(rows)):
+        z[i] = -A[i, i + 1 :] @ z[i + 1 :]
+    result = np.empty(d)
+    result[order] = product * z
+    return result, exponent
+
+
+PATHS = {"closed": by_closed_form, "lapack": by_lapack, "kernel": by_kernel}
+CASES = [("closed", d) for d in (1, 2, 3)] + [(name, d) for name in ("lapack", "kernel") for d in range(2, 9)]
+
+
+@pytest.mark.parametrize(("name", "d"), CASES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_definition(name, d, dtype, by_minors):
+    X, index = batch(d, 40, d, dtype)
+    value = to_value(PATHS[name](X, index, default_rtol(d, np.dtype(dtype))))
+    expected = by_minors(X[index].astype(np.float64))
+    assert value.dtype == dtype
+    error = np.abs(value - expected).max(axis=1) / np.abs(expected).max(axis=1)
+    assert error.max() < 1e4 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("d", [4, 5, 11, 40, 65])
+def test_kernel_equals_its_numpy_twin(d):
+    X, index = batch(d, 12, d)
+    X[: d // 2] *= 1e180
+    vector, exponent = by_kernel(X, index, 1e-14)
+    for b, rows in enumerate(X[index]):
+        expected, power = twin(rows, 1e-14)
+        np.testing.assert_allclose(
+            np.ldexp(vector[b], exponent[b] - power), expected, rtol=0, atol=1e-10 * np.abs(expected).max()
+        )
+
+
+@pytest.mark.parametrize("d", [12, 50, 130])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernel_equals_lapack(d, dtype):
+    X, index = batch(d, 90, d, dtype)
+    rtol = default_rtol(d, np.dtype(dtype))
+    (u, log_u), (v, log_v) = (to_direction(path(X, index, rtol)) for path in (by_kernel, by_lapack))
+    assert np.abs(u - v).max() < 3e5 * np.finfo(dtype).eps  # condition number times eps; signs included
+    np.testing.assert_allclose(log_u, log_v, rtol=1e4 * np.finfo(dtype).eps, atol=1e4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize(("name", "d"), [("closed", 3), ("lapack", 3), ("lapack", 7), ("kernel", 3), ("kernel", 7)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rank_deficient_rows_on_every_path(name, d, dtype):
+    X, index = batch(d, 30, d, dtype)
+    X[0] = 0
+    index[3, 0] = 0  # zero row
+    index[5, 1] = index[5, 0]  # repeated row
+    X[1] = 2.5 * X[2]
+    index[7, :2] = [1, 2]  # proportional rows
+    rest = np.delete(np.arange(30), [3, 5, 7])
+    index[rest] = np.stack([3 + np.random.default_rng(b).permutation(len(X) - 3)[: d - 1] for b in rest])
+    direction, log_norm = to_direction(PATHS[name](X, index, default_rtol(d, np.dtype(dtype))))
+    assert not direction[[3, 5, 7]].any()
+    assert np.all(log_norm[[3, 5, 7]] == -np.inf)
+    np.testing.assert_allclose(np.linalg.norm(direction[rest], axis=1), 1, rtol=1e-6)
+    assert np.isfinite(log_norm[rest]).all()
+
+
+@pytest.mark.parametrize("name", ["lapack", "kernel"])
+def test_extreme_scales_on_every_path(name):
+    X, index = batch(0, 20, 6)
+    u, log_u = to_direction(PATHS[name](X, index, 1e-14))
+    for power in (-1060, -600, 600, 1020):
+        scaled = np.ldexp(X, power)
+        v, log_v = to_direction(PATHS[name](scaled, index, 1e-14))
+        np.testing.assert_allclose(v, u, rtol=0, atol=1e-2 if power == -1060 else 1e-12)  # 14 bits are left at 2^-1060
+        np.testing.assert_allclose(log_v, log_u + 5 * power * np.log(2), rtol=1e-3 if power == -1060 else 1e-13)
+
+
+@pytest.mark.parametrize("name", ["lapack", "kernel"])
+def test_chunks_and_threads_cover_the_batch(name, monkeypatch):
+    monkeypatch.setattr("clifford_rand._threads.cpu_count", lambda: 3)
+    monkeypatch.setattr("clifford_rand.crossproduct.factor._CHUNK_BYTES", 300 * 39 * 40 * 8)
+    X, index = batch(1, 1001, 40)
+    value = to_value(PATHS[name](X, index, 1e-14))
+    for b in (0, 299, 300, 333, 334, 667, 668, 1000):
+        alone = to_value(PATHS[name](X, index[b : b + 1], 1e-14))[0]
+        np.testing.assert_allclose(value[b], alone, rtol=0, atol=1e-12 * np.abs(alone).max())
+    assert np.isfinite(value).all()
+
+
+def test_lapack_leaves_the_number_of_blas_threads_as_it_was():
+    controller = pytest.importorskip("threadpoolctl").ThreadpoolController()
+    before = [library["num_threads"] for library in controller.info()]
+    X, index = batch(0, 12, 150)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: by_lapack(X, index, 1e-14), range(16)))
+    assert [library["num_threads"] for library in controller.info()] == before
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_empty_batch_on_every_path(name):
+    vector, exponent = PATHS[name](np.ones((4, 3)), np.empty((0, 2), np.int64), 1e-14)
+    assert vector.shape == (0, 3)
+    assert exponent.shape == (0,)
+
+
+def test_rule_of_choice():
+    assert choose_path(1, 1) == choose_path(3, 10**6) == "closed"
+    assert choose_path(4, 1) == choose_path(100, 256) == choose_path(1000, 10**4) == "lapack"
+    assert choose_path(4, 10**5) == choose_path(64, 4096) == "kernel"
+
+
+def test_small_work_neither_loads_nor_compiles_numba():
+    code = (
+        "import sys, numpy as np, clifford_rand as cr; cr.cross(np.eye(6)[:5]); cr.cross_log(np.ones((300, 9, 10)));"
+        "cr.cross_many(np.eye(6), [[0, 1, 2, 3, 4]]); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
