@@ -1,0 +1,1 @@
+"""Random sketches and what they do to blades and cross products."""
