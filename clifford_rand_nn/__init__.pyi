@@ -1,0 +1,15 @@
+from .certificates import Certificate as Certificate
+from .datasets import spiral as spiral
+from .estimators.gated import GatedReLUClassifier as GatedReLUClassifier
+from .estimators.gated import GatedReLURegressor as GatedReLURegressor
+from .gates.hyperplanes import Gates as Gates
+from .gates.sampling import sample_gates as sample_gates
+from .model_file import load_model as load_model
+from .model_file import save_model as save_model
+from .networks import TwoLayerNetwork as TwoLayerNetwork
+from .patterns import ActivationPatterns as ActivationPatterns
+from .patterns import activation_patterns as activation_patterns
+from .problems.problem import GatedReLUProblem as GatedReLUProblem
+from .solvers.base import Result as Result
+from .solvers.cvxpy_reference import CvxpyReference as CvxpyReference
+from .solvers.fista import Fista as Fista

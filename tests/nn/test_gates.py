@@ -1,0 +1,212 @@
+"""Gates: they pass through their rows, their sides are as drawn, and training patterns are reproduced bit for bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import Gates, activation_patterns, sample_gates
+from clifford_rand_nn.gates.cross import auto_sketch_dim
+
+
+def assert_sides(X, gates):
+    """The incident rows lie on the sides drawn for them, and no row is within rounding of its plane."""
+    on = gates.on(X)
+    for i in range(len(gates)):
+        np.testing.assert_array_equal(on[gates.incident[i], i], gates.sides[i])
+    margins = X @ gates.directions + gates.offsets
+    scale = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(gates.directions, axis=0) + np.abs(gates.offsets)
+    clear = np.abs(margins) > 1e-15 * scale
+    assert (clear | (scale == 0) | (np.abs(X).sum(axis=1)[:, None] == 0)).all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("n", "d", "sketch_dim"), [(30, 1, None), (30, 2, None), (40, 3, None), (60, 8, None), (60, 30, 7)]
+)
+def test_cross_gates_pass_through_their_rows(n, d, sketch_dim, bias):
+    X = np.random.default_rng(d).standard_normal((n, d)) + 3
+    gates = sample_gates(X, 25, sketch_dim=sketch_dim, bias=bias, rng=0)
+    r = d if sketch_dim is None else sketch_dim
+    assert gates.directions.shape == (d, 25)
+    assert gates.incident.shape == (25, r - 1 + bias)
+    assert gates.notes == ()
+    assert_sides(X, gates)
+    # Moved by less than every other margin: the incident rows are the nearest ones, or as near as any.
+    margins = np.abs(X @ gates.directions + gates.offsets)
+    for i in range(25):
+        others = np.delete(margins[:, i], gates.incident[i])
+        assert margins[gates.incident[i], i].max(initial=0) <= 1.0001 * others.min() * (1 if r > 1 or bias else np.inf)
+    if not bias:
+        assert not gates.offsets.any()
+
+
+@pytest.mark.parametrize("side", ["on", "off", "random", "all"])
+def test_sides(side):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    gates = sample_gates(X, 6, side=side, rng=1)
+    assert_sides(X, gates)
+    if side == "all":
+        assert len(gates) == 6 * 2**3
+        assert len({tuple(s) for s in gates.sides[:8]}) == 8
+    elif side != "random":
+        assert (gates.sides == (side == "on")).all()
+    else:
+        assert 0 < gates.sides.mean() < 1
+
+
+def test_theorem_2d_each_chamber_alike():
+    """With random sides every one of the 2n patterns has probability 1/(2n) (paper, theorem 2 of section 3.3).
+
+    chi² over 2n = 24 patterns, 4800 draws, fixed seed: it exceeds the bound with probability 1e-4 over seeds. With
+    all incident rows on, half of the patterns cannot be reached at all.
+    """
+    from scipy.stats import chi2
+
+    n, draws = 12, 4800
+    X = np.random.default_rng(3).standard_normal((n, 2))
+    gates = sample_gates(X, draws, bias=False, rng=5)
+    _, counts = np.unique(gates.on(X), axis=1, return_counts=True)
+    assert counts.size == 2 * n
+    expected = draws / (2 * n)
+    assert ((counts - expected) ** 2 / expected).sum() < chi2.ppf(1 - 1e-4, 2 * n - 1)
+    biased = sample_gates(X, draws, bias=False, side="on", rng=5)
+    _, counts = np.unique(biased.on(X), axis=1, return_counts=True)
+    assert ((counts - draws / counts.size) ** 2 / (draws / counts.size)).sum() > 1000 or counts.size < 2 * n
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_all_sides_reach_every_pattern_of_general_position(bias):
+    """Cover's count: 2 sum_{k<d} C(n-1, k) central, 2 sum_{k<=d} affine."""
+    from math import comb
+
+    n, d = 7, 2
+    X = np.random.default_rng(1).standard_normal((n, d))
+    gates = sample_gates(X, 300, bias=bias, side="all", rng=0)
+    patterns = np.unique(np.hstack([gates.on(X), ~gates.on(X)]), axis=1)
+    assert patterns.shape[1] == 2 * sum(comb(n - 1, k) for k in range(d + bias))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 12),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from(["grid", "few", "line"]),
+)
+def test_degenerate_data_works(seed, n, d, bias, kind):
+    """Integer grids, few distinct rows, collinear rows, n < d: gates come out, with the sides that were drawn."""
+    rng = np.random.default_rng(seed)
+    if kind == "grid":
+        X = rng.integers(-2, 3, (n, d)).astype(float)
+    elif kind == "few":
+        X = rng.standard_normal((2, d))[rng.integers(0, 2, n)]
+    else:
+        X = np.outer(rng.standard_normal(n), rng.standard_normal(d)) + rng.standard_normal(d)
+    gates = sample_gates(X, 4, bias=bias, rng=seed)
+    assert gates.directions.shape == (d, 4)
+    assert np.isfinite(gates.directions).all()
+    assert_sides(X, gates)
+    on = gates.on(X)
+    for i in range(n):  # row by row, in another order of summation, the same pattern
+        np.testing.assert_array_equal(gates.on(X[i : i + 1])[0], on[i])
+
+
+def test_fall_backs_are_said():
+    X = np.random.default_rng(0).standard_normal((6, 20))
+    assert "6 rows are too few for an exact cross product in R^20" in sample_gates(X, 3, rng=0).notes[0]
+    low = np.random.default_rng(0).standard_normal((80, 3)) @ np.random.default_rng(1).standard_normal((3, 10))
+    gates = sample_gates(low, 3, rng=0)
+    assert "degenerate: sketched to r = 3" in gates.notes[0]
+    assert gates.sketch_dim == 3
+    repeated = np.repeat(np.random.default_rng(2).standard_normal((6, 2)), 4, axis=0)
+    assert any("drawn again" in note for note in sample_gates(repeated, 30, rng=0).notes)
+
+
+def test_sketched_offset_uses_the_embedded_direction():
+    """With bias the plane passes through the sampled rows themselves, not through their sketches."""
+    X = np.random.default_rng(4).standard_normal((300, 50)) + 10
+    gates = sample_gates(X, 20, sketch_dim=9, rng=2)
+    margins = X @ gates.directions + gates.offsets
+    spread = margins.std(axis=0)
+    for i in range(20):
+        assert np.abs(margins[gates.incident[i], i]).max() < 0.02 * spread[i]
+
+
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_gaussian_gates_are_centred(shift, scale):
+    """At every scale and position of the data the mean share of rows on is one half, and gates are not constant.
+
+    Over 4000 gates the mean of shares in [0, 1] is off by more than 0.03 with probability below 1e-3 (Hoeffding).
+    """
+    X = scale * (np.random.default_rng(0).standard_normal((200, 5)) + shift)
+    share = sample_gates(X, 4000, "gaussian", rng=1).on(X).mean(axis=0)
+    assert abs(share.mean() - 0.5) < 0.03
+    assert np.mean((share > 0.05) & (share < 0.95)) > 0.8
+
+
+def test_seed_decides():
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    for method in ("cross", "gaussian"):
+        a, b, c = (sample_gates(X, 5, method, rng=rng) for rng in (7, np.random.default_rng(7), 8))
+        np.testing.assert_array_equal(a.directions, b.directions)
+        np.testing.assert_array_equal(a.offsets, b.offsets)
+        assert not np.array_equal(a.directions, c.directions)
+
+
+def test_auto_sketch_dim():
+    assert auto_sketch_dim(400, 100) is None
+    assert auto_sketch_dim(399, 100) == 99
+    assert auto_sketch_dim(2000, 1536) == 100
+    assert auto_sketch_dim(3, 5) == 1
+
+
+def test_unpacks():
+    H, c = sample_gates(np.eye(3), 2, "gaussian", rng=0)
+    assert H.shape == (3, 2)
+    assert c.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"X": np.zeros((0, 3))}, "The 'X' parameter of sample_gates must be an \\(n, d\\) array"),
+        ({"X": [[np.nan]]}, "must be finite. Got 1 NaN"),
+        ({"n_gates": 0}, "'n_gates' parameter of sample_gates must be an integer ≥ 1. Got 0"),
+        ({"method": "hash"}, "must be one of 'cross', 'gaussian'. Got 'hash'"),
+        ({"sketch_dim": 4}, "'sketch_dim' parameter of sample_gates must be an integer from 1 to 3. Got 4"),
+        ({"sketch_dim": "big"}, "an integer, 'auto' or None. Got 'big'"),
+        ({"side": "left"}, "must be one of 'random', 'on', 'off', 'all'"),
+        ({"X": np.eye(40), "side": "all"}, "at most 65536 gates"),
+        ({"rng": -1}, "'rng' parameter"),
+    ],
+)
+def test_errors(kwargs, message):
+    arguments = {"X": np.eye(3), "n_gates": 2} | kwargs
+    with pytest.raises(ArgumentError, match=message):
+        sample_gates(**arguments)
+
+
+def test_activation_patterns_are_distinct_and_each_has_its_gate():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9, 2))
+    gates = sample_gates(X, 200, "gaussian", rng=1)
+    gates = Gates.given(np.hstack([gates.directions, np.zeros((2, 1))]), np.append(gates.offsets, -1.0))  # all off
+    patterns, kept = activation_patterns(X, gates)
+    assert patterns.dtype == bool
+    assert patterns.any(axis=0).all()
+    assert np.unique(patterns, axis=1).shape == patterns.shape
+    np.testing.assert_array_equal(kept.on(X), patterns)
+    reference = {tuple(column) for column in gates.on(X).T if column.any()}
+    assert {tuple(column) for column in patterns.T} == reference
+    assert patterns.shape[1] < 200
+
+
+def test_activation_patterns_errors():
+    with pytest.raises(ArgumentError, match=r"of shape \(n, 3\), the d of the gates. Got shape \(2, 2\)"):
+        activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
+    with pytest.raises(ArgumentError, match=r"of shape \(3,\), one per direction"):
+        Gates.given(np.eye(3), np.zeros(2))
