@@ -1,0 +1,1 @@
+"""The convex programs: linear maps, data fits, penalties; value, gradient, prox, conjugate, gap."""
