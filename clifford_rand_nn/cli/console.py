@@ -1,0 +1,130 @@
+"""How the command line speaks: tables on a terminal, plain text in a pipe, one line for an error or a warning."""
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from clifford_rand.errors import ArgumentError, MissingDependencyError
+
+__all__ = [
+    "KNOWN_ERRORS",
+    "complain",
+    "note_ignored",
+    "one_line",
+    "plain_warnings",
+    "refused_data",
+    "say",
+    "show_pairs",
+    "show_table",
+]
+
+_GAP = 3  # spaces between two columns of a rich table
+_SHOWN = 5  # ignored columns named in a note
+
+KNOWN_ERRORS = (ArgumentError, MissingDependencyError, OSError)
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an exception on one line; of an OSError the file and the reason."""
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def complain(kind: str, text: str) -> None:
+    """Print ``kind: text`` on stderr, in one line."""
+    typer.echo(f"{typer.style(kind + ':', fg='red' if kind == 'error' else 'yellow')} {text}", err=True)
+
+
+def note_ignored(path: str, names: Sequence[str]) -> None:
+    """Say which columns of a table are ignored, if any."""
+    if names:
+        shown = ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")
+        complain("note", f"{path}: columns that the model does not use are ignored: {shown}")
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Show Python warnings as one line on stderr, without file and source line."""
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        complain("warning", " ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def refused_data(what: str) -> Iterator[None]:
+    """Turn scikit-learn's ValueError for data that it refuses into our one-line error."""
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except ValueError as error:
+        raise ArgumentError(f"{what}: {one_line(error)}") from error
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that is not UTF-8 shows "?" instead of failing
+            stream.reconfigure(errors="replace")
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def say(text: str = "", style: str | None = None) -> None:
+    """Print a line on stdout; a pipe gets it unfolded."""
+    console = _console()
+    console.print(text, style=style, soft_wrap=not console.is_terminal)
+
+
+def show_pairs(rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and values in two columns."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    if not console.is_terminal:
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            say(f"{name:<{width}}  {value}")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, Text(value))
+    console.print(table)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: the first column is text, the others are numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    if not console.is_terminal:
+        say(title)
+        widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
+        for row in (columns, *rows):
+            cells = [f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))]
+            say("  ".join(cells).rstrip())
+        return
+    width = sum(max(map(len, column)) + _GAP for column in zip(columns, *rows, strict=True)) - _GAP
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for i, name in enumerate(columns):  # a narrow terminal folds the headings, not the cells
+        heading = name if width <= console.width else name.replace(" ", "\n")
+        table.add_column(Text(heading), justify="right" if i else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(title, style="bold")
+    console.print(table)

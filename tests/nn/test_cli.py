@@ -1,0 +1,297 @@
+"""The command line: fit and predict on files, and one line with exit code 2 for whatever is wrong with them."""
+
+import csv
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import clifford_rand
+import clifford_rand._optional as optional
+from clifford_rand_nn import load_model
+from clifford_rand_nn.cli import fit as fit_module
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.fit import choose_task
+
+pd = pytest.importorskip("pandas")
+
+runner = CliRunner()
+rng = np.random.default_rng(5)
+X = rng.standard_normal((90, 3))
+KIND = np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)]
+QUICK = ("--n-gates", "6", "--tol", "1e-2")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=KIND)
+    frame[:60].to_csv("train.csv", index=False)
+    frame[60:].to_csv("test.csv", index=False)
+    frame.drop(columns="kind").assign(value=np.abs(X[:, 0])).to_parquet("value.parquet")
+    np.savez("two.npz", X=X, y=X[:, 0] > 0)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert result.exit_code == code, result.output + result.stderr
+    assert "Traceback" not in result.output + result.stderr
+    return result
+
+
+def error_of(*arguments):
+    result = run(*arguments, code=2)
+    lines = result.stderr.strip().splitlines()
+    errors = [line for line in lines if line.startswith("error: ")]
+    assert lines[-1:] == errors, result.stderr
+    return errors[0]
+
+
+def read(path):
+    with open(path, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_version_and_help():
+    assert run("--version").stdout == f"clifford-rand {clifford_rand.__version__}\n"
+    assert all(name in run("--help").stdout for name in ("demo", "fit", "predict"))
+    assert "nothing is" in run("fit", "-h").stdout
+
+
+def test_fit_and_predict_classes(folder):
+    out = run("fit", "train.csv", "--target", "kind", "--test", "test.csv", "--out", "m.npz", *QUICK).stdout
+    assert out.startswith("classification: the target is text, 3 classes\n")
+    facts = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
+    facts = {name: value.strip() for name, value in facts.items()}
+    model = load_model("m.npz")
+    assert facts["rows"] == "60"
+    assert facts["features"] == "3, used as they come: nothing is rescaled"
+    assert facts["classes"] == "3: high, low, mid"
+    assert facts["gates"].startswith("6 cross; ")
+    assert facts["objective"] == f"{model.certificate_.primal:.8g}"
+    assert facts["certified gap"].endswith(f"relative, {model.certificate_.scope}")
+    assert (
+        facts["test accuracy"] == f"{model.score(pd.DataFrame(X[60:], columns=list('abc')), KIND[60:]):.4f} on 30 rows"
+    )
+    assert "model written to m.npz" in out
+
+    result = run("predict", "m.npz", "test.csv", "--out", "p.csv")
+    assert result.stdout == "30 predictions written to p.csv\n"
+    assert result.stderr == "note: test.csv: columns that the model does not use are ignored: kind\n"
+    rows = read("p.csv")
+    assert list(rows[0]) == ["prediction", "score_high", "score_low", "score_mid"]
+    frame = pd.DataFrame(X[60:], columns=list("abc"))
+    assert [row["prediction"] for row in rows] == model.predict(frame).tolist()
+    assert [float(row["score_low"]) for row in rows] == model.decision_function(frame)[:, 1].tolist()
+
+
+def test_columns_are_matched_by_name(folder):
+    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--quiet", *QUICK)
+    pd.read_csv("test.csv")[["c", "kind", "a", "b"]].to_parquet("turned.parquet")
+    run("predict", "m.npz", "test.csv", "--out", "p.csv")
+    run("predict", "m.npz", "turned.parquet", "--out", "q.csv")
+    assert read("p.csv") == read("q.csv")
+
+
+def test_probabilities_of_logistic_loss(folder):
+    run("fit", "two.npz", "--target", "y", "--loss", "logistic", "--no-bias", "--out", "m.npz", *QUICK)
+    run("predict", "m.npz", "two.npz", "--out", "p.npz")
+    with np.load("p.npz", allow_pickle=False) as back:
+        assert back.files == ["prediction", "probability_False", "probability_True"]
+        np.testing.assert_allclose(back["probability_False"] + back["probability_True"], 1)
+        np.testing.assert_array_equal(back["prediction"], back["probability_True"] > 0.5)
+        assert (back["prediction"] == (X[:, 0] > 0)).mean() > 0.9
+
+
+def test_score_of_two_classes_and_npz_without_names(folder):
+    run("fit", "two.npz", "--target", "y", "--out", "m.npz", *QUICK)
+    run("predict", "m.npz", "two.npz", "--out", "p.parquet")
+    frame = pd.read_parquet("p.parquet")
+    assert list(frame) == ["prediction", "score"]
+    assert (frame["prediction"] == (frame["score"] > 0)).all()
+    message = error_of("predict", "m.npz", "value.parquet", "--out", "p.csv")
+    assert "value.parquet: there are 4 feature columns, the model wants 3" in message
+
+
+def test_named_model_takes_an_npz_without_names_in_order(folder):
+    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", *QUICK)
+    result = run("predict", "m.npz", "two.npz", "--out", "p.csv")
+    assert result.stderr.startswith("note: two.npz has no feature_names")
+    np.savez("wide.npz", X=np.ones((2, 5)))
+    assert "wide.npz: 'X' has 5 columns, the model wants 3." in error_of(
+        "predict", "m.npz", "wide.npz", "--out", "p.csv"
+    )
+
+
+def test_regression(folder):
+    result = run("fit", "value.parquet", "--target", "value", "--out", "m.npz", *QUICK)
+    assert result.stdout.startswith("regression: the target has fractions\n")
+    assert "train R²" in result.stdout
+    run("predict", "m.npz", "value.parquet", "--out", "p.csv")
+    rows = read("p.csv")
+    assert list(rows[0]) == ["prediction"]
+    truth = np.abs(X[:, 0])
+    assert np.mean(([float(row["prediction"]) for row in rows] - truth) ** 2) < np.var(truth)
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "why"),
+    [
+        (np.array(["a", "b"] * 4), "classification", "text, 2 classes"),
+        (np.array([True, False]), "classification", "boolean"),
+        (np.arange(60) % 3, "classification", "3 distinct whole numbers in 60 rows; else give --task regression"),
+        (np.arange(60) % 3 * 1.0, "classification", "3 distinct whole numbers in 60 rows"),
+        (np.arange(60) % 21, "regression", "21 distinct whole numbers in 60 rows; else give --task classification"),
+        (np.arange(8), "regression", "8 distinct whole numbers in 8 rows"),
+        (np.array([0.5, 1.0]), "regression", "fractions"),
+    ],
+)
+def test_task_is_chosen_from_the_target(target, task, why):
+    chosen, reason = choose_task(target)
+    assert chosen == task
+    assert why in reason
+
+
+def test_task_can_be_forced(folder):
+    pd.read_csv("train.csv").assign(kind=np.arange(60) % 2).to_csv("n.csv", index=False)
+    assert run("fit", "n.csv", "--target", "kind", "--task", "regression", *QUICK).stdout.startswith(
+        "regression: as asked"
+    )
+    message = error_of("fit", "train.csv", "--target", "kind", "--task", "regression", *QUICK)
+    assert message.startswith("error: train.csv: ")
+
+
+def test_gates_notes_and_seed_are_used(folder):
+    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--gates", "gaussian", "--seed", "7", *QUICK)
+    params = load_model("m.npz").get_params()
+    assert (params["gates"], params["random_state"], params["n_gates"], params["tol"]) == ("gaussian", 7, 6, 1e-2)
+    run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--sketch-dim", "2", "--no-bias", *QUICK)
+    model = load_model("m.npz")
+    assert (model.sketch_dim, model.gates_.sketch_dim, model.bias) == (2, 2, False)
+    out = run("fit", "train.csv", "--target", "kind", "--sketch-dim", "2", *QUICK).stdout
+    assert "sketched to 2 dimensions" in out
+    pd.DataFrame(rng.standard_normal((4, 6))).assign(y=list("uvuv")).to_csv("few.csv", index=False)
+    out = run("fit", "few.csv", "--target", "y", "--no-bias", "--sketch-dim", "exact", *QUICK).stdout
+    assert "4 rows are too few for an exact cross product in R^6" in out
+
+
+def test_quiet_prints_warnings_only(folder):
+    result = run("fit", "train.csv", "--target", "kind", "--quiet", "--max-iter", "1", "--out", "m.npz")
+    assert result.stdout == ""
+    assert result.stderr.startswith("warning: not converged: stopped after 1 iterations at a relative gap of")
+    assert result.stderr.count("\n") == 1
+    assert (folder / "m.npz").is_file()
+
+
+ERRORS = {
+    "no file": (("fit", "no.csv", "--target", "y"), "error: no.csv: there is no such file."),
+    "ending": (("fit", "t.xls", "--target", "y"), "error: t.xls: unknown ending '.xls'; use one of"),
+    "target": (
+        ("fit", "train.csv", "--target", "kin"),
+        "there is no column 'kin'; the columns are 'a', 'b', 'c', 'kind'",
+    ),
+    "text": (("fit", "train.csv", "--target", "a"), "train.csv: column 'kind' is not numeric: 60 of 60 cells"),
+    "test columns": (("fit", "train.csv", "--target", "kind", "--test", "few.csv"), "few.csv: 2 of the 3 columns"),
+    "test target": (("fit", "train.csv", "--target", "kind", "--test", "value.parquet"), "there is no column 'kind'"),
+    "out ending": (("fit", "train.csv", "--target", "kind", "--out", "m.pkl"), "m.pkl: the model is an NPZ file"),
+    "out folder": (("fit", "train.csv", "--target", "kind", "--out", "x/m.npz"), "x/m.npz: there is no folder"),
+    "beta": (
+        ("fit", "train.csv", "--target", "kind", "--beta", "0"),
+        "'beta' parameter of GatedReLUClassifier must be",
+    ),
+    "sketch": (("fit", "train.csv", "--target", "kind", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
+    "loss": (("fit", "value.parquet", "--target", "value", "--loss", "logistic"), "--loss logistic is for classes"),
+    "one class": (
+        ("fit", "one.csv", "--target", "y"),
+        "must be labels of at least two classes. Got one class",
+    ),
+    "NaN": (("fit", "nan.csv", "--target", "y"), "nan.csv: column 'a' has 1 empty or infinite cells of 2; fill them"),
+    "no model": (("predict", "no.npz", "test.csv", "--out", "p.csv"), "error: no.npz: No such file or directory"),
+    "not a model": (("predict", "two.npz", "test.csv", "--out", "p.csv"), "two.npz: this is not a model file"),
+    "out": (("predict", "two.npz", "test.csv", "--out", "p.txt"), "p.txt: unknown ending '.txt'"),
+    "no folder": (("predict", "two.npz", "test.csv", "--out", "x/p.csv"), "x/p.csv: there is no folder"),
+    "demo": (("demo", "--out", "train.csv"), "error: train.csv: File exists"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_known_errors_are_one_line_and_exit_code_2(folder, case):
+    (folder / "few.csv").write_text("a,kind\n1,low\n")
+    (folder / "one.csv").write_text("a,y\n1,u\n2,u\n")
+    (folder / "nan.csv").write_text("a,y\n1,u\n,v\n")
+    arguments, message = ERRORS[case]
+    assert message in error_of(*arguments)
+    assert not (folder / "p.csv").exists()
+
+
+def test_options_are_checked(folder):
+    for arguments in (
+        ("fit", "train.csv"),
+        ("fit", "train.csv", "--target", "kind", "--gates", "planes"),
+        ("fit", "train.csv", "--target", "kind", "--n-gates", "0"),
+        ("fit", "train.csv", "--target", "kind", "--sketch-dim", "many"),
+        ("nonsense",),
+    ):
+        run(*arguments, code=2)
+
+
+def test_a_missing_library_is_named(folder, monkeypatch):
+    monkeypatch.setattr(optional, "available", lambda module: module != "pandas")
+    message = error_of("fit", "train.csv", "--target", "kind")
+    assert message == 'error: reading a CSV table needs pandas: pip install "clifford-rand[app]"'
+
+
+def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallowed(folder, monkeypatch):
+    def refuse(self, X, y):
+        raise ValueError("Input X\ncontains something odd.")
+
+    monkeypatch.setattr(fit_module.GatedReLUClassifier, "fit", refuse)
+    message = error_of("fit", "train.csv", "--target", "kind")
+    assert message == "error: train.csv: Input X contains something odd."
+
+    def fail(self, X, y):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(fit_module.GatedReLUClassifier, "fit", fail)
+    result = runner.invoke(app, ["fit", "train.csv", "--target", "kind"])
+    assert isinstance(result.exception, ZeroDivisionError)
+
+
+def _process(*arguments, cwd):
+    command = [sys.executable, "-c", "from clifford_rand_nn.cli.app import main; main()", *arguments]
+    root = os.path.dirname(os.path.dirname(clifford_rand.__file__))
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_in_a_process_of_its_own(folder):
+    done = _process("fit", "value.parquet", "--target", "value", "--out", "m.npz", *QUICK, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout  # plain in a pipe
+    wrong = _process("fit", "train.csv", "--target", "nothing", cwd=folder)
+    assert wrong.returncode == 2
+    assert wrong.stdout == ""
+    assert wrong.stderr.startswith("error: train.csv: there is no column 'nothing'")
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_help_loads_nothing_heavy(folder):
+    code = (
+        "import sys; sys.argv = ['clifford-rand', '--version']\n"
+        "from clifford_rand_nn.cli.app import app\n"
+        "app(standalone_mode=False)\n"
+        "print([m for m in ('numpy', 'sklearn', 'numba', 'cvxpy', 'pandas', 'matplotlib') if m in sys.modules])"
+    )
+    root = os.path.dirname(os.path.dirname(clifford_rand.__file__))
+    environment = os.environ | {"PYTHONPATH": root}
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[1:] == ["[]"]
+    assert time.perf_counter() - began < 10

@@ -1,0 +1,234 @@
+"""Model files: the same estimator back, bit for bit, and one error for every file that is not one."""
+
+import json
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, Gates, load_model, sample_gates, save_model
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 3))
+NEW = rng.standard_normal((500, 3))
+SIDE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
+
+
+def _classifier(y, **params):
+    return GatedReLUClassifier(n_gates=12, beta=1e-2, random_state=3, tol=1e-4, **params).fit(X, y)
+
+
+LABELS = {
+    "text": np.array(["no", "yes", "mayb é"])[SIDE],
+    "object": np.array(["no", "yes", "maybe"], dtype=object)[SIDE],
+    "integers": SIDE.astype(np.int32) - 7,
+    "booleans": SIDE > 0,
+    "floats": SIDE * 2.0 - 1,
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_classifier_comes_back_bit_for_bit(tmp_path, kind, loss):
+    model = _classifier(LABELS[kind], loss=loss)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert type(back) is GatedReLUClassifier
+    np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+    np.testing.assert_array_equal(back.predict(NEW), model.predict(NEW))
+    if loss == "logistic":
+        np.testing.assert_array_equal(back.predict_proba(NEW), model.predict_proba(NEW))
+    assert back.classes_.dtype == model.classes_.dtype
+    assert back.predict(NEW).dtype == model.predict(NEW).dtype
+    assert back.get_params() == model.get_params()
+    np.testing.assert_array_equal(back.network_.predict(NEW), model.network_.predict(NEW))
+
+
+@pytest.mark.parametrize("shape", [(60,), (60, 1), (60, 2)])
+def test_regressor_comes_back_bit_for_bit(tmp_path, shape):
+    y = np.abs(X[:, : shape[1]]) if len(shape) == 2 else np.abs(X[:, 0])
+    model = GatedReLURegressor(n_gates=10, beta=1e-2, random_state=0, tol=1e-3, bias=False).fit(X, y)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert back.predict(NEW).shape == (500, *shape[1:])
+    np.testing.assert_array_equal(back.predict(NEW), model.predict(NEW))
+
+
+def test_certificate_can_still_be_verified(tmp_path):
+    model = _classifier(LABELS["text"])
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz").certificate_
+    assert (back.primal, back.dual, back.n_patterns, back.scope) == (
+        model.certificate_.primal,
+        model.certificate_.dual,
+        model.certificate_.n_patterns,
+        model.certificate_.scope,
+    )
+    assert back.verify(X, LABELS["text"]).relative_gap < 2e-4
+
+
+def test_gates_come_back_with_their_incident_rows_and_notes(tmp_path):
+    model = _classifier(LABELS["text"])
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz").gates_
+    for name in ("directions", "offsets", "incident", "sides", "n_dependent", "method", "sketch_dim", "notes"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(model.gates_, name))
+
+
+@pytest.mark.parametrize("wrap", [tuple, lambda gates: gates], ids=["pair", "Gates"])
+def test_given_hyperplanes_stay_a_parameter(tmp_path, wrap):
+    gates = sample_gates(X, 6, rng=0)
+    model = _classifier(LABELS["text"], gates=wrap(gates))
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert isinstance(back.gates, Gates)
+    np.testing.assert_array_equal(back.gates.directions, gates.directions)
+    np.testing.assert_array_equal(back.fit(X, LABELS["text"]).coef_, model.coef_)
+
+
+def test_feature_names_come_back(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["p", "q", "r"])
+    model = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0).fit(frame, SIDE)
+    save_model(tmp_path / "m.npz", model)
+    assert load_model(tmp_path / "m.npz").feature_names_in_.tolist() == ["p", "q", "r"]
+
+
+def test_file_is_plain_arrays_and_one_json_entry(tmp_path):
+    save_model(tmp_path / "m.npz", _classifier(LABELS["object"]))
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    meta = json.loads(arrays["meta"].tobytes())
+    assert (meta["format"], meta["version"], meta["params"]["n_gates"]) == ("clifford-rand-model", 1, 12)
+    assert meta["library"]
+    assert meta["certificate"]["relative_gap"] <= 1e-4
+    assert not any(array.dtype == object for array in arrays.values())
+
+
+def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "m.npz"
+    path.write_text("old")
+
+    def broken(stream, **arrays):
+        stream.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", broken)
+    with pytest.raises(OSError, match="disk full"):
+        save_model(path, _classifier(LABELS["text"]))
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link.npz").symlink_to(tmp_path / "real.npz")
+    save_model(tmp_path / "link.npz", _classifier(LABELS["text"]))
+    assert (tmp_path / "link.npz").is_symlink()
+    assert (tmp_path / "real.npz").is_file()
+
+
+def test_what_cannot_be_saved_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match=r"must be a file name that ends in \.npz"):
+        save_model(tmp_path / "m.pkl", _classifier(LABELS["text"]))
+    with pytest.raises(ArgumentError, match=r"must be fitted\. Got a GatedReLUClassifier before fit"):
+        save_model(tmp_path / "m.npz", GatedReLUClassifier())
+    with pytest.raises(ArgumentError, match=r"must be one of GatedReLUClassifier, GatedReLURegressor\. Got dict"):
+        save_model(tmp_path / "m.npz", {})
+
+
+def _rewritten(tmp_path, change):
+    path = tmp_path / "m.npz"
+    save_model(path, _classifier(LABELS["text"]))
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    meta = json.loads(arrays["meta"].tobytes())
+    change(arrays, meta)
+    if "meta" in arrays:
+        arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+    return path
+
+
+DAMAGE = {
+    "newer": (
+        lambda arrays, meta: meta.update(version=2, library="9.9"),
+        r"version 2 of the format \(clifford-rand 9.9",
+    ),
+    "other": (lambda arrays, meta: meta.update(format="scnn"), "file of format 'scnn', not 'clifford-rand-model'"),
+    "no meta": (lambda arrays, meta: arrays.pop("meta"), "not a model file of clifford-rand"),
+    "no coef": (lambda arrays, meta: arrays.pop("coef"), "damaged.*coef"),
+    "shape": (lambda arrays, meta: arrays.update(coef=arrays["coef"][:, :2]), "the arrays do not fit each other"),
+    "gates": (lambda arrays, meta: arrays.update(gates_offsets=np.zeros(3)), "the gates do not fit each other"),
+    "classes": (lambda arrays, meta: arrays.update(classes=np.array(["a"])), "the classes do not fit"),
+    "names": (lambda arrays, meta: meta.update(feature_names=["a"]), "the feature names do not fit"),
+    "estimator": (lambda arrays, meta: meta.update(estimator="os.system"), "damaged"),
+    "params": (lambda arrays, meta: meta["params"].update(evil=1), "damaged.*evil"),
+    "pickle": (lambda arrays, meta: arrays.update(coef=np.array([None, 1])), "not a model file|damaged"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_other_and_damaged_files_give_one_error_that_names_the_file(tmp_path, damage):
+    change, message = DAMAGE[damage]
+    path = _rewritten(tmp_path, change)
+    with pytest.raises(ArgumentError, match=message) as caught:
+        load_model(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+class Harmful:
+    """What a pickle could do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_no_pickle_is_ever_run(tmp_path):
+    path = _rewritten(tmp_path, lambda arrays, meta: arrays.update(coef=np.array([Harmful(tmp_path / "touched")])))
+    with pytest.raises(ArgumentError, match=r"m\.npz"):
+        load_model(path)
+    path.write_bytes(pickle.dumps(Harmful(tmp_path / "touched")))
+    with pytest.raises(ArgumentError, match=r"m\.npz"):
+        load_model(path)
+    assert not (tmp_path / "touched").exists()
+
+
+def test_truncated_and_flipped_files_never_load_wrong(tmp_path):
+    path = tmp_path / "m.npz"
+    model = _classifier(LABELS["text"])
+    save_model(path, model)
+    good = path.read_bytes()
+    for size in range(0, len(good), len(good) // 40):
+        path.write_bytes(good[:size])
+        with pytest.raises(ArgumentError, match=r"m\.npz"):
+            load_model(path)
+    with zipfile.ZipFile(path, "w") as archive:  # a good archive of something else
+        archive.writestr("hello.txt", "hello")
+    with pytest.raises(ArgumentError, match=r"m\.npz"):
+        load_model(path)
+    for garbage in (b"", b"\x80\x04K\x01.", b"hello", b"\x93NUMPY\x01\x00"):
+        path.write_bytes(garbage)
+        with pytest.raises(ArgumentError, match=r"m\.npz"):
+            load_model(path)
+    generator = np.random.default_rng(1)
+    for _ in range(60):  # one byte flipped: the sums of the archive notice, or nothing that matters has changed
+        data = bytearray(good)
+        data[generator.integers(len(data))] ^= int(generator.integers(1, 256))
+        path.write_bytes(data)
+        try:
+            back = load_model(path)
+        except ArgumentError:
+            continue
+        np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+
+
+def test_a_missing_file_is_what_python_calls_it(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.npz"):
+        load_model(tmp_path / "none.npz")

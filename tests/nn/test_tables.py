@@ -1,0 +1,218 @@
+"""Tables: what is read back, and one sentence for everything that can be wrong with a file."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clifford_rand._optional as optional
+from clifford_rand.errors import ArgumentError, MissingDependencyError
+from clifford_rand_nn.cli.predict import write_columns
+from clifford_rand_nn.tables import read_table
+
+pd = pytest.importorskip("pandas")
+
+
+def _frame():
+    return pd.DataFrame(
+        {
+            "b": [1.5, 0.1 + 0.2, -3e-17],
+            "a": [1, 2, 3],
+            "flag": [True, False, True],
+            "kind": ["x", "y", "x"],
+        }
+    )
+
+
+@pytest.fixture(params=[".csv", ".parquet"])
+def saved(request, tmp_path):
+    path = tmp_path / f"t{request.param}"
+    frame = _frame()
+    frame.to_csv(path, index=False) if request.param == ".csv" else frame.to_parquet(path)
+    return path
+
+
+def test_a_table_comes_back_exactly(saved):
+    table = read_table(saved, target="kind")
+    assert table.names == ("b", "a", "flag")
+    np.testing.assert_array_equal(table.X, _frame()[["b", "a", "flag"]].to_numpy(dtype=float))
+    assert table.X.dtype == np.float64
+    assert table.target.tolist() == ["x", "y", "x"]
+    assert table.target.dtype.kind == "U"
+
+
+def test_columns_are_taken_by_name_and_the_others_ignored(saved):
+    table = read_table(saved, columns=["a", "b"])
+    np.testing.assert_array_equal(table.X[:, 0], [1, 2, 3])
+    assert table.names == ("a", "b")
+    assert table.ignored == ("flag", "kind")  # text, never looked at
+    assert table.target is None
+
+
+@pytest.mark.parametrize(("name", "kind"), [("flag", "b"), ("a", "i"), ("b", "f")])
+def test_targets_keep_their_kind(saved, name, kind):
+    frame = _frame().drop(columns="kind")
+    frame.to_csv(saved, index=False) if saved.suffix == ".csv" else frame.to_parquet(saved)
+    target = read_table(saved, target=name).target
+    assert target.dtype.kind == kind
+    assert target.tolist() == frame[name].tolist()
+
+
+def test_nullable_and_categorical_columns_of_parquet(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame(
+        {
+            "a": pd.array([1, 2], dtype="Int64"),
+            "f": pd.array([True, False], dtype="boolean"),
+            "kind": pd.Categorical(["u", "v"]),
+        }
+    ).to_parquet(path)
+    table = read_table(path, target="kind")
+    np.testing.assert_array_equal(table.X, [[1, 1], [2, 0]])
+    assert table.target.tolist() == ["u", "v"]
+
+
+CSV_FAULTS = {
+    "empty": ("", "the file is empty"),
+    "blank": ("\n\n", "the file is empty"),
+    "no rows": ("a,b,y\n", "the table has columns but no rows"),
+    "no target": ("a,Y\n1,2\n", r"there is no column 'y'; the columns are 'a', 'Y' \(is 'Y' meant\?\)"),
+    "only target": ("y\n1\n", "there is no feature column beside the target 'y'"),
+    "semicolons": ("a;y\n1;2\n", "Is it separated by semicolons?"),
+    "text": ("a,c,y\n1,Oslo,0\n2,3,0\n", "column 'c' is not numeric: 1 of 2 cells, such as 'Oslo'; encode it"),
+    "two text": ("a,c,y\nx,Oslo,0\ny,3,0\n", r"column 'a' \(and 1 more\) is not numeric: 2 of 2 cells, such as 'x'"),
+    "missing": ("a,c,y\n1,,0\n2,,0\n,3,1\n", r"column 'a' \(and 1 more\) has 1 empty or infinite cells of 3"),
+    "empty column": ("a,c,y\n1,,0\n2,,0\n", "column 'c' has 2 empty or infinite cells of 2; fill them or drop"),
+    "infinite": ("a,y\ninf,0\n", "column 'a' has 1 empty or infinite cells of 1"),
+    "short rows": ("a,b,y\n1,2,3\n1\n", "the target 'y' has 1 empty cells of 2|column 'b' has 1 empty"),
+    "missing target": ("a,y\n1,x\n2,\n", "the target 'y' has 1 empty cells of 2; drop those rows"),
+    "infinite target": ("a,y\n1,inf\n2,0.5\n", "the target 'y' has 1 NaN or infinite cells of 2"),
+    "duplicate": ("a,a,y\n1,2,3\n", "the column name 'a' appears more than once"),
+    "index": (",a,y\n0,2,3\n", "column 1 has no name in the first line"),
+    "long row": ("a,y\n1,2\n1,2,3\n", "malformed CSV: Expected 2 fields in line 3, saw 3"),
+    "long rows": ("a,y\n1,2,3\n1,2,3\n", "malformed CSV: rows have more cells than the first line"),
+    "quote": ('a,y\n1,"2\n', "malformed CSV"),
+}
+
+
+@pytest.mark.parametrize("fault", CSV_FAULTS)
+def test_faults_of_a_csv_are_named_in_one_line(tmp_path, fault):
+    text, message = CSV_FAULTS[fault]
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=message) as caught:
+        read_table(path, target="y")
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_long_lists_of_columns_are_shortened(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{i}" for i in range(300)) + "\n" + ",".join("1" * 300) + "\n")
+    with pytest.raises(ArgumentError, match=r"'c7', … \(300 in all\)") as caught:
+        read_table(path, target="y")
+    assert len(str(caught.value)) < 300 + len(str(path))
+
+
+def test_missing_columns_are_named_with_the_closest(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("lenght,width\n1,2\n")
+    with pytest.raises(ArgumentError, match=r"a column is missing: 'length' \(is 'lenght' meant\?\)"):
+        read_table(path, columns=["length", "width"])
+    with pytest.raises(ArgumentError, match="2 of the 3 columns of the model are missing: 'p', 'q'"):
+        read_table(path, columns=["width", "p", "q"])
+
+
+def test_faults_of_files(tmp_path):
+    with pytest.raises(ArgumentError, match=r"no\.csv: there is no such file"):
+        read_table(tmp_path / "no.csv")
+    with pytest.raises(ArgumentError, match=r"unknown ending '\.xlsx'; use one of \.csv, \.parquet, \.npz"):
+        read_table(tmp_path / "no.xlsx")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ArgumentError, match="this is a folder"):
+        read_table(tmp_path / "folder.csv")
+    (tmp_path / "bad.parquet").write_bytes(b"not parquet at all")
+    with pytest.raises(ArgumentError, match="this is not a readable Parquet file"):
+        read_table(tmp_path / "bad.parquet")
+    (tmp_path / "latin.csv").write_bytes("a,y\n1,å\n".encode("latin-1"))
+    with pytest.raises(ArgumentError, match="this is not UTF-8 text"):
+        read_table(tmp_path / "latin.csv", target="y")
+    (tmp_path / "bad.npz").write_bytes(b"PK not a zip")
+    with pytest.raises(ArgumentError, match="this NPZ file is damaged"):
+        read_table(tmp_path / "bad.npz")
+
+
+def test_dates_are_not_numbers(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "y": [0, 1]}).to_parquet(path)
+    with pytest.raises(ArgumentError, match="column 'when' is not numeric: 2 of 2 cells, such as 2020-01-01"):
+        read_table(path, target="y")
+    with pytest.raises(ArgumentError, match="the target 'when' must be numbers, text or booleans"):
+        read_table(path, target="when")
+
+
+def test_npz_needs_no_pandas(tmp_path, monkeypatch):
+    monkeypatch.setattr(optional, "available", lambda module: False)
+    path = tmp_path / "t.npz"
+    np.savez(path, X=np.eye(2, dtype=np.float32), label=[3, 4], feature_names=["p", "q"])
+    table = read_table(path, target="label")
+    assert table.names == ("p", "q")
+    assert table.target.tolist() == [3, 4]
+    np.testing.assert_array_equal(read_table(path, columns=["q", "p"]).X, [[0, 1], [1, 0]])
+    write_columns(tmp_path / "out.csv", {"prediction": np.array([1, 2])})
+    with pytest.raises(
+        MissingDependencyError, match=r'reading a CSV table needs pandas: pip install "clifford-rand\[app'
+    ):
+        read_table(tmp_path / "out.csv")
+
+
+NPZ_FAULTS = {
+    "no X": ({"x": [1]}, "there is no array 'X' with the features; the arrays are 'x'"),
+    "flat": ({"X": [1.0], "y": [1]}, r"'X' must be an \(n, d\) array of numbers; it has shape \(1,\)"),
+    "text": ({"X": [["a"]], "y": [1]}, r"'X' must be an \(n, d\) array of numbers; .* dtype <U1"),
+    "NaN": ({"X": [[np.nan, 1.0]], "y": [1]}, "column 0 of 'X' has 1 empty or infinite cells of 1"),
+    "no target": ({"X": [[1.0]], "label": [1]}, "there is no array 'y'; the arrays are 'label'"),
+    "length": ({"X": [[1.0]], "y": [1, 2]}, r"the target 'y' must have shape \(1,\), as 'X' has 1 rows, not \(2,\)"),
+    "names": ({"X": [[1.0]], "y": [1], "feature_names": ["a", "b"]}, "'feature_names' has 2 names for 1 columns"),
+    "pickle": ({"X": np.array([[1, None]]), "y": [1]}, "holds object arrays, which are not read"),
+}
+
+
+@pytest.mark.parametrize("fault", NPZ_FAULTS)
+def test_faults_of_an_npz(tmp_path, fault):
+    arrays, message = NPZ_FAULTS[fault]
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ArgumentError, match=message) as caught:
+        read_table(tmp_path / "bad.npz", target="y")
+    assert "bad.npz" in str(caught.value)
+
+
+class Harmful:
+    """What a pickle could do."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_no_pickle_is_ever_run(tmp_path):
+    np.savez(tmp_path / "bad.npz", X=np.array([[Harmful(tmp_path / "touched")]]), y=[1])
+    with pytest.raises(ArgumentError, match="holds object arrays"):
+        read_table(tmp_path / "bad.npz", target="y")
+    assert not (tmp_path / "touched").exists()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
+def test_predictions_are_written_and_read_back(tmp_path, ending):
+    path = tmp_path / f"out{ending}"
+    columns = {"prediction": np.array(["a", "b,\n"], dtype=object), "score": np.array([0.1 + 0.2, -1e-300])}
+    write_columns(path, columns)
+    if ending == ".npz":
+        with np.load(path) as back:
+            read = {name: back[name].tolist() for name in back.files}
+    else:
+        frame = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
+        read = {name: frame[name].tolist() for name in frame}
+    assert read == {name: values.tolist() for name, values in columns.items()}
