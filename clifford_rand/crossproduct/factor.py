@@ -22,7 +22,10 @@ _OUR_THREADS_FROM = 32
 # SciPy's copy then waits for cores: with 2 busy cores a matrix of d = 384 took 204 ms right after a 400 × 400 product,
 # and 2.0 ms with one BLAS thread; of d = 1000, 243 and 51 ms (17 and 19 ms on idle cores).
 _BLAS_THREADS_FROM = 128
-_LARGE = 2048  # one matrix takes 0.13 s in one thread, and the threads of BLAS are worth their price
+# A lone matrix of d = 1000 takes 17.5 ms in one thread; with two it took 14 ms on idle cores, but 19 to 100 ms within
+# the 0.1 s in which NumPy's threads still spin. From here on the gain is worth the wait.
+_LARGE = 2048
+_TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: no growth short of Wilkinson's takes them out of range
 _PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
@@ -77,11 +80,14 @@ def _factor_chunk(work: NDArray[Any], rtol: float, vector: NDArray[Any]) -> NDAr
 
 
 def _scale_rows(work: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Scale every row by the power of two that brings its peak to [1/2, 1); return the peaks and the sums of exponents.
+    """Scale rows by powers of two to peaks in [1/2, 1), unless all are tame; return peaks and sums of exponents.
 
     A row of A is a column of Aᵀ: its scale changes neither the order of the pivots nor L.
     """
-    peak, shift = np.frexp(row_peaks(work))
+    peaks = row_peaks(work)
+    peak, shift = np.frexp(peaks)
+    if np.abs(shift).max(initial=0) <= _TAME:
+        return peaks, np.zeros(len(work), np.int64)
     if np.abs(shift).max(initial=0) < np.finfo(work.dtype).maxexp - 2:
         work *= np.ldexp(work.dtype.type(1), -shift)[..., None]
     else:  # 2**-shift itself may overflow

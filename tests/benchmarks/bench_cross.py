@@ -1,8 +1,10 @@
 """Cross products against the singular value decomposition: run by hand, ``python tests/benchmarks/bench_cross.py``.
 
 A null vector of d-1 rows is also the last right singular vector of their SVD, which is what the paper's code computes.
-Both sides run in this process, in turn; a ratio is of medians. Random Gaussian data. BLAS runs with its own threads:
-with other work on the machine these wait for each other, on both sides; OPENBLAS_NUM_THREADS=1 is steadier.
+Both sides run in this process, in turn unless a line says otherwise; a ratio is of medians. Random Gaussian data. BLAS
+runs with its own threads: with other work on the machine these wait for each other, on both sides;
+OPENBLAS_NUM_THREADS=1 is steadier. For 0.1 s after a call the threads of NumPy's OpenBLAS still spin, and a call that
+follows has to share the cores with them.
 """
 
 import os
@@ -40,6 +42,12 @@ def alternate(ours: Callable[[], object], theirs: Callable[[], object], repeats:
     return float(np.median([a for a, _ in pairs])), float(np.median([b for _, b in pairs]))
 
 
+def in_a_row(work: Callable[[], object], repeats: int) -> float:
+    """Return the median time of calls that follow each other, after two of warm-up."""
+    work(), work()
+    return float(np.median([seconds(work) for _ in range(repeats)]))
+
+
 def report(title: str, ours: float, theirs: float, target: float | None = None) -> None:
     wanted = "" if target is None else f"   (target ≥ {target:g})"
     print(f"{title:<58} {ours * 1e3:10.3f} ms  SVD {theirs * 1e3:10.3f} ms  ratio {theirs / ours:7.1f}{wanted}")
@@ -69,8 +77,9 @@ def many_subsets() -> None:
 def one_large(d: int = 1000) -> None:
     rng = np.random.default_rng(0)
     A, x = rng.standard_normal((d - 1, d)), rng.standard_normal(d)
-    ours, theirs = alternate(lambda: cr.cross_log(A), lambda: np.linalg.svd(A, full_matrices=True)[2][-1], 5)
-    report(f"cross_log, d = {d}", ours, theirs, 12)
+    both = (lambda: cr.cross_log(A)), (lambda: np.linalg.svd(A, full_matrices=True)[2][-1])
+    report(f"cross_log, d = {d}, each in a row", in_a_row(both[0], 15), in_a_row(both[1], 5), 12)
+    report(f"cross_log, d = {d}, in turn", *alternate(*both, 7), 12)
     v, log_norm = cr.cross_log(A)
     sign, log_det = np.linalg.slogdet(np.vstack([x, A]))
     error = abs(np.log(abs(x @ v)) + log_norm - log_det) / abs(log_det)

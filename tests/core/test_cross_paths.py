@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.crossproduct.closed import by_closed_form
+from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.factor import by_lapack
 from clifford_rand.crossproduct.paths import by_kernel, choose_path, default_rtol
 from clifford_rand.crossproduct.scaled import to_direction, to_value
@@ -151,3 +152,14 @@ def test_small_work_neither_loads_nor_compiles_numba():
         "cr.cross_many(np.eye(6), [[0, 1, 2, 3, 4]]); assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("power", [-17, -16, 0, 16, 17])
+def test_rows_are_scaled_past_tame_peaks_only_and_it_never_shows(power, dtype):
+    """On both sides of the bound at which rows are scaled first, the product of rows times 2^p is exact in p."""
+    A = np.random.default_rng(0).standard_normal((40, 41)).astype(dtype)
+    plain, scaled = cross_log(A), cross_log(np.ldexp(A, power))
+    np.testing.assert_array_equal(plain.direction, scaled.direction)
+    expected = float(plain.log_norm) + 40 * power * np.log(2)
+    assert float(scaled.log_norm) == pytest.approx(expected, rel=float(np.finfo(dtype).eps) * 160)
