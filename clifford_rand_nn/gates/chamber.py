@@ -1,4 +1,4 @@
-"""From a hyperplane through sampled rows to one strictly inside a chamber next to it.
+"""From hyperplanes through sampled rows to gates strictly inside a chamber next to them.
 
 The rows that span a cross product lie on its plane, so the sign of ``x·v`` there is rounding noise. Their sides are
 chosen instead, and the plane is moved until every row is clearly on its side.
@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-__all__ = ["Move", "move_into_chamber"]
+from clifford_rand._blas import ONE_BLAS_THREAD
+
+__all__ = ["Move", "Samples"]
+
+Array = NDArray[np.float64]
 
 # A margin |x·v + b| counts as zero below this share of |x - x_ref| |v| (double precision leaves 1e-16 times the
 # condition number of the sampled rows); rows nearer than that get their side from the move, like the sampled ones.
@@ -19,26 +23,20 @@ _ON_PLANE = 1e-11
 _CLEAR = 64 * np.finfo(np.float64).eps
 _TIE = 1e-6  # a dependent row moves less than this, where the sampled ones move by 1: no side is implied for it
 _TRIES = 4
+_BLOCK_BYTES = 64 * 2**20  # margins of a block of gates
 
 
 class Move(NamedTuple):
     """A gate inside its chamber: direction (d,), offset, further rows on the plane, and whether it is safe."""
 
-    direction: NDArray[np.float64]
+    direction: Array
     offset: float
     n_dependent: int
     safe: bool
 
 
-def move_into_chamber(
-    X: NDArray[np.float64],
-    rows: NDArray[np.intp],
-    v: NDArray[np.float64],
-    sides: NDArray[np.bool_],
-    bias: bool,
-    rng: np.random.Generator,
-) -> Move:
-    r"""Move the plane of unit normal ``v`` through the rows ``rows`` of X into the chamber that ``sides`` names.
+class Samples:
+    r"""The rows of X (n, d), and the moves of planes through some of them.
 
     Without bias the gate is :math:`v + \varepsilon\delta` with :math:`\delta` the least-norm solution of
     :math:`x_j\cdot\delta = s_j` on the incident rows (:math:`s_j = \pm1`, the side). With bias the plane passes through
@@ -50,51 +48,90 @@ def move_into_chamber(
     If another row on the plane would not move, the targets are redrawn as :math:`s_j t_j`, :math:`t_j` uniform on
     [1/2, 3/2], and a random vector orthogonal to the sampled rows is added to :math:`\delta`.
     """
-    reference = X[rows[-1]] if bias else np.zeros(X.shape[1])
-    A = X[rows[:-1]] - reference if bias else X[rows]  # (k, d): what v is orthogonal to
-    v = v - _least_norm(A, A @ v)  # one step of refinement: the sampled rows are on the plane to rounding
-    v /= np.linalg.norm(v)
-    Y = X - reference
-    length = np.linalg.norm(Y, axis=1)
-    margin = Y @ v
-    on_plane = np.abs(margin) <= _ON_PLANE * length
-    on_plane[rows] = True
-    still = np.zeros(len(X), dtype=bool) if bias else length == 0  # the origin is on for every gate without offset
-    n_dependent = int(np.count_nonzero(on_plane & ~still)) - len(rows)
 
-    sign = np.where(sides, 1.0, -1.0)
-    targets = sign
-    for attempt in range(_TRIES):
-        if attempt:
-            targets = sign * rng.uniform(0.5, 1.5, size=sign.size)
-        shift = targets[-1] if bias else 0.0
-        delta = _least_norm(A, targets[:-1] - shift if bias else targets)
-        if attempt:
-            g = rng.standard_normal(v.size) / max(1.0, float(length.max(initial=0.0)))
-            delta += g - _least_norm(A, A @ g)
-        motion = Y @ delta + shift
-        if np.all(np.abs(motion[on_plane & ~still]) > _TIE):
-            break
+    def __init__(self, X: Array, bias: bool) -> None:
+        self.X = X
+        self.bias = bias
+        self._centred = X - X.mean(axis=0) if bias else X  # margins without the cancellation of a large mean
+        self._length = np.linalg.norm(self._centred, axis=1)
+        self._full_length = np.linalg.norm(X, axis=1)
+        self._reach = max(1.0, float(self._length.max()))
+        # Without an offset the origin is on for every gate, exactly.
+        self._still = np.zeros(len(X), dtype=bool) if bias else self._length == 0
 
-    other = ~on_plane
-    if other.any():
-        epsilon = float(np.min(np.abs(margin[other]) / (1 + np.abs(motion[other]))))
-    else:
-        epsilon = float(max(length.max(initial=0.0), 1.0))
-    w = v + epsilon * delta
-    b = float(epsilon * shift - w @ reference) if bias else 0.0
-    final = X @ w + b
-    noise = _CLEAR * (np.linalg.norm(X, axis=1) * np.linalg.norm(w) + abs(b))
-    safe = bool(np.all((np.abs(final) > noise) | still)) and bool(np.array_equal(final[rows] >= 0, sides))
-    return Move(w, b, n_dependent, safe)
+    def moves(self, rows: NDArray[np.intp], V: Array, sides: NDArray[np.bool_], rng: np.random.Generator) -> list[Move]:
+        """Move the planes with normals V (d, m) through ``rows`` (m, k) to the chambers of ``sides`` (m, k)."""
+        step = max(1, _BLOCK_BYTES // (24 * len(self.X)))
+        found: list[Move] = []
+        for start in range(0, len(rows), step):
+            block = slice(start, start + step)
+            found += self._moves(rows[block], V[:, block], sides[block], rng)
+        return found
+
+    def _moves(
+        self, rows: NDArray[np.intp], V: Array, sides: NDArray[np.bool_], rng: np.random.Generator
+    ) -> list[Move]:
+        m, Y = len(rows), self._centred
+        sign = np.where(sides, 1.0, -1.0)
+        reference = Y[rows[:, -1]] if self.bias else np.zeros((m, Y.shape[1]))
+        V, delta = V.copy(), np.empty_like(V)
+        with ONE_BLAS_THREAD:  # many small calls to LAPACK, whose threads would only wait for NumPy's
+            for i in range(m):
+                A = self._spanning(rows[i], reference[i])
+                correction, delta[:, i] = _least_norm(A, A @ V[:, i], self._targets(sign[i])).T
+                V[:, i] -= correction  # one step of refinement: the sampled rows are on the plane to rounding
+        V /= np.linalg.norm(V, axis=0)
+        shift = sign[:, -1] if self.bias else np.zeros(m)
+        margin = Y @ V - np.einsum("md,dm->m", reference, V)
+        motion = Y @ delta + (shift - np.einsum("md,dm->m", reference, delta))
+        W, b, n_dependent = np.empty_like(V), np.zeros(m), np.zeros(m, dtype=int)
+        for i in range(m):
+            on_plane = np.abs(margin[:, i]) <= _ON_PLANE * (self._length + np.linalg.norm(reference[i]))
+            on_plane[rows[i]] = True
+            moving = on_plane & ~self._still
+            n_dependent[i] = np.count_nonzero(moving) - rows.shape[1]
+            step, q, s = delta[:, i], motion[:, i], shift[i]
+            for _ in range(_TRIES):
+                if np.all(np.abs(q[moving]) > _TIE):
+                    break
+                step, q, s = self._redraw(rows[i], reference[i], sign[i], rng)
+            other = ~on_plane
+            epsilon = np.min(np.abs(margin[other, i]) / (1 + np.abs(q[other]))) if other.any() else self._reach
+            W[:, i] = V[:, i] + epsilon * step
+            if self.bias:
+                b[i] = epsilon * s - W[:, i] @ self.X[rows[i, -1]]
+        final = self.X @ W + b
+        noise = _CLEAR * (self._full_length[:, None] * np.linalg.norm(W, axis=0) + np.abs(b))
+        safe = ((np.abs(final) > noise) | self._still[:, None]).all(axis=0)
+        as_drawn = sides == (np.take_along_axis(final, rows.T, axis=0) >= 0).T
+        safe &= as_drawn.all(axis=1)
+        return [Move(W[:, i], float(b[i]), int(n_dependent[i]), bool(safe[i])) for i in range(m)]
+
+    def _spanning(self, rows: NDArray[np.intp], reference: Array) -> Array:
+        """Return the vectors (·, d) that a plane through ``rows`` is orthogonal to."""
+        return self._centred[rows[:-1]] - reference if self.bias else self._centred[rows]
+
+    def _targets(self, t: Array) -> Array:
+        return t[:-1] - t[-1] if self.bias else t
+
+    def _redraw(
+        self, rows: NDArray[np.intp], reference: Array, sign: Array, rng: np.random.Generator
+    ) -> tuple[Array, Array, float]:
+        """Return another step with the same sides, its motions (n,), and the target of the last row."""
+        t = sign * rng.uniform(0.5, 1.5, size=sign.size)
+        A = self._spanning(rows, reference)
+        g = rng.standard_normal(A.shape[1]) / self._reach
+        step, along = _least_norm(A, self._targets(t), A @ g).T
+        step = step + g - along
+        s = float(t[-1]) if self.bias else 0.0
+        return step, self._centred @ step + (s - reference @ step), s
 
 
-def _least_norm(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[Any]:
-    """Least-norm solution of the wide, full-rank system A x = b (LAPACK gels: one LQ factorisation)."""
+def _least_norm(A: Array, *right: Array) -> NDArray[Any]:
+    """Least-norm solutions (d, len(right)) of wide, full-rank systems A x = b (LAPACK gels: one LQ factorisation)."""
     k, d = A.shape
-    if k == 0:
-        return np.zeros(d)
-    rhs = np.zeros((d, 1))
-    rhs[:k, 0] = b
-    _, x, _ = lapack.dgels(A, rhs)
-    return np.asarray(x[:, 0])
+    b = np.zeros((d, len(right)))
+    if k:
+        b[:k] = np.stack(right, axis=1)
+        b = lapack.dgels(A, b)[1]
+    return b

@@ -1,24 +1,22 @@
 """Cross-product gates: hyperplanes through sampled rows, exact or in a sketch (Algorithms 2 and 4 of the paper)."""
 
-from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.sketch.maps import SJLT
-from clifford_rand_nn.gates.chamber import Move, move_into_chamber
+from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
 
 __all__ = ["auto_sketch_dim", "cross_gates"]
 
 _PAPER_SKETCH_DIM = 100  # section 4.2 of the paper: r = 100 for d = 384 … 1536
 _INCIDENT_SHARE = 4  # "auto" lets at most n/4 rows lie on a plane: their sides are coin flips, the other rows' are not
-_ROUNDS = 8  # how often unusable planes are drawn again before the sketch is made smaller
+_ROUNDS = 32  # how often unusable planes are drawn again before the sketch is made smaller
 _BLOCK_BYTES = 64 * 2**20  # of sampled rows held at a time
 _MOST_GATES = 2**16  # that side="all" may make
 
@@ -60,8 +58,9 @@ def cross_gates(
     if (d if sketch_dim is None else sketch_dim) - 1 + bias > n:
         asked, sketch_dim = sketch_dim, max(1, min(_PAPER_SKETCH_DIM, d, n // _INCIDENT_SHARE))
         notes.append(f"{n} rows are too few for {_words(asked, d)}: sketched to r = {sketch_dim}")
+    samples = Samples(X, bias)
     while True:
-        placed, n_dependent, n_close = _draw(X, n_gates, sketch_dim, bias, side, rng)
+        placed, n_dependent, n_close = _draw(samples, n_gates, sketch_dim, side, rng)
         if placed:
             break
         if sketch_dim == 1:
@@ -86,9 +85,10 @@ def cross_gates(
 
 
 def _draw(
-    X: NDArray[np.float64], n_gates: int, sketch_dim: int | None, bias: bool, side: str, rng: np.random.Generator
+    samples: Samples, n_gates: int, sketch_dim: int | None, side: str, rng: np.random.Generator
 ) -> tuple[list[_Placed], int, int]:
     """Place ``n_gates`` planes, or return an empty list; with the numbers of dependent and of too close samples."""
+    X, bias = samples.X, samples.bias
     r = X.shape[1] if sketch_dim is None else sketch_dim
     sketch = None if sketch_dim is None else SJLT(r, X.shape[1], rng=rng)
     data = X if sketch is None else X @ sketch.T
@@ -97,48 +97,52 @@ def _draw(
     placed: list[_Placed] = []
     n_planes = n_dependent = n_close = 0
     for _ in range(_ROUNDS):
-        for rows, v in _planes(data, n_gates - n_planes, k, bias, rng):
-            if not v.any():
-                n_dependent += 1
-                continue
-            direction = (v if sketch is None else sketch.T @ v) * rng.choice([-1.0, 1.0])
-            with ONE_BLAS_THREAD:  # many small calls to LAPACK: its threads would only wait for NumPy's
-                gates = [
-                    _Placed(move_into_chamber(X, rows, direction, sides, bias, rng), rows, sides)
-                    for sides in _sides(side, k, rng)
-                ]
-            if all(gate.move.safe for gate in gates):
-                placed += gates
+        index, V = _planes(data, n_gates - n_planes, k, bias, rng)
+        n_dependent += n_gates - n_planes - len(index)
+        if len(index) == 0:
+            if n_planes == 0:
+                break  # not one of a whole round: a lower rank, not bad luck
+            continue
+        directions = (V.T if sketch is None else sketch.T @ V.T) * rng.choice([-1.0, 1.0], size=len(index))
+        choices = [_sides(side, k, rng) for _ in index]
+        each = len(choices[0])
+        moves = samples.moves(
+            np.repeat(index, each, axis=0), np.repeat(directions, each, axis=1), np.concatenate(choices), rng
+        )
+        for i, rows in enumerate(index):
+            mine = moves[i * each : (i + 1) * each]
+            if all(move.safe for move in mine):
+                placed += [_Placed(move, rows, sides) for move, sides in zip(mine, choices[i], strict=True)]
                 n_planes += 1
             else:
                 n_close += 1
         if n_planes == n_gates:
             return placed, n_dependent, n_close
-        if n_planes == 0:
-            break  # not one of a whole round: a lower rank, not bad luck
     return [], n_dependent, n_close
 
 
 def _planes(
     data: NDArray[np.float64], m: int, k: int, bias: bool, rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-    """Yield m times k sampled rows of ``data`` (n, r) and their unit cross product (r,), zero if they are dependent."""
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Draw k of the rows of ``data`` (n, r), m times; return those that are independent and their unit products."""
     n, r = data.shape
+    index = np.array([rng.choice(n, size=k, replace=False) for _ in range(m)], dtype=np.intp)
+    V = np.empty((m, r))
     block = max(1, _BLOCK_BYTES // (8 * max(1, k) * r))
     for start in range(0, m, block):
-        index = np.array([rng.choice(n, size=k, replace=False) for _ in range(min(block, m - start))], dtype=np.intp)
-        rows = data[index]  # (m, k, r)
-        factors = rows[:, :-1] - rows[:, -1:] if bias else rows
-        yield from zip(index, cross_log(factors).direction, strict=True)
+        rows = data[index[start : start + block]]  # (·, k, r)
+        V[start : start + block] = cross_log(rows[:, :-1] - rows[:, -1:] if bias else rows).direction
+    independent = V.any(axis=1)
+    return index[independent], V[independent]
 
 
-def _sides(side: str, k: int, rng: np.random.Generator) -> list[NDArray[np.bool_]]:
-    """Sides for k incident rows: one vector of them, or all 2^k."""
+def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Sides for k incident rows: one row of them, or all 2^k."""
     if side == "all":
-        return [np.array(choice, dtype=bool) for choice in product([False, True], repeat=k)]
+        return np.array(list(product([False, True], repeat=k)), dtype=bool).reshape(-1, k)
     if side == "random":
-        return [rng.random(k) < 0.5]
-    return [np.full(k, side == "on")]
+        return rng.random((1, k)) < 0.5
+    return np.full((1, k), side == "on")
 
 
 def _check_side(side: str, k: int, n_gates: int) -> None:
