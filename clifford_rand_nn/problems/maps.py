@@ -10,6 +10,10 @@ __all__ = ["GatedMap"]
 Array = NDArray[np.float64]
 
 _RANK_TOL = 1e-10  # singular values of the 0/1 bias columns below this share of the largest are zero
+# Directions of less than this share of the largest variance are scaled up no further. Iterations of FISTA to a gap of
+# 1e-6 on six problems (n = 2000, P = 50; text, pixels, reports): over 18,700 unscaled, 13,000 at 0.1, 10,600 at 0.03,
+# 10,400 at 0.01.
+_FLOOR = 0.01
 _POWER_STEPS = 30
 _POWER_SAFETY = 1.05  # the power iteration approaches the norm from below; the solver still checks every step
 
@@ -24,6 +28,10 @@ class GatedMap:
     gain is that a step in c is exact, that the data are centred within every gate for free, and that a residual
     :math:`M\theta` meets the equality constraints of the dual. :math:`\sigma = ||MF||_2` gives both parts one step.
 
+    The coefficients are :math:`u_i = V\,\mathrm{diag}(w)\,U_i`:
+    V is an orthonormal basis of the directions in which the (centred) rows vary, so that n < d and low rank cost less,
+    and w evens out their variances. This changes no norm that is charged: the penalty knows w.
+
     Parameters
     ----------
     X : (n, d) float64
@@ -33,6 +41,10 @@ class GatedMap:
 
     Attributes
     ----------
+    basis : (d, r) float64
+        V.
+    weights : (r,) float64
+        w, from 1 for the largest variance upwards.
     Q : (n, q) float64
         Orthonormal basis of the unpenalised columns.
     sigma : float
@@ -40,7 +52,8 @@ class GatedMap:
     """
 
     def __init__(self, X: Array, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
-        self.X = np.ascontiguousarray(X, dtype=np.float64)
+        self.basis, self.weights = _coordinates(X, bias)
+        self._Y = np.ascontiguousarray(X @ (self.basis * self.weights))
         self.patterns = patterns
         self.bias = bias
         self.fit_intercept = fit_intercept
@@ -55,12 +68,12 @@ class GatedMap:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0])
+        return int(self._Y.shape[0])
 
     @property
     def d(self) -> int:
-        """Number of features."""
-        return int(self.X.shape[1])
+        """Number of coordinates of a group, the rank of the (centred) data."""
+        return int(self._Y.shape[1])
 
     @property
     def n_patterns(self) -> int:
@@ -70,7 +83,7 @@ class GatedMap:
     def gated(self, U: Array) -> Array:
         r"""Return :math:`FU = \sum_i D_i X U_i`, (d, P, C) to (n, C)."""
         d, P, C = U.shape
-        Z = self.X @ U.reshape(d, P * C)
+        Z = self._Y @ U.reshape(d, P * C)
         if C == 1:
             return np.asarray(np.einsum("np,np->n", Z, self._mask))[:, None]
         return np.asarray(np.matmul(self._mask[:, None, :], Z.reshape(self.n, P, C))[:, 0, :])
@@ -79,7 +92,7 @@ class GatedMap:
         r"""Return :math:`F^TR`, whose block i is :math:`X^TD_iR`: (n, C) to (d, P, C)."""
         n, C = R.shape
         masked = self._mask * R if C == 1 else (self._mask[:, :, None] * R[:, None, :]).reshape(n, -1)
-        return np.asarray(self.X.T @ masked).reshape(self.d, self.n_patterns, C)
+        return np.asarray(self._Y.T @ masked).reshape(self.d, self.n_patterns, C)
 
     def remove_unpenalised(self, R: Array) -> Array:
         """Return M R: what no bias and no intercept can explain."""
@@ -118,9 +131,24 @@ class GatedMap:
                 break
             v = self.remove_unpenalised(self.gated(self.gated_adjoint(v / length)))
             size = float(np.linalg.norm(v))
-        scale = np.linalg.norm(self.X)
+        scale = np.linalg.norm(self._Y)
         negligible = size <= (np.finfo(np.float64).eps * scale) ** 2 * self.n_patterns
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size))
+
+
+def _coordinates(X: Array, centred: bool) -> tuple[Array, Array]:
+    """Orthonormal basis (d, r) of the directions in which the rows vary, and the weight (r,) of each coordinate."""
+    Y = X - X.mean(axis=0) if centred else X
+    Y = Y / max(float(np.abs(Y).max()), np.finfo(np.float64).tiny)
+    frame = None
+    if len(Y) < Y.shape[1]:
+        frame, triangle = np.linalg.qr(Y.T)  # the row space first: n directions instead of d
+        Y = triangle.T
+    variance, vectors = np.linalg.eigh(Y.T @ Y)
+    top = max(float(variance[-1]), 0.0)
+    keep = variance > max(X.shape) * np.finfo(np.float64).eps * top
+    basis = vectors[:, keep] if frame is None else frame @ vectors[:, keep]
+    return basis, 1 / np.sqrt(np.maximum(variance[keep] / top, _FLOOR) if top > 0 else variance[keep])
 
 
 def _range_and_inverse(B: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ _BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is
 
 
 class Point(NamedTuple):
-    """Solver variables: U (d, P, C), penalised by group, and c (q, C), free (see `GatedMap`)."""
+    """Solver variables: U (r, P, C), penalised by group, and c (q, C), free; in the coordinates of `GatedMap`."""
 
     U: Array
     c: Array
@@ -100,9 +100,11 @@ class GatedReLUProblem:
             rule = f"a boolean array of shape ({len(data)}, P)"
             raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
         self.loss = loss
-        self.penalty = GroupL2(check_positive(beta, "beta", owner))
+        check_positive(beta, "beta", owner)
         self.datafit = _datafit(loss, y, len(data), owner)
-        self.map = GatedMap(np.asarray(data, dtype=np.float64), D, bool(bias), bool(fit_intercept))
+        self.X = np.asarray(data, dtype=np.float64)
+        self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
+        self.penalty = GroupL2(float(beta), self.map.weights)
 
     @property
     def beta(self) -> float:
@@ -167,12 +169,13 @@ class GatedReLUProblem:
 
     def coefficients(self, z: Point) -> Coefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""
+        coef = np.einsum("dr,rpc->cpd", self.map.basis * self.map.weights, z.U, optimize=True)
         gate, intercept = self.map.biases(z.U, z.c)
-        return Coefficients(np.ascontiguousarray(z.U.transpose(2, 1, 0)), np.ascontiguousarray(gate.T), intercept)
+        return Coefficients(np.ascontiguousarray(coef), np.ascontiguousarray(gate.T), intercept)
 
     def point(self, coefficients: Coefficients) -> Point:
-        """Inverse of `coefficients`."""
-        U = np.ascontiguousarray(coefficients.coef.transpose(2, 1, 0))
+        """Inverse of `coefficients`, of their part in the span of the data: the rest only costs."""
+        U = np.einsum("dr,cpd->rpc", self.map.basis / self.map.weights, coefficients.coef, optimize=True)
         c = self.map.unpenalised(U, coefficients.gate_intercept.T, coefficients.intercept)
         return Point(U, c)
 

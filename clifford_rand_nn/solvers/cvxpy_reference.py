@@ -51,7 +51,7 @@ class CvxpyReference:
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         began = time.perf_counter()
-        X, D, y, n = problem.map.X, problem.map.patterns, problem.datafit.y, problem.n
+        X, D, y, n = problem.X, problem.map.patterns, problem.datafit.y, problem.n
         d, P, C = X.shape[1], D.shape[1], y.shape[1]
         U = [cp.Variable((d, C)) for _ in range(P)]
         b = [cp.Variable((1, C)) for _ in range(P)] if problem.map.bias else []
@@ -82,7 +82,8 @@ class CvxpyReference:
         fitted = np.tile(coefficients.intercept, (n, 1))
         for i in range(P):
             fitted += D[:, [i]] * (X @ coefficients.coef[:, i].T + coefficients.gate_intercept[:, i])
-        value = problem.datafit.value(fitted) + problem.penalty.value(coefficients.coef.transpose(2, 1, 0))
+        norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
+        value = problem.datafit.value(fitted) + problem.beta * float(norms.sum())
         bound = problem.dual_bound(fitted)
         gap = problem.relative_gap(value, bound.value)
         seconds = time.perf_counter() - began

@@ -1,5 +1,7 @@
 """The estimators as scikit-learn users meet them, and what their attributes promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,6 +69,10 @@ def test_certificate_verifies_from_the_data_alone(loss, n_classes):
     assert again.dual == pytest.approx(stored.dual, rel=1e-8)
     assert again.relative_gap < 2e-6
     assert "over the 10 sampled patterns" in str(again)
+    # What is stored decides nothing: wrong values are corrected, an infeasible dual point is scaled into the bound.
+    forged = replace(stored, primal=0.0, dual=9.9, relative_gap=0.0, dual_point=1.5 * stored.dual_point).verify(X, y)
+    assert forged.primal == pytest.approx(stored.primal, rel=1e-10)
+    assert forged.dual <= stored.primal
     # It is the data that decide: other labels, another gap.
     assert model.certificate_.verify(X, np.roll(y, 7)).relative_gap > 0.01
     with pytest.raises(ArgumentError, match=r"must be the training rows"):

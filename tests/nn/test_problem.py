@@ -19,7 +19,7 @@ def random_point(problem, rng):
 
 def plain_objective(problem, c):
     """Objective from coefficients by the formula of the docstring, gate by gate."""
-    X, D, y = problem.map.X, problem.map.patterns, problem.datafit.y
+    X, D, y = problem.X, problem.map.patterns, problem.datafit.y
     f = np.tile(c.intercept, (len(X), 1))
     for i in range(D.shape[1]):
         f += D[:, [i]] * (X @ c.coef[:, i].T + c.gate_intercept[:, i])
@@ -82,11 +82,13 @@ def test_adjoint_and_norm():
     assert exact * (1 - 1e-6) <= problem.map.sigma <= 1.05 * exact
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("step", [0.1, 1.0, 30.0])
-def test_prox_is_the_minimiser_and_obeys_moreau(step):
+def test_prox_is_the_minimiser_and_obeys_moreau(step, weighted):
     """prox minimises |v-u|²/(2 step) + penalty; u - prox(u) is the projection on the dual ball of radius step·beta."""
     rng = np.random.default_rng(0)
-    penalty = GroupL2(0.3)
+    weights = np.array([1.0, 1.5, 3.0, 5.0]) if weighted else np.ones(4)
+    penalty = GroupL2(0.3, weights)
     U = rng.standard_normal((4, 5, 2))
     V = penalty.prox(U, step)
 
@@ -95,9 +97,19 @@ def test_prox_is_the_minimiser_and_obeys_moreau(step):
 
     for _ in range(200):
         assert value(V) <= value(V + 0.1 * rng.standard_normal(U.shape)) + 1e-12
-    norms = penalty.norms(U)
-    ball = U * np.minimum(1, 0.3 * step / norms)[:, None]
-    np.testing.assert_allclose(V + ball, U, atol=1e-14)
+    # U - V is step·beta times a subgradient: in the dual ball, and on its boundary along V where V is not 0.
+    rest = (U - V) / (0.3 * step)
+    w = weights[:, None, None]
+    norms = np.linalg.norm(w * V, axis=(0, 2))
+    assert np.count_nonzero(norms) > 0 or step > 1
+    for i in range(5):
+        if norms[i] > 0:
+            np.testing.assert_allclose(rest[:, i], w[:, 0] ** 2 * V[:, i] / norms[i], atol=1e-12)
+        else:
+            assert penalty.dual_norm(rest[:, i : i + 1]) <= 1
+    if not weighted:
+        ball = U * np.minimum(1, 0.3 * step / penalty.norms(U))[:, None]
+        np.testing.assert_allclose(V + ball, U, atol=1e-13)
 
 
 @pytest.mark.parametrize("make_fit", [Squared, Logistic])
@@ -135,7 +147,7 @@ def test_dual_bound_is_feasible_and_below_every_primal_value(loss, bias, fit_int
         values.append(problem.objective(z))
         bound = problem.dual_bound(problem.predictions(z))
         bounds.append(bound.value)
-        theta, X, D = bound.theta, problem.map.X, problem.map.patterns
+        theta, X, D = bound.theta, problem.X, problem.map.patterns
         for i in range(D.shape[1]):
             assert np.linalg.norm(X[D[:, i]].T @ theta[D[:, i]]) <= 40 * problem.beta * (1 + 1e-10)
             if bias:

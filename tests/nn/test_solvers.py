@@ -25,7 +25,7 @@ def test_fista_agrees_with_cvxpy_within_the_gap(loss, bias, fit_intercept):
 def test_dual_value_against_the_dual_program():
     """The lower bound converges to the optimum of the dual of conventions §4, stated on its own in CVXPY."""
     problem = make("squared", n=40, d=2, m=4, beta=0.05)
-    X, D, y, n = problem.map.X, problem.map.patterns, problem.datafit.y, 40
+    X, D, y, n = problem.X, problem.map.patterns, problem.datafit.y, 40
     theta = cp.Variable((n, 2))
     constraints = [cp.sum(theta, axis=0) == 0]
     for i in range(D.shape[1]):
