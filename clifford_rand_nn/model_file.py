@@ -3,8 +3,6 @@
 import json
 import os
 import secrets
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import DAMAGED
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -33,17 +32,6 @@ _ESTIMATORS: dict[str, Any] = {
 }
 _GATE_ARRAYS = ("directions", "offsets", "incident", "sides", "n_dependent")
 # What numpy, zipfile and json raise for files with flipped or missing bytes.
-_DAMAGED = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    OSError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -108,7 +96,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
                 arrays = {key: archive[key] for key in archive.files}
             meta = json.loads(arrays["meta"].tobytes().decode())
             found, version = meta["format"], meta["version"]
-        except _DAMAGED as error:
+        except DAMAGED as error:
             what = "not a model file of clifford-rand, or it is damaged"
             raise ArgumentError(f"{name}: this is {what}; write it again with save_model.") from error
     if found != FORMAT or not isinstance(version, int):
@@ -120,7 +108,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         )
     try:
         return _unpack(arrays, meta)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         said = " ".join(str(error).split())
         raise ArgumentError(f"{name}: the model file is damaged ({type(error).__name__}: {said}).") from error
 

@@ -3,8 +3,6 @@
 import csv
 import difflib
 import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,23 +13,13 @@ from numpy.typing import NDArray
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import DAMAGED
 
 __all__ = ["Table", "check_ending", "read_table"]
 
 _ENDINGS = (".csv", ".parquet", ".npz")
 _SHOWN = 8  # names listed in one error line
 # What numpy and zipfile raise for archives with flipped or missing bytes.
-_DAMAGED = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    OSError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +109,7 @@ def _read_npz(file: Path, target: str | None, columns: Sequence[str] | None) -> 
     try:
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except _DAMAGED as error:
+    except DAMAGED as error:
         what = "holds object arrays, which are not read; save plain arrays" if "Object" in str(error) else "is damaged"
         raise ArgumentError(f"{file}: this NPZ file {what}.") from error
     if "X" not in arrays:
