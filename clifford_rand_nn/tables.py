@@ -19,7 +19,6 @@ __all__ = ["Table", "check_ending", "read_table"]
 
 _ENDINGS = (".csv", ".parquet", ".npz")
 _SHOWN = 8  # names listed in one error line
-# What numpy and zipfile raise for archives with flipped or missing bytes.
 
 
 @dataclass(frozen=True, eq=False)
