@@ -31,7 +31,6 @@ _ESTIMATORS: dict[str, Any] = {
     "GatedReLURegressor": GatedReLURegressor,
 }
 _GATE_ARRAYS = ("directions", "offsets", "incident", "sides", "n_dependent")
-# What numpy, zipfile and json raise for files with flipped or missing bytes.
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
