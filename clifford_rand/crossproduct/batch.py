@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand.crossproduct.paths import check_rtol, null_vectors
+from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
 __all__ = ["cross_many"]
@@ -58,11 +58,12 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
            [0., 1., 0.]])
     """
     owner = "cross_many"
-    X = as_real(X, "X", owner)
+    X = as_real(X, "X", owner, finite=False)
     if X.ndim != 2 or X.shape[1] < 1:
         raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
+    peaks = finite_peaks(X, "X", owner)
     rows = _row_index(index, X.shape[0], X.shape[1], owner)
-    scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner))
+    scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
     return to_direction(scaled)[0] if normalize else to_value(scaled)
 
 

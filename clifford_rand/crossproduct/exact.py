@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand.crossproduct.paths import check_rtol, null_vectors
+from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction, to_value
 
 __all__ = ["CrossProduct", "cross", "cross_log"]
@@ -120,7 +120,7 @@ def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
 
 def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledVectors, tuple[int, ...]]:
     """Check ``A``, and return the products of its m matrices with the batch shape."""
-    A = as_real(A, "A", owner)
+    A = as_real(A, "A", owner, finite=False)
     if A.ndim < 2 or A.shape[-1] < 1 or A.shape[-2] != A.shape[-1] - 1:
         flipped = A.ndim >= 2 and A.shape[-1] == A.shape[-2] - 1
         hint = "Pass the transpose: one vector per row." if flipped else ""
@@ -128,4 +128,6 @@ def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledV
     *batch, rows, d = A.shape
     m = math.prod(batch)
     index = np.arange(m * rows).reshape(m, rows)
-    return null_vectors(A.reshape(m * rows, d), index, check_rtol(rtol, d, A.dtype, owner)), tuple(batch)
+    X = A.reshape(m * rows, d)
+    peaks = finite_peaks(X, "A", owner)
+    return null_vectors(X, index, check_rtol(rtol, d, A.dtype, owner), peaks), tuple(batch)

@@ -29,27 +29,30 @@ _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: no growth short of Wilki
 _PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
-def by_lapack(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
-    """Return the cross products of ``X[index[b]]``, index (m, d-1), d ≥ 2.
+def by_lapack(
+    X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: NDArray[Any] | None = None
+) -> ScaledVectors:
+    """Return the cross products of ``X[index[b]]``, index (m, d-1), d ≥ 2; ``peaks`` (n,) are those of X's rows.
 
     With Aᵀ = P [L1; l2ᵀ] U for the rows A: ×(A) = (-1)^{d-1} det(P) det(U) P z, L1ᵀ z1 = -l2, z = (z1, 1).
     A is rank-deficient where a pivot |U_ii| is at most ``rtol`` times the peak of row i.
     """
     m, d = len(index), X.shape[1]
+    peaks = row_peaks(X) if peaks is None else peaks
     vector = np.empty((m, d), X.dtype)
     exponent = np.empty(m, np.int64)
     size = (d - 1) * d * X.itemsize
     step = max(1, min(max(_CHUNK_BYTES // size, cpu_count()), _MOST_BYTES // size))
     for start in range(0, m, step):
         chunk = slice(start, min(start + step, m))
-        exponent[chunk] = _factor_chunk(X[index[chunk]], rtol, vector[chunk])
+        exponent[chunk] = _factor_chunk(X[index[chunk]], peaks[index[chunk]], rtol, vector[chunk])
     return ScaledVectors(vector, exponent)
 
 
-def _factor_chunk(work: NDArray[Any], rtol: float, vector: NDArray[Any]) -> NDArray[np.int64]:
-    """Overwrite ``work`` (m, d-1, d), write the vectors (m, d), return their exponents (m,)."""
+def _factor_chunk(work: NDArray[Any], peaks: NDArray[Any], rtol: float, vector: NDArray[Any]) -> NDArray[np.int64]:
+    """Overwrite ``work`` (m, d-1, d), of row peaks (m, d-1), write the vectors (m, d), return their exponents (m,)."""
     m, rows, d = work.shape
-    peak, exponent = _scale_rows(work)
+    peak, exponent = _scale_rows(work, peaks)
     pivot = np.empty((m, rows), work.dtype)
     swapped = np.empty((m, rows), np.int32)
     getrf, laswp, trtrs = get_lapack_funcs(("getrf", "laswp", "trtrs"), dtype=work.dtype)
@@ -79,12 +82,11 @@ def _factor_chunk(work: NDArray[Any], rtol: float, vector: NDArray[Any]) -> NDAr
     return exponent + shift
 
 
-def _scale_rows(work: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _scale_rows(work: NDArray[Any], peaks: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Scale rows by powers of two to peaks in [1/2, 1), unless all are tame; return peaks and sums of exponents.
 
     A row of A is a column of Aᵀ: its scale changes neither the order of the pivots nor L.
     """
-    peaks = row_peaks(work)
     peak, shift = np.frexp(peaks)
     if np.abs(shift).max(initial=0) <= _TAME:
         return peaks, np.zeros(len(work), np.int64)

@@ -1,17 +1,18 @@
 """Three paths to a cross product, and the rule that chooses one."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import as_real, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand.crossproduct.closed import CLOSED_UP_TO, by_closed_form
 from clifford_rand.crossproduct.factor import by_lapack
-from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized
+from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized, row_peaks
 
-__all__ = ["by_kernel", "check_rtol", "choose_path", "default_rtol", "null_vectors"]
+__all__ = ["by_kernel", "check_rtol", "choose_path", "default_rtol", "finite_peaks", "null_vectors"]
 
 # Measured on 2 cores, float64, steady state, microseconds a matrix:
 #   d          6    12    24    32    48    64    80   100   128   160   256
@@ -67,9 +68,18 @@ def check_rtol(rtol: float | None, d: int, dtype: np.dtype[Any], owner: str) -> 
     return float(rtol)
 
 
-def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
-    """Return the cross products of the rows ``X[index[b]]`` by the path that `choose_path` names."""
-    path = _PATHS[choose_path(X.shape[1], len(index))]
+def finite_peaks(X: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+    """Return the largest absolute entry of every row (n, d), or raise if one is NaN or infinite: one pass for both."""
+    peaks = row_peaks(X)
+    if not np.isfinite(peaks).all():
+        as_real(X, name, owner)
+    return peaks
+
+
+def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: NDArray[Any]) -> ScaledVectors:
+    """Return the cross products of the rows ``X[index[b]]``, of peaks (n,), by the path that `choose_path` names."""
+    name = choose_path(X.shape[1], len(index))
+    path = partial(by_lapack, peaks=peaks) if name == "lapack" else _PATHS[name]
     scaled = path(X, index, rtol)
     if np.isfinite(scaled.vector).all():
         return scaled
@@ -83,4 +93,4 @@ def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> Scal
     return ScaledVectors(scaled.vector.astype(X.dtype), scaled.exponent)
 
 
-_PATHS = {"closed": by_closed_form, "lapack": by_lapack, "kernel": by_kernel}
+_PATHS = {"closed": by_closed_form, "kernel": by_kernel}
