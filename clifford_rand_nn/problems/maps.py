@@ -131,8 +131,8 @@ class GatedMap:
                 break
             v = self.remove_unpenalised(self.gated(self.gated_adjoint(v / length)))
             size = float(np.linalg.norm(v))
-        scale = np.linalg.norm(self._Y)
-        negligible = size <= (np.finfo(np.float64).eps * scale) ** 2 * self.n_patterns
+        # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
+        negligible = size <= np.finfo(np.float64).eps * self.n_patterns * np.linalg.norm(self._Y) ** 2
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size))
 
 

@@ -82,6 +82,15 @@ def test_adjoint_and_norm():
     assert exact * (1 - 1e-6) <= problem.map.sigma <= 1.05 * exact
 
 
+def test_a_map_that_biases_explain_has_norm_one():
+    """With a pattern for every row M = 0: the power iteration must see that it measures rounding only."""
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    problem = GatedReLUProblem(X, X[:, 0], np.tri(30, dtype=bool), 0.1)
+    assert problem.map.Q.shape == (30, 30)
+    assert problem.map.sigma == 1.0
+    assert Fista().solve(problem).objective < 1e-25
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("step", [0.1, 1.0, 30.0])
 def test_prox_is_the_minimiser_and_obeys_moreau(step, weighted):
