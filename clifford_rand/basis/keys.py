@@ -1,0 +1,198 @@
+"""Which basis blades a multivector stores, and in what order: by grade, then lexicographically."""
+
+import itertools
+import math
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.bits import WORD, as_masks, bit_count
+
+__all__ = [
+    "LARGEST",
+    "Keys",
+    "check_size",
+    "dense_keys",
+    "dense_order",
+    "keys_of_array",
+    "keys_of_grades",
+    "keys_of_masks",
+    "union",
+]
+
+LARGEST = 2**27  # components of one multivector: 1 GiB of float64
+
+
+def check_size(count: int, owner: str, what: str = "this result") -> None:
+    """Refuse more components than one multivector may have."""
+    if count > LARGEST:
+        raise fail(
+            what,
+            owner,
+            f"at most 2^27 components ({8 * LARGEST >> 30} GiB)",
+            describe(f"{count} components, {8 * count / 2**30:.3g} GiB as float64"),
+            "Use fewer grades or fewer basis blades.",
+        )
+
+
+class Keys:
+    """The basis blades of a multivector: masks in storage order.
+
+    One object stands for one set wherever it is used (the makers below intern), so that products find their plan by
+    identity. ``complete`` means every blade of every grade in ``grades``.
+    """
+
+    def __init__(self, d: int, grades: tuple[int, ...], masks: NDArray[Any] | None) -> None:
+        self.d = d
+        self.grades = grades
+        self.complete = masks is None
+        self.size = sum(math.comb(d, k) for k in grades) if masks is None else len(masks)
+        if masks is not None:
+            self.masks = masks
+
+    def __reduce__(self) -> Any:
+        if self.complete:
+            return keys_of_grades, (self.d, self.grades)
+        return keys_of_masks, (self.d, tuple(int(mask) for mask in self.masks))
+
+    def __repr__(self) -> str:
+        return f"Keys(d={self.d}, grades={self.grades}, size={self.size})"
+
+    @cached_property
+    def masks(self) -> NDArray[Any]:
+        """The masks in storage order."""
+        check_size(self.size, "a multivector", "keys")
+        if self.d <= 20 and len(self.grades) > 1:
+            order, grade = dense_order(self.d)
+            return order[np.isin(grade[order], self.grades)] if len(self.grades) <= self.d else order
+        found = [
+            sum(1 << i for i in indices) for k in self.grades for indices in itertools.combinations(range(self.d), k)
+        ]
+        return as_masks(found, self.d)
+
+    @cached_property
+    def grade_of(self) -> NDArray[np.int64]:
+        """The grade of each component."""
+        if self.complete:
+            return np.repeat(np.array(self.grades, dtype=np.int64), [math.comb(self.d, k) for k in self.grades])
+        return bit_count(self.masks)
+
+    @cached_property
+    def slices(self) -> dict[int, slice]:
+        """Where the components of each grade lie."""
+        counts = np.bincount(self.grade_of, minlength=self.d + 1) if not self.complete else None
+        result, start = {}, 0
+        for k in self.grades:
+            size = math.comb(self.d, k) if counts is None else int(counts[k])
+            result[k] = slice(start, start + size)
+            start += size
+        return result
+
+    @cached_property
+    def _position(self) -> dict[int, int]:
+        return {int(mask): i for i, mask in enumerate(self.masks)}
+
+    def find(self, mask: int) -> int:
+        """Return the position of one mask, or -1."""
+        if self.complete and len(self.grades) == 1 and self.grades[0] == 1:
+            return mask.bit_length() - 1 if mask.bit_count() == 1 else -1
+        if mask.bit_count() not in self.grades:
+            return -1
+        return self._position.get(mask, -1)
+
+    def positions(self, masks: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the position of each mask, all of which must be here."""
+        if len(masks) * 4 < self.size or self.d > WORD - 6:
+            return np.fromiter((self.find(int(mask)) for mask in masks), dtype=np.int64, count=len(masks))
+        return np.searchsorted(_order_of(self.masks, self.d), _order_of(masks, self.d))
+
+    def place(self, other: "Keys") -> NDArray[np.int64] | slice:
+        """Return where the components of ``other``, a subset, lie in this set."""
+        if other is self:
+            return slice(None)
+        if self.complete and other.complete and len(other.grades) == 1:
+            return self.slices[other.grades[0]]
+        return self.positions(other.masks)
+
+    @cached_property
+    def filled(self) -> "Keys":
+        """Every blade of the grades that are present."""
+        return self if self.complete else keys_of_grades(self.d, self.grades)
+
+
+def _order_of(masks: NDArray[Any], d: int) -> NDArray[np.int64]:
+    """Return integers that sort blades by grade, then lexicographically by their indices."""
+    flipped = np.zeros_like(masks)
+    for i in range(d):
+        flipped |= (masks >> i & 1) << (d - 1 - i)
+    order: NDArray[np.int64] = (bit_count(masks) << d) + ((1 << d) - 1 - flipped)
+    return order
+
+
+def _sort_key(mask: int) -> tuple[int, list[int]]:
+    return mask.bit_count(), [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+@lru_cache(maxsize=32)
+def dense_order(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all masks in storage order, and the grade of every mask."""
+    flipped = grade = np.zeros(1, dtype=np.int64)
+    for _ in range(d):
+        flipped = np.concatenate([2 * flipped, 2 * flipped + 1])
+        grade = np.concatenate([grade, grade + 1])
+    order = np.argsort((grade << d) - flipped)
+    return order, grade
+
+
+@lru_cache(maxsize=1024)
+def keys_of_grades(d: int, grades: tuple[int, ...]) -> Keys:
+    """Return every blade of ``grades``, which ascend."""
+    return Keys(d, grades, None)
+
+
+def dense_keys(d: int) -> Keys:
+    """Return all 2^d blades."""
+    return keys_of_grades(d, tuple(range(d + 1)))
+
+
+@lru_cache(maxsize=4096)
+def keys_of_masks(d: int, masks: tuple[int, ...]) -> Keys:
+    """Return the set of ``masks``, which are distinct and in any order."""
+    ordered = tuple(sorted(masks, key=_sort_key))
+    if ordered != masks:
+        return keys_of_masks(d, ordered)
+    grades = tuple(sorted({mask.bit_count() for mask in masks}))
+    if len(masks) == sum(math.comb(d, k) for k in grades):
+        return keys_of_grades(d, grades)
+    return Keys(d, grades, as_masks(masks, d))
+
+
+def keys_of_array(d: int, masks: NDArray[Any]) -> tuple[Keys, NDArray[np.int64]]:
+    """Return the set of the masks in an array with repetitions, and where each entry lies in it."""
+    distinct, inverse = np.unique(masks, return_inverse=True)
+    grades = tuple(int(k) for k in np.unique(bit_count(distinct))) if len(distinct) else ()
+    if len(distinct) == sum(math.comb(d, k) for k in grades):
+        keys = keys_of_grades(d, grades)
+    else:
+        keys = keys_of_masks(d, tuple(int(mask) for mask in distinct))
+    return keys, keys.positions(distinct)[inverse.ravel()]
+
+
+@lru_cache(maxsize=4096)
+def _union(a: Keys, b: Keys) -> Keys:
+    if a.complete and b.complete:
+        return keys_of_grades(a.d, tuple(sorted({*a.grades, *b.grades})))
+    grades = {*a.grades, *b.grades}
+    if all(any(keys.complete and k in keys.grades for keys in (a, b)) for k in grades):
+        return keys_of_grades(a.d, tuple(sorted(grades)))
+    masks: Iterable[int] = {*map(int, a.masks), *map(int, b.masks)}
+    return keys_of_masks(a.d, tuple(masks))
+
+
+def union(a: Keys, b: Keys) -> Keys:
+    """Return the blades that are in either set."""
+    return a if a is b else _union(a, b)

@@ -1,0 +1,215 @@
+"""The metric of an algebra: the Gram matrix of its basis vectors, diagonal or not."""
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.bits import WORD, bit_count
+
+__all__ = ["Metric", "metric_of_gram", "metric_of_signature"]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Metric:
+    """Gram matrix G of the basis vectors, with e_i·e_j = G_ij.
+
+    ``diagonal`` is the diagonal of a diagonal metric (int8 where every entry is 1, -1 or 0) and None otherwise. Equal
+    matrices make equal metrics. The plans of the products live here, one for each pair of key sets that met.
+    """
+
+    def __init__(self, diagonal: NDArray[Any] | None, gram: NDArray[Any] | None) -> None:
+        self.diagonal = diagonal
+        self._gram = gram
+        self.d = len(diagonal) if diagonal is not None else len(gram)  # type: ignore[arg-type]
+        self.plans: dict[Any, Any] = {}
+        self.lock = threading.Lock()
+        if diagonal is not None and diagonal.dtype == np.int8:
+            self.negative = _mask(diagonal == -1)
+            self.null = _mask(diagonal == 0)
+        self._identity = _identity(diagonal if diagonal is not None else self.gram)
+        self._hash = hash(self._identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Metric) and (self is other or self._identity == other._identity)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return Metric, (self.diagonal, self._gram)
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether the metric is diagonal with entries 1, -1 and 0."""
+        return self.diagonal is not None and self.diagonal.dtype == np.int8
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the entries are integers, fractions or symbols."""
+        array = self.diagonal if self.diagonal is not None else self.gram
+        return array.dtype.kind in "iO"
+
+    @cached_property
+    def gram(self) -> NDArray[Any]:
+        """The d × d Gram matrix."""
+        if self._gram is not None:
+            return self._gram
+        diagonal = self.diagonal
+        assert diagonal is not None
+        return np.diag(diagonal.astype(np.int64) if diagonal.dtype == np.int8 else diagonal)
+
+    @cached_property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers (p, q, r) of positive, negative and null directions (Sylvester's law of inertia)."""
+        if self.is_unit:
+            assert self.diagonal is not None
+            return tuple(int(np.count_nonzero(self.diagonal == sign)) for sign in (1, -1, 0))  # type: ignore[return-value]
+        try:
+            gram = self.gram.astype(np.float64)
+        except (TypeError, ValueError):
+            raise fail(
+                "metric", "Algebra", "numeric to have a signature", describe("symbols"), "Substitute numbers first."
+            ) from None
+        values = np.linalg.eigvalsh(gram)
+        limit = self.d * _EPS * max(np.abs(values).max(initial=0.0), 0.0)
+        positive, negative = int(np.count_nonzero(values > limit)), int(np.count_nonzero(values < -limit))
+        return positive, negative, self.d - positive - negative
+
+    @cached_property
+    def determinant(self) -> Any:
+        """The determinant of G: exact where the entries are."""
+        if self.diagonal is not None:
+            product: Any = 1
+            for value in self.diagonal.tolist():
+                product = product * value
+            return product
+        if self.is_exact:
+            return _exact_determinant(self.gram)
+        return float(np.linalg.det(self.gram))
+
+    @cached_property
+    def is_degenerate(self) -> bool:
+        """Whether det G = 0 (to rounding for floats)."""
+        if self.is_exact:
+            return bool(self.determinant == 0)
+        return self.counts[2] > 0
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the metric holds numbers that NumPy computes with."""
+        return (self.diagonal if self.diagonal is not None else self.gram).dtype != object
+
+    def weight(self, shared: NDArray[Any]) -> NDArray[Any]:
+        """Return the product of the diagonal over the bits of each mask (diagonal metrics only)."""
+        diagonal = self.diagonal
+        assert diagonal is not None
+        if self.is_unit:
+            weight = np.where(bit_count(shared & self.negative) % 2 == 1, -1, 1).astype(np.int8)
+            weight[np.asarray((shared & self.null) != 0, dtype=bool)] = 0
+            return weight
+        result = np.ones(shared.shape, dtype=diagonal.dtype)
+        for i in range(self.d):
+            held = np.asarray((shared >> i & 1) != 0, dtype=bool)
+            result[held] = result[held] * diagonal[i]
+        return result
+
+    @cached_property
+    def congruence(self) -> tuple["Metric", NDArray[np.float64]]:
+        """A diagonal metric D of entries 1, -1, 0 and T with G = T D Tᵀ: e_i = Σ_j T_ij f_j (numeric metrics)."""
+        gram = self.gram.astype(np.float64)
+        change = np.zeros((self.d, self.d))
+        signs = np.zeros(self.d, dtype=np.int8)
+        limit = self.d * _EPS * np.abs(gram).max(initial=0.0)
+        for block in _components(gram):  # blocks keep the change of basis as sparse as the metric
+            values, vectors = np.linalg.eigh(gram[np.ix_(block, block)])
+            for value, vector, place in zip(values, vectors.T, block, strict=True):
+                null = abs(value) <= limit
+                signs[place] = 0 if null else np.sign(value)
+                change[block, place] = vector * (1.0 if null else np.sqrt(abs(value)))
+        return Metric(signs, None), change
+
+
+def _mask(flags: NDArray[np.bool_]) -> int:
+    mask = 0
+    for i in np.flatnonzero(flags):
+        mask |= 1 << int(i)
+    return mask
+
+
+def _identity(array: NDArray[Any]) -> Any:
+    if array.dtype == object:
+        return array.shape, tuple(array.ravel().tolist())
+    return array.shape, tuple(array.astype(np.float64).ravel().tolist()) if array.size < WORD else array.astype(
+        np.float64
+    ).tobytes()
+
+
+def _components(gram: NDArray[np.float64]) -> list[list[int]]:
+    """Return the index blocks between which every entry is zero."""
+    left = set(range(len(gram)))
+    blocks = []
+    while left:
+        stack, block = [min(left)], set()
+        while stack:
+            i = stack.pop()
+            if i not in block:
+                block.add(i)
+                stack.extend(int(j) for j in np.flatnonzero(gram[i]) if j not in block)
+        left -= block
+        blocks.append(sorted(block))
+    return blocks
+
+
+def _exact_determinant(gram: NDArray[Any]) -> Any:
+    """Return the determinant without a division (Bird 2011), so that integers and symbols stay what they are."""
+    matrix = gram.astype(object)
+    d = len(matrix)
+    power = matrix
+    for _ in range(d - 1):
+        upper = np.triu(power, 1)
+        tail = np.array([-sum(power[j, j] for j in range(i + 1, d)) for i in range(d)], dtype=object)
+        power = (upper + np.diag(tail)).dot(matrix)
+    value = power[0, 0] if d % 2 == 1 else -power[0, 0]
+    return value.expand() if hasattr(value, "expand") else value
+
+
+def metric_of_signature(signature: Sequence[Any]) -> Metric:
+    """Return the diagonal metric with entries 1, -1 and 0."""
+    values = np.asarray(signature)
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf" or not np.isin(values, (-1, 0, 1)).all():
+        raise fail("signature", "Algebra", "a sequence of 1, -1 and 0", signature, "Use metric= for other numbers.")
+    return Metric(values.astype(np.int8), None)
+
+
+def metric_of_gram(metric: Any) -> Metric:
+    """Return the metric of a symmetric Gram matrix of numbers, fractions or SymPy expressions."""
+    hint = "Give e_i·e_j as a d × d array."
+    gram = np.array(metric.tolist() if hasattr(metric, "tolist") else metric)
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
+        raise fail("metric", "Algebra", "a square matrix", describe(f"shape {gram.shape}"), hint)
+    if gram.dtype.kind in "biu":
+        gram = gram.astype(np.int64)
+    elif gram.dtype.kind == "f":
+        gram = gram.astype(np.float64)
+        if not np.isfinite(gram).all():
+            raise fail("metric", "Algebra", "finite", describe("NaN or infinite entries"), hint)
+    elif gram.dtype.kind != "O":
+        raise fail("metric", "Algebra", "a matrix of real numbers or symbols", describe(f"dtype {gram.dtype}"), hint)
+    if gram.dtype.kind == "f":
+        if np.abs(gram - gram.T).max() > 8 * _EPS * np.abs(gram).max():
+            raise fail("metric", "Algebra", "symmetric", describe("G with G ≠ Gᵀ"), "Use (G + G.T)/2.")
+        gram = (gram + gram.T) / 2
+    elif any(gram[i, j] != gram[j, i] for i in range(len(gram)) for j in range(i)):
+        raise fail("metric", "Algebra", "symmetric", describe("G with G ≠ Gᵀ"), "Use (G + G.T)/2.")
+    if all(gram[i, j] == 0 for i in range(len(gram)) for j in range(i)):
+        diagonal = np.diag(gram).copy()
+        if all(value in (-1, 0, 1) for value in diagonal.tolist()):
+            return Metric(diagonal.astype(np.int8), None)
+        return Metric(diagonal, None)
+    return Metric(None, gram)

@@ -1,0 +1,1 @@
+"""Multivectors: keys and coefficients, products and functions of them."""

@@ -1,0 +1,1 @@
+"""How one product of two key sets is computed: by a table, through matrices, over subsets, or in closed form."""

@@ -1,0 +1,68 @@
+"""Which plan a product takes: a cost model, and the plans that were made.
+
+A plan is made once for each (product, keys, keys) of a metric and kept there. The constants of the model are measured
+by ``tests/benchmarks/bench_products.py``, and a test holds the choice against the clock around the crossovers.
+"""
+
+from typing import Any
+
+from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.rules import METRIC_FREE, SCALAR
+from clifford_rand.plans.congruence_plan import CongruencePlan
+from clifford_rand.plans.dense_plan import LARGEST_TABLE
+from clifford_rand.plans.subset_plan import SubsetPlan
+from clifford_rand.plans.table_plan import TablePlan
+from clifford_rand.plans.transform_plan import TransformPlan
+from clifford_rand.plans.vector_plan import VECTOR_RULES, VectorPlan
+
+__all__ = ["choose", "plan_of", "table_seconds", "transform_seconds"]
+
+Plan = Any  # has .keys and is called with two coefficient arrays
+
+SMALL_TRANSFORM = 2**15  # pairs of blades below which a transform is never asked about
+RECURSION = 2**12  # pairs of blades of a metric that is not diagonal, 2 µs each when the table is built
+MOST_PLANS = 2000  # of one metric; a session that meets more key sets starts anew
+
+
+def table_seconds(rows: int) -> float:
+    """Return the model of one product by a table: a gather and a multiplication a row."""
+    return 5e-6 + 2e-9 * rows
+
+
+def transform_seconds(d: int, null: int) -> float:
+    """Return the model of one product through matrices: three transforms and 3^null GEMMs of complex numbers."""
+    live = d - null
+    return float(3.0**null * (30e-6 + 30e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
+
+
+def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
+    """Return the plan of one product, made at its first use and kept with the metric."""
+    found = metric.plans.get((rule, a, b))
+    if found is None:
+        found = choose(metric, rule, a, b)
+        with metric.lock:
+            if len(metric.plans) >= MOST_PLANS:
+                metric.plans.clear()
+            found = metric.plans.setdefault((rule, a, b), found)
+    return found
+
+
+def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
+    """Return the plan that the cost model prefers."""
+    d = metric.d
+    both_vectors = a is b and a.complete and a.grades == (1,)
+    if both_vectors and d > 64 and rule in VECTOR_RULES:
+        return VectorPlan(metric, rule)
+    pairs = a.size * b.size
+    if metric.diagonal is None and rule not in METRIC_FREE:
+        if pairs > RECURSION and metric.is_numeric and d <= 22:
+            inner = plan_of(metric.congruence[0], rule, a.filled, b.filled)
+            return CongruencePlan(metric, rule, a, b, inner)
+    elif metric.is_numeric and rule not in SCALAR and pairs > SMALL_TRANSFORM and d <= 22:
+        if rule in ("gp", "commutator", "anticommutator"):
+            if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
+                return TransformPlan(metric, rule, a, b)
+        elif 3.0**d < pairs / 4 or pairs > LARGEST_TABLE:
+            return SubsetPlan(metric, rule, a, b)
+    return TablePlan(metric, rule, a, b)

@@ -1,0 +1,156 @@
+"""A product by its table: one tensor, one matrix, a gather, or the compiled kernel."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._threads import for_each_slice
+from clifford_rand.basis.dtypes import common_dtype
+from clifford_rand.basis.keys import Keys, check_size
+from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.rules import SCALAR
+from clifford_rand.basis.table import ProductTable, product_table
+
+__all__ = ["KERNEL_FROM", "TablePlan"]
+
+TENSOR = (
+    2**13
+)  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, in the second-level cache
+KERNEL_FROM = 2**18  # table rows × batch from which the compiled kernel pays for its load
+LARGEST_GATHER = 2**22  # terms that a gather holds at a time
+THREADS_FROM = 2**21  # table rows × samples for each thread: 0.5 ms, a few times what a thread costs
+TILE_BYTES = 48 * 2**10  # operands and result of one tile, around the first-level cache
+
+
+class TablePlan:
+    """A product by its table: NumPy for little work and for exact numbers, the compiled kernel for large batches."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        if rule not in SCALAR:
+            check_size(a.size * b.size // 2, rule, "the product's table")
+        self.table: ProductTable = product_table(metric, rule, a, b)
+        self.keys = self.table.keys
+        self.size_a, self.size_b = a.size, b.size
+        self._tensors: dict[Any, NDArray[Any] | None] = {}
+
+    def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
+        if a.ndim == 1 and b.ndim == 1 and a.dtype is b.dtype:
+            try:
+                tensor = self._tensors[a.dtype]
+            except KeyError:
+                tensor = self._tensor(a.dtype)
+            if tensor is not None:
+                return (a @ tensor).reshape(-1, self.size_b) @ b
+        dtype = self.result_type(a.dtype, b.dtype)
+        if dtype.kind == "O":
+            return self._by_rows(a, b)
+        a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        if not len(self.table.left):
+            return np.zeros((*batch, self.keys.size), dtype=dtype)
+        if a.size == self.size_a and self._matrix_pays(self.size_b, b.size // self.size_b):
+            return self._by_matrix(a, b)
+        if b.size == self.size_b and self._matrix_pays(self.size_a, a.size // self.size_a):
+            return self._by_matrix(a, b)
+        flat_a = np.broadcast_to(a, (*batch, self.size_a)).reshape(-1, self.size_a)
+        flat_b = np.broadcast_to(b, (*batch, self.size_b)).reshape(-1, self.size_b)
+        work = len(flat_a) * len(self.table.left)
+        apply = self._by_kernel if work >= KERNEL_FROM else self._by_gather
+        return apply(flat_a, flat_b).reshape(*batch, self.keys.size)
+
+    def result_type(self, a: np.dtype, b: np.dtype) -> np.dtype:
+        """Return the dtype of the product: the operands' common one, and floating where the metric is."""
+        kind = self.table.coef.dtype.kind
+        dtype = np.dtype(object) if kind == "O" else common_dtype(a, b)
+        return np.dtype(np.float64) if kind == "f" and dtype.kind == "i" else dtype
+
+    def _tensor(self, dtype: np.dtype) -> NDArray[Any] | None:
+        rows = self.table
+        tensor = None
+        small = 0 < self.size_a * self.size_b * self.keys.size <= TENSOR
+        if small and dtype.kind != "O" and self.result_type(dtype, dtype) == dtype:
+            tensor = np.zeros((self.size_a, self.keys.size, self.size_b), dtype=dtype)
+            tensor[rows.left, rows.out, rows.right] = rows.coef
+            tensor = tensor.reshape(self.size_a, -1)
+        self._tensors[dtype] = tensor
+        return tensor
+
+    def _by_rows(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Walk the table in Python: fractions and symbols."""
+        rows = self.table
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        out = np.zeros((self.keys.size, *batch), dtype=object)
+        a, b = np.moveaxis(a, -1, 0).astype(object), np.moveaxis(b, -1, 0).astype(object)
+        for left, right, target, coef in zip(
+            rows.left.tolist(), rows.right.tolist(), rows.out.tolist(), rows.coef.tolist(), strict=True
+        ):
+            term = a[left] * b[right]
+            if not batch and isinstance(term, int | float) and term == 0:
+                continue
+            if isinstance(coef, int) and coef == 1:
+                out[target] = out[target] + term
+            elif isinstance(coef, int) and coef == -1:
+                out[target] = out[target] - term
+            else:
+                out[target] = out[target] + coef * term
+        return np.moveaxis(out, 0, -1)
+
+    def _matrix_pays(self, size: int, samples: int) -> bool:
+        """Tell whether the matrix of one operand, mostly zeros in high dimensions, is not far larger than the work."""
+        return size * self.keys.size <= 64 * len(self.table.left) * max(1, samples)
+
+    def matrix(self, values: NDArray[Any], side: str) -> NDArray[Any]:
+        """Return (n_in, n_out) with a @ matrix the product by one operand, ``values``, on that side."""
+        rows = self.table
+        given, other, size = (
+            (rows.left, rows.right, self.size_b) if side == "left" else (rows.right, rows.left, self.size_a)
+        )
+        terms = values[given] * rows.coef
+        if terms.dtype.kind == "f" and terms.dtype == np.float64:
+            flat = np.bincount(
+                other * np.int64(self.keys.size) + rows.out, weights=terms, minlength=size * self.keys.size
+            )
+            return flat.reshape(size, self.keys.size)
+        matrix = np.zeros((size, self.keys.size), dtype=terms.dtype)
+        np.add.at(matrix, (other, rows.out), terms)
+        return matrix
+
+    def _by_matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Multiply by one multivector: its matrix, then one GEMM for the whole batch."""
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        if a.size == self.size_a:
+            result = b.reshape(-1, self.size_b) @ self.matrix(a.reshape(-1), "left").astype(b.dtype, copy=False)
+        else:
+            result = a.reshape(-1, self.size_a) @ self.matrix(b.reshape(-1), "right").astype(a.dtype, copy=False)
+        return result.reshape(*batch, self.keys.size)
+
+    def _by_gather(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        rows = self.table
+        out = np.zeros((len(a), self.keys.size), dtype=a.dtype)
+        held = np.flatnonzero(np.diff(rows.indptr))
+        coef = rows.coef.astype(a.dtype, copy=False)
+        step = max(1, LARGEST_GATHER // len(rows.left))
+        for start in range(0, len(a), step):
+            part = slice(start, start + step)
+            terms = a[part, rows.left] * b[part, rows.right]
+            terms *= coef
+            out[part, held] = np.add.reduceat(terms, rows.indptr[held], axis=1)
+        return out
+
+    def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        from clifford_rand.kernels.bilinear import apply_table
+
+        rows = self.table
+        a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+        coef = rows.coef.astype(a.dtype)
+        out = np.empty((len(a), self.keys.size), dtype=a.dtype)
+        sample = (self.size_a + self.size_b + self.keys.size) * a.itemsize
+        tile = int(np.clip(TILE_BYTES // sample // 16 * 16, 16, 256))
+
+        def work(part: slice) -> None:
+            apply_table(a[part], b[part], rows.indptr, rows.left, rows.right, coef, tile, out[part])
+
+        for_each_slice(work, len(a), least=max(1, THREADS_FROM // max(1, len(rows.left))))
+        return out

@@ -1,0 +1,81 @@
+"""The cost model of the products: what it prefers, and that it is right at the crossovers."""
+
+import time
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.basis.keys import dense_keys, keys_of_grades
+from clifford_rand.plans.choice import choose, plan_of
+from clifford_rand.plans.table_plan import KERNEL_FROM, TablePlan
+from clifford_rand.plans.transform_plan import TransformPlan
+
+
+def best(work, repeats=7):
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def kind(alg, rule, a, b):
+    return type(plan_of(alg.metric, rule, a, b)).__name__
+
+
+def test_what_is_preferred():
+    small, large = cr.Algebra(3), cr.Algebra(10)
+    assert kind(small, "gp", dense_keys(3), dense_keys(3)) == "TablePlan"
+    assert kind(large, "gp", dense_keys(10), dense_keys(10)) == "TransformPlan"
+    assert kind(large, "gp", keys_of_grades(10, (1,)), keys_of_grades(10, (2,))) == "TablePlan"
+    assert kind(large, "inner", dense_keys(10), dense_keys(10)) == "TablePlan"
+    assert kind(cr.Algebra(14), "wedge", dense_keys(14), dense_keys(14)) == "SubsetPlan"
+    vectors = keys_of_grades(100, (1,))
+    assert kind(cr.Algebra(100), "gp", vectors, vectors) == "VectorPlan"
+    skew = cr.Algebra(metric=np.eye(8) + 0.1)
+    assert kind(skew, "gp", dense_keys(8), dense_keys(8)) == "CongruencePlan"
+    assert kind(skew, "wedge", keys_of_grades(8, (1,)), keys_of_grades(8, (2,))) == "TablePlan"
+
+
+@pytest.mark.parametrize("d", [6, 7, 8, 9, 10])
+def test_the_choice_is_not_much_worse_than_the_other(d):
+    """Dense product: the chosen way takes at most three times the other's time (timing: the best of three attempts)."""
+    rng = np.random.default_rng(d)
+    alg = cr.Algebra(d)
+    keys = dense_keys(d)
+    a, b = rng.standard_normal((2, 2**d))
+    table, transform = TablePlan(alg.metric, "gp", keys, keys), TransformPlan(alg.metric, "gp", keys, keys)
+    table(a, b), transform(a, b)
+    by_table = choose(alg.metric, "gp", keys, keys).__class__ is TablePlan
+    ratios = []
+    for _ in range(3):
+        seconds = best(lambda: table(a, b)), best(lambda: transform(a, b))
+        ratios.append(seconds[0] / seconds[1] if by_table else seconds[1] / seconds[0])
+    assert min(ratios) < 3
+
+
+def test_the_kernel_pays_where_it_is_chosen():
+    """At ten times the threshold the compiled kernel is faster than NumPy's gather."""
+    rng = np.random.default_rng(0)
+    alg = cr.Algebra(4)
+    plan = plan_of(alg.metric, "gp", dense_keys(4), dense_keys(4))
+    a, b = rng.standard_normal((2, 10 * KERNEL_FROM // 256, 16))
+    np.testing.assert_allclose(plan._by_kernel(a, b), plan._by_gather(a, b), rtol=1e-12, atol=1e-12)
+    assert best(lambda: plan._by_kernel(a, b)) < best(lambda: plan._by_gather(a, b))
+
+
+def test_a_vector_in_a_wide_algebra_never_makes_a_table():
+    alg = cr.Algebra(3000)
+    x = alg.vector(np.ones(3000))
+    assert (x | x) == 3000
+    assert x.inner(x) == 3000
+
+
+def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
+    alg = cr.Algebra(12)
+    for i in range(1, 2100):
+        alg.e1 * alg({alg.names.blade(i): 1})
+    assert len(alg.metric.plans) <= 2000
+    assert alg.e1 * alg.e1 == 1

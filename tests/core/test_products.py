@@ -1,0 +1,349 @@
+"""Every product against its definition: blades sorted by swaps, then grade parts; every way to compute it agrees."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.basis.rules import RULES
+from clifford_rand.multivector.products import multiply
+from clifford_rand.plans import choice
+from clifford_rand.plans.congruence_plan import CongruencePlan
+from clifford_rand.plans.subset_plan import SubsetPlan
+from clifford_rand.plans.table_plan import KERNEL_FROM, TablePlan
+from clifford_rand.plans.transform_plan import TransformPlan
+from support.blades import all_blades, product_tensor, signatures
+
+DTYPES = [np.float64, np.float32, np.complex128, np.complex64]
+
+
+def grade_filter(rule, r, s, t):
+    """The definitions, written out beside the library's."""
+    rho = [1 if k % 4 < 2 else -1 for k in (r, s, t)]
+    return {
+        "gp": 1,
+        "wedge": t == r + s,
+        "fat_dot": t == abs(r - s),
+        "hestenes": t == abs(r - s) and r > 0 and s > 0,
+        "lc": t == s - r,
+        "rc": t == r - s,
+        "scalar_product": t == 0,
+        "inner": (t == 0) * rho[1],
+        "commutator": (1 - rho[0] * rho[1] * rho[2]) / 2,
+        "anticommutator": (1 + rho[0] * rho[1] * rho[2]) / 2,
+    }[rule] * 1.0
+
+
+def defined(rule, a, b, squares):
+    """The product of two dense coefficient arrays by the definition."""
+    d = len(squares)
+    grades = [len(blade) for blade in all_blades(d)]
+    tensor = product_tensor(squares)
+    if rule in ("commutator", "anticommutator"):
+        ab, ba = np.einsum("...i,...j,ijk->...k", a, b, tensor), np.einsum("...i,...j,ijk->...k", b, a, tensor)
+        return (ab - ba) / 2 if rule == "commutator" else (ab + ba) / 2
+    weights = np.array([[[grade_filter(rule, r, s, t) for t in grades] for s in grades] for r in grades])
+    return np.einsum("...i,...j,ijk->...k", a, b, tensor * weights)
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES) - {"vee"}))
+def test_every_product_in_every_signature(rule):
+    rng = np.random.default_rng(1)
+    for p, q, r in signatures(4):
+        alg = cr.Algebra(p, q, r)
+        a, b = rng.standard_normal((2, 3, 2**alg.d))
+        got = multiply(rule, alg.multivector(a), alg.multivector(b)).dense().values
+        np.testing.assert_allclose(got, defined(rule, a, b, alg.signature), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("signature", [(1, 1, 1, 1, -1), (0, 1, 1, 1, 1), (-1, 0, 1, 0, -1), (1,) * 5])
+def test_geometric_product_in_five_dimensions(signature):
+    rng = np.random.default_rng(2)
+    alg = cr.Algebra(signature=signature)
+    a, b = rng.standard_normal((2, 32))
+    np.testing.assert_allclose(
+        (alg.multivector(a) * alg.multivector(b)).dense().values, defined("gp", a, b, signature), rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_dense_graded_and_sparse_are_one(rule):
+    """The product of two sums is the sum of the products of their blades."""
+    rng = np.random.default_rng(3)
+    for alg in (cr.Algebra(2, 1, 1), cr.Algebra.cga(2, null_basis=True), cr.Algebra(3)):
+        a, b = alg.random_multivector(rng, grades=(1, 2)), alg.random_multivector(rng, grades=(0, 2, 3))
+        whole = multiply(rule, a.dense(), b.dense())
+        graded = multiply(rule, a, b)
+        total = alg.scalar(0.0)
+        names = list(alg.blades)
+        for x, y in itertools.product(names, names):
+            if a[x] != 0 and b[y] != 0:
+                total = total + multiply(rule, alg.blade(x), alg.blade(y)) * float(a[x] * b[y])
+        assert whole.isclose(graded, rtol=1e-12)
+        assert whole.isclose(total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_by_every_way(dtype):
+    """One multivector, a small batch, one against a batch, and a batch for the compiled kernel."""
+    rng = np.random.default_rng(4)
+    alg = cr.Algebra(3, 1)
+    rtol = (
+        1e-5
+        if np.dtype(dtype).itemsize // np.dtype(dtype).type(0).real.itemsize * 4 == np.dtype(dtype).itemsize
+        else 1e-12
+    )
+    a = alg.random_multivector(rng, shape=3000, dtype=dtype)
+    b = alg.random_multivector(rng, shape=3000, dtype=dtype)
+    assert len(a) * 256 > KERNEL_FROM
+    whole = a * b
+    assert whole.dtype == dtype
+    part = a[:20] * b[:20]
+    fixed = a[7] * b
+    assert part.dtype == fixed.dtype == (a[7] * b[7]).dtype == dtype
+    expected = defined("gp", a[:20].values, b[:20].values, alg.signature)
+    for got in (whole[:20], part):
+        np.testing.assert_allclose(got.values, expected, rtol=rtol, atol=10 * rtol)
+    assert np.all((a[7] * b[7]).isclose(part[7], rtol=rtol))
+    assert np.all((fixed[:50]).isclose((a[np.full(50, 7)] * b[:50]), rtol=rtol))
+    assert np.all((a * b[7])[:20].isclose(a[:20] * b[np.full(20, 7)], rtol=rtol))
+
+
+def test_integers_and_fractions_are_exact():
+    rng = np.random.default_rng(5)
+    alg = cr.Algebra(2, 1, 1)
+    a, b = rng.integers(-9, 10, (2, 4, 16))
+    whole = alg.multivector(a) * alg.multivector(b)
+    assert whole.dtype == np.int64
+    assert (whole.dense().values == defined("gp", a, b, alg.signature)).all()
+    third = np.vectorize(lambda x: Fraction(int(x), 3), otypes=[object])
+    exact = alg.multivector(third(a)) * alg.multivector(third(b))
+    assert (9 * exact == whole).all()
+    assert isinstance(exact.coefficients.flat[0], Fraction)
+    large = alg.multivector(np.arange(1, 17) * 10**15) * alg.e1
+    assert large["1"] == alg.multivector(np.arange(1, 17))["e1"] * 10**15
+
+
+def test_integers_stay_exact_in_high_dimensions():
+    rng = np.random.default_rng(6)
+    alg = cr.Algebra(8)
+    a, b = (alg.multivector(rng.integers(-(2**24), 2**24, 256)) for _ in range(2))
+    exact = a * b
+    assert exact.dtype == np.int64
+    assert exact["e1"] == sum(
+        int(s * a.values[i] * b.values[j])
+        for i, x in enumerate(all_blades(8))
+        for j, y in enumerate(all_blades(8))
+        if set(x) ^ set(y) == {0}
+        for s, _ in [_sign(x, y)]
+    )
+
+
+def _sign(x, y):
+    from support.blades import blade_product
+
+    sign, blade = blade_product(x, y, [1] * 8)
+    return int(sign), blade
+
+
+@pytest.mark.parametrize("signature", [(1,) * 8, (-1, 1) * 4, (0, *(1,) * 7), (1, 0, -1, 1, 1, 0, 1, 1), (1,) * 9])
+def test_table_and_transform_agree(signature):
+    rng = np.random.default_rng(7)
+    alg = cr.Algebra(signature=signature)
+    keys = alg.random_multivector(0).keys
+    a, b = rng.standard_normal((2, 3, 2**alg.d))
+    for rule in ("gp", "commutator", "anticommutator"):
+        table = TablePlan(alg.metric, rule, keys, keys)
+        transform = TransformPlan(alg.metric, rule, keys, keys)
+        by_table = alg._new(table.keys, table(a, b))
+        by_transform = alg._new(transform.keys, transform(a, b))
+        assert by_transform.isclose(by_table, rtol=1e-12).all()
+        single = alg._new(transform.keys, transform(a.astype(np.float32)[0], b.astype(np.float32)[0]))
+        assert single.dtype == np.float32
+        assert single.isclose(by_table[0], rtol=1e-5)
+        mixed = transform(a + 1j, b)
+        np.testing.assert_allclose(mixed, transform(a + 0j, b) + 1j * transform(np.ones_like(a), b), atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", ["wedge", "vee", "lc", "rc", "fat_dot", "hestenes"])
+def test_table_and_subsets_agree(rule):
+    rng = np.random.default_rng(8)
+    for signature in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, 1, 1)]:
+        alg = cr.Algebra(signature=signature)
+        keys = alg.random_multivector(0).keys
+        a, b = rng.standard_normal((2, 2, 2**alg.d))
+        table, subset = TablePlan(alg.metric, rule, keys, keys), SubsetPlan(alg.metric, rule, keys, keys)
+        assert alg._new(subset.keys, subset(a, b)).isclose(alg._new(table.keys, table(a, b)), rtol=1e-12).all()
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_any_metric_is_a_diagonal_one_in_another_basis(d):
+    """With f_i = Σ_j T_ij e_j in a diagonal algebra, Algebra(metric=T D Tᵀ) is that algebra written in the basis f."""
+    rng = np.random.default_rng(d)
+    for signature in {(1,) * d, (1, -1) * (d // 2) + (1,) * (d % 2), (0,) + (1,) * (d - 1)}:
+        base = cr.Algebra(signature=signature)
+        T = rng.standard_normal((d, d))
+        alg = cr.Algebra(metric=T @ np.diag(signature) @ T.T)
+        assert (alg.p, alg.q, alg.r) == (base.p, base.q, base.r)
+        frame = [base.vector(row) for row in T]
+        images = [cr.wedge(base.scalar(1.0), *[frame[i] for i in blade]).dense().values for blade in all_blades(d)]
+        move = np.array(images)  # coefficients over f to coefficients over e
+        a, b = rng.standard_normal((2, 2**d))
+        for rule in RULES:
+            if rule == "vee":
+                continue
+            here = multiply(rule, alg.multivector(a), alg.multivector(b)).dense().values @ move
+            there = multiply(rule, base.multivector(a @ move), base.multivector(b @ move)).dense().values
+            np.testing.assert_allclose(here, there, rtol=1e-9, atol=1e-9 * np.abs(there).max())
+
+
+@pytest.mark.parametrize("rule", ["gp", "lc", "commutator", "fat_dot", "inner"])
+def test_recursion_and_congruence_agree(rule):
+    """A metric that is not diagonal, by its table and through an orthogonal basis."""
+    rng = np.random.default_rng(9)
+    gram = rng.standard_normal((5, 5))
+    null = np.eye(5)
+    null[3:, 3:] = [[0, -1], [-1, 0]]
+    low_rank = gram[:, :3] @ np.diag([1, -1, 1]) @ gram[:, :3].T
+    for metric in (gram + gram.T, null, (low_rank + low_rank.T) / 2):
+        alg = cr.Algebra(metric=metric)
+        keys = alg.random_multivector(0).keys
+        a, b = rng.standard_normal((2, 4, 32))
+        inner = choice.plan_of(alg.metric.congruence[0], rule, keys, keys)
+        table = TablePlan(alg.metric, rule, keys, keys)
+        other = CongruencePlan(alg.metric, rule, keys, keys, inner)
+        first, second = alg._new(table.keys, table(a, b)), alg._new(other.keys, other(a, b))
+        assert second.isclose(first, rtol=1e-9).all()
+
+
+def test_metrics_of_other_numbers():
+    """Diagonal entries that are not 1, -1, 0: floats, fractions, and the transform of them."""
+    alg = cr.Algebra(metric=np.diag([2.0, -3.0, 0.5, 0.0]))
+    assert alg.e1 * alg.e1 == 2
+    assert alg.e12 * alg.e12 == 6.0
+    exact = cr.Algebra(metric=[[Fraction(1, 3), 0], [0, 2]])
+    assert exact.e1 * exact.e1 == Fraction(1, 3)
+    assert exact.e12 * exact.e12 == Fraction(-2, 3)
+    rng = np.random.default_rng(10)
+    squares = rng.uniform(-2, 2, 8)
+    wide = cr.Algebra(metric=np.diag(squares))
+    a, b, c = (wide.random_multivector(rng) for _ in range(3))
+    assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
+    table = TablePlan(wide.metric, "gp", a.keys, b.keys)
+    assert (a * b).isclose(wide._new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
+
+
+def test_associative_and_graded_in_high_dimensions():
+    rng = np.random.default_rng(11)
+    for d in (10, 13):
+        alg = cr.Algebra(d - 2, 1, 1)
+        a, b, c = (alg.random_multivector(rng) for _ in range(3))
+        assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
+        u, v, w = (alg.random_multivector(rng, grades=1) for _ in range(3))
+        assert ((a ^ u) ^ v).isclose(a ^ (u ^ v), rtol=1e-12)
+        assert (u << (a ^ v)).isclose(((u << a) ^ v) + (a.involute() ^ (u << v)), rtol=1e-11)
+        assert (u * a).isclose((u ^ a) + (u << a), rtol=1e-12)
+        assert ((a & b) & c.grade(d, d - 1)).isclose(a & (b & c.grade(d, d - 1)), rtol=1e-11)
+        assert w * w == (w | w) or (w * w).isclose(w | w, rtol=1e-12)
+
+
+def test_vectors_in_a_thousand_dimensions():
+    rng = np.random.default_rng(12)
+    alg = cr.Algebra(900, 100)
+    x, y = rng.standard_normal((2, 1000))
+    product = alg.vector(x) * alg.vector(y)
+    assert product["1"] == pytest.approx(float(x[:900] @ y[:900] - x[900:] @ y[900:]), rel=1e-12)
+    assert product["e3_950"] == pytest.approx(x[2] * y[949] - x[949] * y[2], rel=1e-12)
+    assert (alg.vector(x) ^ alg.vector(y)).isclose(product.grade(2), rtol=1e-14)
+    assert (alg.vector(x) | alg.vector(y)).isclose(product.grade(0), rtol=1e-14)
+    gram = np.eye(70)
+    gram[0, 1] = gram[1, 0] = 0.5
+    skew = cr.Algebra(metric=gram)
+    assert (skew.vector(x[:70]) * skew.vector(y[:70]))["1"] == pytest.approx(x[:70] @ gram @ y[:70], rel=1e-12)
+    assert (skew.e1 * skew.e2)["1"] == 0.5
+
+
+def test_few_terms_in_many_dimensions():
+    alg = cr.Algebra(30, 40)
+    a = alg("e1 + 2*e35_70")
+    assert a * a == alg("1 - 4 + 4*e1_35_70")
+    assert (a ^ alg.e2) == alg("e1_2 + 2*e2_35_70")
+    assert (alg.I * alg.I.reverse()) == 1  # 40 negative squares
+
+
+def test_vee_of_complements():
+    """LC(RC A ^ RC B) = RC(LC A ^ LC B), I its identity, associative, in every metric."""
+    rng = np.random.default_rng(13)
+    for alg in (
+        cr.Algebra(3),
+        cr.Algebra(4),
+        cr.Algebra.pga(3),
+        cr.Algebra(0, 0, 3),
+        cr.Algebra.cga(2, null_basis=True),
+    ):
+        a, b, c = (alg.random_multivector(rng) for _ in range(3))
+        vee = a & b
+        assert vee.isclose((a.right_complement() ^ b.right_complement()).left_complement(), rtol=1e-12)
+        assert vee.isclose((a.left_complement() ^ b.left_complement()).right_complement(), rtol=1e-12)
+        assert (alg.I & a).isclose(a, rtol=1e-14)
+        assert (a & alg.I).isclose(a, rtol=1e-14)
+        assert ((a & b) & c).isclose(a & (b & c), rtol=1e-11)
+
+
+def test_the_trap_of_the_bar():
+    alg = cr.Algebra(3)
+    assert (alg.e12 | alg.e12) == -1
+    assert cr.inner(alg.e12, alg.e12) == 1
+
+
+def test_operators_are_the_named_products():
+    rng = np.random.default_rng(14)
+    alg = cr.Algebra(2, 1, 1)
+    a, b = alg.random_multivector(rng), alg.random_multivector(rng)
+    for operator, name in [("*", "gp"), ("^", "wedge"), ("|", "fat_dot"), ("&", "vee"), ("<<", "lc")]:
+        assert eval(f"a {operator} b") == getattr(a, name)(b)
+    assert (2 ^ a) == 2 * a
+    assert (2 | a) == 2 * a
+    assert (2 << a) == 2 * a
+    assert cr.wedge(a, b, a).isclose((a ^ b) ^ a, rtol=1e-13)
+    assert cr.wedge(a) is a
+
+
+def test_scale_does_not_matter():
+    rng = np.random.default_rng(15)
+    for d in (3, 9):
+        alg = cr.Algebra(d)
+        a, b = alg.random_multivector(rng), alg.random_multivector(rng)
+        reference = a * b
+        for scale in (1e-150, 1e150):
+            assert ((a * scale) * (b * (1 / scale))).isclose(reference, rtol=1e-12)
+            assert ((a * scale) * b).isclose(reference * scale, rtol=1e-12)
+
+
+def test_mixed_algebras_are_refused():
+    a, b = cr.Algebra(3).e1, cr.Algebra(2, 1).e1
+    with pytest.raises(cr.ArgumentError, match=r"of the same algebra, Algebra\(3\).*multivector of Algebra\(2, 1\)"):
+        a * b
+    with pytest.raises(cr.ArgumentError, match="of the same algebra"):
+        a + b
+    with pytest.raises(TypeError):
+        a * "e1"
+    with pytest.raises(cr.ArgumentError, match="'other' parameter of wedge must be a multivector"):
+        a.wedge("e1")
+    with pytest.raises(cr.ArgumentError, match="'a' parameter of wedge must be a multivector"):
+        cr.wedge(3)
+
+
+def test_products_that_would_not_fit_are_refused():
+    alg = cr.Algebra(40)
+    a = alg.random_multivector(0, grades=4)
+    with pytest.raises(cr.ArgumentError, match="at most 2\\^27 components"):
+        a * a
+    with pytest.raises(cr.ArgumentError, match="components"):
+        alg.random_multivector(0)
+    wide = cr.Algebra(16)
+    whole = wide.multivector(np.ones(2**16, dtype=int))
+    with pytest.raises(cr.ArgumentError, match=r"astype\(float\)"):
+        whole * whole

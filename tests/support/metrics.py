@@ -1,0 +1,49 @@
+"""Algebras of many kinds, and random versors and blades in them."""
+
+import functools
+
+import numpy as np
+
+import clifford_rand as cr
+from support.blades import signatures
+
+
+def algebras(largest=5, *, degenerate=True, diagonal=True):
+    """Every signature up to d = 5, and metrics that are not diagonal, of one or two null directions or none."""
+    rng = np.random.default_rng(0)
+    found = [cr.Algebra(*counts) for counts in signatures(largest) if degenerate or not counts[2]] if diagonal else []
+    for d in range(2, min(largest, 4) + 1):
+        gram = rng.standard_normal((d, d))
+        found.append(cr.Algebra(metric=gram + gram.T))
+        if degenerate:
+            found.append(cr.Algebra(metric=gram[:, :-1] @ gram[:, :-1].T))
+    return [*found, cr.Algebra.cga(2, null_basis=True)]
+
+
+def vectors(alg, rng, count, shape=(), dtype=np.float64, least=0.2):
+    """Random vectors that are not near to null ones; None if the algebra has none."""
+    if not np.any(alg.gram):
+        return None
+    found = []
+    gram = alg.gram.astype(float)
+    for _ in range(count):
+        while True:
+            X = rng.standard_normal((*shape, alg.d))
+            squares = np.abs(((X @ gram) * X).sum(axis=-1))
+            if (squares > least * np.abs(gram).max()).all():
+                break
+        found.append(alg.vector(X.astype(dtype)))
+    return found
+
+
+def versor(alg, rng, count, shape=(), dtype=np.float64):
+    """A product of ``count`` invertible vectors; None if there are none."""
+    factors = vectors(alg, rng, count, shape, dtype)
+    return None if factors is None else functools.reduce(lambda a, b: a * b, factors)
+
+
+def blade(alg, rng, k, shape=(), dtype=np.float64):
+    """A wedge of k random vectors."""
+    if k == 0:
+        return alg.scalar(np.ones(shape, dtype=dtype))
+    return cr.wedge(*[alg.random_multivector(rng, shape, 1, dtype) for _ in range(k)])
