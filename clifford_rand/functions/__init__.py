@@ -1,0 +1,1 @@
+"""Functions of one multivector: norms, inverses, exponentials, logarithms, roots."""

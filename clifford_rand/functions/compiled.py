@@ -1,0 +1,175 @@
+"""Numeric functions generated from symbolic multivectors."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import check_choice, describe, fail
+
+__all__ = ["CompiledFunction", "compile_function"]
+
+
+class CompiledFunction:
+    """A numeric function made by `Multivector.lambdify`: call it with numbers, arrays or multivectors.
+
+    Attributes
+    ----------
+    symbols : tuple
+        The scalar arguments in order, the components of multivector arguments among them.
+    keys : Keys
+        The blades of the result.
+    backend : {"numpy", "numba"}
+    source : str
+        The generated code.
+    kernel : function
+        What runs: for "numpy" f(x1, …) → list of arrays, for "numba" the compiled f(inputs (s, n), out (n, n_keys)),
+        which your own compiled loops may call.
+    """
+
+    def __init__(
+        self, template: Any, arguments: Sequence[Any], symbols: Sequence[Any], backend: str, kernel: Any, source: str
+    ) -> None:
+        self._template = template
+        self._arguments = tuple(arguments)
+        self.symbols = tuple(symbols)
+        self.keys = template.keys
+        self.backend = backend
+        self.kernel = kernel
+        self.source = source
+
+    def __call__(self, *values: Any) -> Any:
+        """Return the multivector, its batch shape that of the arguments broadcast together."""
+        return self._template._make(self.keys, self.array(*values))
+
+    def array(self, *values: Any) -> NDArray[Any]:
+        """Return the coefficients (..., n_keys) alone."""
+        inputs = self._inputs(values)
+        batch = np.broadcast_shapes(*(one.shape for one in inputs)) if inputs else ()
+        if self.backend == "numba":
+            return self._by_numba(inputs, batch)
+        results = [np.asarray(one) for one in self.kernel(*inputs)]
+        kinds = [one.dtype for one in results if one.dtype.kind in "fc"] or [np.dtype(np.float64)]
+        dtype = np.result_type(*kinds)
+        given = np.result_type(*inputs) if inputs else dtype
+        if given.kind == dtype.kind or all(one.dtype.kind == "i" for one in results):
+            dtype = given  # a constant such as √2 is a float64 scalar, and must not widen float32
+        out = np.empty((*batch, len(results)), dtype=dtype)
+        for k, one in enumerate(results):
+            out[..., k] = one
+        return out
+
+    def _by_numba(self, inputs: list[NDArray[Any]], batch: tuple[int, ...]) -> NDArray[Any]:
+        stacked = np.empty((len(inputs), *batch))
+        for i, one in enumerate(inputs):
+            if one.dtype.kind == "c":
+                raise fail("values", "the compiled function", "real", describe(f"dtype {one.dtype}"), "Use numpy.")
+            stacked[i, ...] = one
+        out = np.empty((int(np.prod(batch, dtype=np.int64)), self.keys.size))
+        self.kernel(stacked.reshape(len(inputs), -1) if inputs else np.empty((0, len(out))), out)
+        return out.reshape(*batch, self.keys.size)
+
+    def _inputs(self, values: Sequence[Any]) -> list[NDArray[Any]]:
+        if len(values) != len(self._arguments):
+            raise fail(
+                "values", "the compiled function", f"{len(self._arguments)} arguments", describe(f"{len(values)}")
+            )
+        inputs: list[NDArray[Any]] = []
+        for argument, value in zip(self._arguments, values, strict=True):
+            if not hasattr(argument, "keys"):
+                inputs.append(_numbers(value))
+                continue
+            array = _numbers(_components(value, argument.keys))
+            if array.ndim == 0 or array.shape[-1] != argument.keys.size:
+                rule = f"a multivector or an array with {argument.keys.size} components on its last axis"
+                raise fail("values", "the compiled function", rule, describe(f"shape {array.shape}"))
+            inputs.extend(array[..., i] for i in range(array.shape[-1]))
+        return inputs
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self._arguments))
+        return f"<{self.backend} function of ({names}): {self.keys.size} coefficients of grades {self.keys.grades}>"
+
+
+def _components(value: Any, keys: Any) -> Any:
+    if not hasattr(value, "coefficients"):
+        return value
+    held = value._select(keys)
+    if not np.all(held == value):
+        raise fail(
+            "values",
+            "the compiled function",
+            f"without components outside grades {keys.grades}",
+            describe(f"a multivector of grades {value.grades}"),
+        )
+    return held.coefficients
+
+
+def _numbers(value: Any) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if array.dtype.kind not in "fc":
+        raise fail("values", "the compiled function", "numbers or arrays of them", describe(f"dtype {array.dtype}"))
+    return array
+
+
+def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> CompiledFunction:
+    """Return the function of ``arguments`` (symbols, names, multivectors of symbols) that computes ``mv``.
+
+    Raises
+    ------
+    ArgumentError
+        For another backend, a batch, an argument that is not made of distinct symbols, a symbol without an argument.
+    """
+    from clifford_rand.symbolic import find_symbol, symbols_in
+
+    check_choice(backend, "backend", "lambdify", ("numpy", "numba"))
+    if mv.ndim:
+        raise fail("the multivector", "lambdify", "one, not a batch", describe(f"batch shape {mv.shape}"))
+    held = symbols_in(mv.coefficients)
+    given: list[Any] = []
+    symbols: list[Any] = []
+    for argument in arguments:
+        if hasattr(argument, "coefficients"):
+            parts = [_as_symbol(part) for part in argument.coefficients.ravel().tolist()]
+            given.append(argument)
+            symbols += parts
+        else:
+            given.append(_as_symbol(find_symbol(argument, held, "arguments", "lambdify")))
+            symbols.append(given[-1])
+    missing = [symbol for symbol in held if symbol not in symbols]
+    if missing or len(set(symbols)) < len(symbols):
+        rule = "every symbol of the coefficients, once"
+        what = f"no argument for {', '.join(map(str, missing))}" if missing else "a symbol twice"
+        raise fail("arguments", "lambdify", rule, describe(what))
+    expressions = mv.coefficients.tolist()
+    kernel, source = (_with_numba if backend == "numba" else _with_numpy)(symbols, expressions)
+    return CompiledFunction(mv, given, symbols, backend, kernel, source)
+
+
+def _as_symbol(value: Any) -> Any:
+    if not getattr(value, "is_Symbol", False):
+        raise fail("arguments", "lambdify", "symbols, their names, or multivectors of distinct symbols", value)
+    return value
+
+
+def _with_numpy(symbols: Sequence[Any], expressions: Sequence[Any]) -> tuple[Callable[..., Any], str]:
+    from clifford_rand.symbolic import numpy_function
+
+    function = numpy_function(symbols, expressions)
+    return function, inspect.getsource(function)
+
+
+def _with_numba(symbols: Sequence[Any], expressions: Sequence[Any]) -> tuple[Callable[..., Any], str]:
+    import numba
+
+    from clifford_rand.symbolic import array_source
+
+    source = array_source(symbols, expressions)
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "<lambdify>", "exec"), namespace)  # the text is generated here, from names made here
+    # error_model: a division by zero gives inf or NaN, as in NumPy
+    return numba.njit(nogil=True, error_model="numpy")(namespace["kernel"]), source

@@ -1,0 +1,219 @@
+"""The exponential of a multivector: closed forms of one and of two planes, and a Taylor polynomial with squaring.
+
+With C(x) = cosh √x and S(x) = sinh √x / √x, both entire: exp B = C(B²) + B S(B²), so B² decides. A scalar part σ of A
+commutes with the rest B and goes into the exponents, so that exp(-1000 + 1000 e1) = (1 + e1)/2 does not overflow.
+"""
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
+from clifford_rand.functions.cosh_sinhc import cosh_and_sinhc
+from clifford_rand.functions.norms import (
+    as_inexact,
+    eps_of,
+    is_exact,
+    is_exact_zero,
+    power_of_two,
+    times_power,
+)
+from clifford_rand.functions.unit_form import unit_form
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+__all__ = ["exponential"]
+
+SCALAR = 4  # units of rounding, relative to the terms of B², below which the other parts of B² are rounding
+THETA = 0.8  # θ^17/17! = 6e-17: what Taylor's polynomial of degree 16 leaves off is below the rounding of float64
+MANY = 64  # components from which a product to look for a closed form is not repaid
+LARGEST_POWER = 40  # squarings: the norm 10^12 leaves no digit of a general exponential
+
+
+def exponential(A: "Multivector") -> "Multivector":
+    """Return exp(A) = Σ A^k / k!."""
+    if is_exact(A):
+        return _exact(A)
+    A = as_inexact(A)
+    if not np.isfinite(A.coefficients).all():
+        raise fail("A", "exp", "finite", describe("NaN or infinite coefficients"))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        sigma, B = _without_scalar(A)
+        result = _of_one_plane(sigma, B) if B.coefficients.ndim == 1 else None
+        if result is not None:
+            return result
+        exponent = power_of_two(B.coefficients)
+        B = B._make(B.keys, times_power(B.coefficients, -exponent))
+        result = _of_square(sigma, B, exponent)
+    if not np.isfinite(result.coefficients).all():
+        raise fail(
+            "A",
+            "exp",
+            f"small enough for exp(A) to be a {A.dtype}",
+            describe("a multivector whose exponential is out of range"),
+        )
+    return result
+
+
+def _without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
+    """Return the scalar part, over the batch, and the rest."""
+    if 0 in A.keys.grades:
+        return A.coefficients[..., 0], A._make(_without_first(A.keys), A.coefficients[..., 1:])
+    return np.zeros(A.shape, dtype=A.dtype)[()], A
+
+
+@lru_cache(maxsize=256)
+def _without_first(keys: Keys) -> Keys:
+    if keys.complete:
+        return keys_of_grades(keys.d, keys.grades[1:])
+    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]))
+
+
+def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
+    """Return scalar + factor · B for B without a scalar part."""
+    keys = union(keys_of_grades(B.keys.d, (0,)), B.keys)
+    array = np.empty((*B.shape, keys.size), dtype=B.dtype)
+    array[..., 0] = scalar
+    array[..., 1:] = B.coefficients * (factor[..., None] if isinstance(factor, np.ndarray) else factor)
+    return B._make(keys, array)
+
+
+def _of_one_plane(sigma: Any, B: "Multivector") -> "Multivector | None":
+    """Return exp(σ + B) for one real B whose square has a scalar part only and is of moderate size, else None."""
+    square = B.anticommutator(B)
+    if square.keys.grades != (0,) or B.dtype.kind != "f":
+        return None
+    s, sigma = float(square.coefficients[0]), float(sigma)
+    z = math.sqrt(abs(s))
+    if not (1e-15 < abs(s) < 1e4 and abs(sigma) < 40.0 and B.dtype == np.float64):  # the rest takes care of scales
+        return None
+    factor = math.exp(sigma)
+    if s < 0:
+        return _with_scalar(factor * math.cos(z), B, factor * math.sin(z) / z)
+    return _with_scalar(factor * math.cosh(z), B, factor * math.sinh(z) / z)
+
+
+def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+    """Return exp(σ + 2^n B), the largest component of B near 1; B² chooses the way."""
+    many = B.keys.size > MANY and len(B.grades) > 1
+    s, q = _without_scalar(B * B if many else B.anticommutator(B))
+    if _is_rounding(q, B):
+        C, S = cosh_and_sinhc(sigma, s, exponent)
+        return _with_scalar(C, B, S)
+    if not many and q.keys.size <= MANY:
+        t, more = _without_scalar(q.anticommutator(q))
+        if _is_rounding(more, q):
+            from clifford_rand.functions.two_planes import exponential_of_two_planes
+
+            return exponential_of_two_planes(sigma, B, exponent, s, q, t)
+    return _general(sigma, B, exponent)
+
+
+def _is_rounding(rest: "Multivector", B: "Multivector") -> bool:
+    """Tell whether the part ``rest`` of B² is rounding, in every element of the batch."""
+    if rest.keys.size == 0:
+        return True
+    largest = np.abs(rest.coefficients).max(axis=-1)
+    if not largest.any():
+        return True
+    if not B.algebra.metric.is_unit:
+        return False  # the components do not bound the terms of the product
+    terms = (np.abs(B.coefficients) ** 2).sum(axis=-1)
+    return bool(np.all(largest <= SCALAR * eps_of(B.dtype) * terms))
+
+
+# ---- any multivector
+
+
+def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+    """Return exp(σ + 2^n B) by Taylor's polynomial of degree 16, scaled and squared, in an orthonormal basis.
+
+    There Σ|components| of a power bounds its norm, and max(‖B³‖^{1/3}, ‖B⁴‖^{1/4}) decides the scaling (Al-Mohy and
+    Higham, SIAM Journal on Matrix Analysis and Applications 31, 2009, Theorem 4.2).
+    """
+    form = unit_form(B, "exp")
+    U = form.take(B)
+    d = U.algebra.d
+    U = U._on(keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1))))
+    own = power_of_two(U.coefficients)  # the change of basis may have changed the size
+    U = U._make(U.keys, times_power(U.coefficients, -own))
+    exponent = exponent + own
+    square = U * U
+    cube, fourth = square * U, square * square
+    bound = np.maximum(_sum(cube) ** (1 / 3), _sum(fourth) ** (1 / 4)).astype(np.float64)
+    steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300) / THETA)).astype(np.int64) + exponent)
+    if steps.max(initial=0) > LARGEST_POWER:
+        raise fail(
+            "A",
+            "exp",
+            f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar",
+            describe(f"norm {2.0 ** int(steps.max()):.3g}"),
+            "No digit of the result would be right.",
+        )
+    powers = [_power(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
+    result = powers[3] * (1 / math.factorial(16))
+    for low in (
+        12,
+        8,
+        4,
+        0,
+    ):  # Paterson and Stockmeyer 1973: Σ_j (U⁴)^j (c_4j + c_{4j+1} U + c_{4j+2} U² + c_{4j+3} U³)
+        if low < 12:
+            result = result * powers[3]
+        for k in (3, 2, 1):
+            result = result + powers[k - 1] * (1 / math.factorial(low + k))
+        result.coefficients[..., 0] += 1 / math.factorial(low)  # the scalar comes first; in place keeps float32
+    growth = np.exp(np.asarray(sigma) / np.exp2(steps).astype(np.asarray(sigma).real.dtype))
+    array = result.coefficients * growth[..., None]
+    for step in range(int(steps.max(initial=0))):
+        left = steps > step
+        if array.ndim == 1 or left.all():
+            array = _squared(result._make(result.keys, array))
+        else:
+            array[left] = _squared(result._make(result.keys, array[left]))
+    return form.give(result._make(result.keys, array), B)
+
+
+def _squared(A: "Multivector") -> NDArray[Any]:
+    return (A * A)._on(A.keys).coefficients
+
+
+def _sum(A: "Multivector") -> NDArray[Any]:
+    return np.asarray(np.abs(A.coefficients).sum(axis=-1))
+
+
+def _power(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+    return A._make(A.keys, times_power(A.coefficients, exponent))
+
+
+# ---- fractions and symbols
+
+
+def _exact(A: "Multivector") -> "Multivector":
+    """Return the exponential where A² without A's scalar part is exactly a scalar."""
+    from clifford_rand.symbolic import exponential_of_square
+
+    A = A._make(A.keys, A.coefficients.astype(object))
+    sigma, B = _without_scalar(A)
+    s, rest = _without_scalar(B.anticommutator(B))
+    if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
+        raise fail(
+            "A",
+            "exp",
+            "a scalar and a part with scalar square, where the coefficients are fractions or symbols",
+            describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts"),
+            "Substitute numbers first, or convert with astype(float).",
+        )
+    both = np.frompyfunc(exponential_of_square, 1, 2)
+    C, S = (np.asarray(part, dtype=object) for part in both(np.asarray(s, dtype=object)))
+    result = B._make(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object)) + C
+    scalar = np.asarray(sigma, dtype=object)
+    if all(is_exact_zero(value) for value in scalar.ravel().tolist()):
+        return result
+    C, S = (np.asarray(part, dtype=object) for part in both(scalar * scalar))  # e^σ = C(σ²) + σ S(σ²)
+    return result * np.asarray(C + scalar * S, dtype=object)

@@ -1,0 +1,119 @@
+"""Bivectors as matrices of so(G), in an orthonormal frame, where every metric is one of 1, -1 and 0.
+
+Logarithms and splits are questions about the Lie algebra so(G). They are answered in a frame f with
+e_i = Σ_j T_ij f_j, in which bivectors are antisymmetric matrices b (B = Σ_{i<j} b_ij f_i f_j) and act on vectors by
+x ↦ Bx - xB, the matrix ``2 b diag(g)``.
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import keys_of_grades
+
+if TYPE_CHECKING:
+    from clifford_rand.algebra import Algebra
+    from clifford_rand.multivector.multivector import Multivector
+
+__all__ = ["LARGEST_DIMENSION", "Frame", "frame_of", "working_dtype"]
+
+LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
+
+Array = NDArray[Any]
+
+
+def working_dtype(mv: "Multivector", owner: str) -> np.dtype:
+    """Return float64 or complex128, in which an iterative function of ``mv`` works; an error for exact numbers."""
+    kind = mv.dtype.kind
+    if kind == "O":
+        raise fail("A", owner, "of floating or integer coefficients", describe("dtype object"), "Use astype(float).")
+    if kind in "fc" and not np.isfinite(mv.coefficients).all():
+        raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
+    return np.dtype(np.complex128 if kind == "c" else np.float64)
+
+
+class Frame:
+    """An orthonormal frame: its algebra, the squares ``signs`` (d,), and the way from coefficients to it and back."""
+
+    def __init__(self, algebra: "Algebra") -> None:
+        metric = algebra.metric
+        self.d = d = metric.d
+        self.change: NDArray[np.float64] | None = None
+        self.algebra = algebra
+        if metric.is_unit:
+            diagonal = metric.diagonal
+        else:
+            unit, self.change = metric.congruence
+            diagonal = unit.diagonal
+            self.inverse = np.linalg.inv(self.change)
+            self.algebra = type(algebra)(signature=diagonal.tolist())  # type: ignore[union-attr]
+        assert diagonal is not None
+        self.signs: NDArray[np.float64] = diagonal.astype(np.float64)
+        self.live = np.flatnonzero(self.signs)
+        self.null = np.flatnonzero(self.signs == 0)
+        self.even = keys_of_grades(d, tuple(range(0, d + 1, 2)))
+        self.bivectors = keys_of_grades(d, (2,) if d > 1 else ())
+        self.upper = np.triu_indices(d, 1)  # the order of the bivectors: lexicographic
+
+    def enter(self, mv: "Multivector", keys: Any, dtype: Any) -> "Multivector":
+        """Return ``mv``, whose blades are all in ``keys``, in this frame."""
+        values = mv._on(keys).coefficients.astype(dtype)
+        if self.change is not None:
+            values = self._move(values, keys, self.change.T)
+        return self.algebra._new(keys, values)
+
+    def leave(self, mv: "Multivector", like: "Multivector", dtype: Any) -> "Multivector":
+        """Return ``mv`` in the basis of the algebra of ``like``."""
+        values = mv.coefficients
+        if self.change is not None:
+            values = self._move(values, mv.keys, self.inverse.T)
+        return like._make(mv.keys, values.astype(dtype))
+
+    def _move(self, values: Array, keys: Any, F: Array) -> Array:
+        from clifford_rand.kernels.outermorphism import apply_outermorphism
+
+        dense = np.zeros((*values.shape[:-1], 1 << self.d), dtype=values.dtype)
+        dense[..., keys.masks] = values
+        return apply_outermorphism(dense, F)[..., keys.masks]
+
+    # ---- bivectors as matrices
+
+    def matrix(self, B: Array) -> Array:
+        """Return the antisymmetric matrix b (d, d) of bivector coefficients (d(d-1)/2,)."""
+        b = np.zeros((self.d, self.d), dtype=B.dtype)
+        b[self.upper] = B
+        return b - b.T
+
+    def action(self, B: Array) -> Array:
+        """Return the matrix of x ↦ Bx - xB on vectors, L = 2 b diag(g)."""
+        return 2 * self.matrix(B) * self.signs
+
+    def from_action(self, L: Array) -> Array:
+        """Return the bivector with the action L, without its blades of two null vectors, which act as zero."""
+        size = np.abs(self.signs)
+        weight = np.maximum(size + size[:, None], 1)
+        scaled = L * self.signs / 2
+        b = (scaled - scaled.T) / weight
+        return np.asarray(b[self.upper])
+
+    def bivector(self, B: Array) -> "Multivector":
+        """Return the multivector with bivector coefficients B."""
+        return self.algebra._new(self.bivectors, B)
+
+
+@lru_cache(maxsize=64)
+def _frame_of(algebra: "Algebra") -> Frame:
+    return Frame(algebra)
+
+
+def frame_of(mv: "Multivector", owner: str) -> Frame:
+    """Return the orthonormal frame of the algebra of ``mv``, made once for each metric."""
+    metric = mv.algebra.metric
+    if metric.d > LARGEST_DIMENSION:
+        raise fail("A", owner, f"of at most {LARGEST_DIMENSION} dimensions", describe(f"d = {metric.d}"))
+    if not metric.is_unit:
+        metric.counts  # noqa: B018  # the clear error of a symbolic metric
+    return _frame_of(mv.algebra)

@@ -1,0 +1,189 @@
+"""The inverse of every invertible multivector: through A ~A where that is a scalar, through matrices, or exactly.
+
+Null vectors: A = A₀ + N, A₀ without null vectors and N nilpotent, N^{r+1} = 0. From X₀ = A₀⁻¹ Newton's iteration
+X ← X (2 - A X) is exact after ⌈log₂(r+1)⌉ steps, as 1 - A X is squared each time and has a null vector in every term.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.bits import reverse_is_negative
+from clifford_rand.basis.keys import Keys, dense_keys
+from clifford_rand.functions.norms import (
+    as_inexact,
+    eps_of,
+    is_exact,
+    norm_squared,
+    power_of_two,
+    safe_range,
+    size_squared,
+    times_power,
+)
+from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vectors
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+__all__ = ["inverse", "inverse_grades", "singular"]
+
+PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices
+VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
+
+
+def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
+    """Return A⁻¹ with A A⁻¹ = A⁻¹ A = 1; an error where 1/(|A| |A⁻¹|) ≤ rtol."""
+    if is_exact(A):
+        from clifford_rand.functions.exact_inverse import exact_inverse
+
+        return exact_inverse(A)
+    A = as_inexact(A)
+    found = _by_reverse(A, rtol)
+    return _by_matrices(A, rtol) if found is None else found
+
+
+def singular(found: str, hint: str = "") -> Exception:
+    """Return the error of a multivector without an inverse."""
+    return fail("A", "inv", "invertible", describe(f"a multivector with {found}"), hint)
+
+
+def _singular_to_rounding(rcond: NDArray[Any], bad: NDArray[np.bool_], rtol: float) -> Exception:
+    where = tuple(int(i) for i in np.argwhere(bad)[0])
+    value = float(np.asarray(rcond)[where])
+    place = f" at batch index {where if len(where) > 1 else where[0]}" if where else ""
+    return singular(f"reciprocal condition number {value:.3g}{place}", f"It must be above rtol = {rtol:.3g}.")
+
+
+# ---- A ~A is a scalar: versors, blades, vectors
+
+
+def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
+    """Return ~A / (A ~A) if A ~A is a scalar to rounding, else None."""
+    keys, d = A.keys, A.algebra.d
+    structural = keys.size == 1 or keys.grades == (1,) or keys.grades == (d - 1,)  # always versors
+    if not structural and keys.size > PRODUCT_FROM and used_vectors(keys).bit_count() <= LARGEST_DENSE:
+        return None
+    reverse = A.reverse()
+    exponent = None
+    scalar, rest = _norm_and_rest(A, reverse, structural)
+    low, high = safe_range(A.dtype)
+    size = np.abs(scalar)
+    if not np.all((size > low) & (size < high)):  # out of range, or zero: once more with the largest component near 1
+        exponent = power_of_two(A.coefficients)
+        A = A._make(keys, times_power(A.coefficients, -exponent))
+        reverse = A.reverse()
+        scalar, rest = _norm_and_rest(A, reverse, structural)
+        size = np.abs(scalar)
+    eps = eps_of(A.dtype)
+    total = size_squared(A)
+    limit = 4 * eps * min(keys.size, 2 ** (d // 2)) if rtol is None else rtol
+    null = ~(size > limit * total)
+    versor = rest <= VERSOR * eps * size
+    if np.all(versor & ~null):
+        array = reverse.coefficients / scalar[..., None]
+        return A._make(keys, array if exponent is None else times_power(array, -exponent))
+    scalars = np.all((rest <= VERSOR * eps * total) & np.isfinite(total))
+    if A.algebra.metric.diagonal is not None and scalars and np.any(null):  # A ~A = 0: A is a divisor of zero
+        raise _singular_to_rounding(size / np.where(total == 0, 1, total), null, limit)
+    return None
+
+
+def _norm_and_rest(A: "Multivector", reverse: "Multivector", structural: bool) -> tuple[Any, Any]:
+    """Return the scalar part of A ~A and the largest other component, over the batch."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        if structural:
+            return np.asarray(norm_squared(A)), np.zeros(A.shape)
+        product = A * reverse
+        array = product.coefficients
+        if not product.grades or product.grades[0]:
+            return np.zeros(A.shape, dtype=A.dtype), np.abs(array).max(axis=-1, initial=0)
+        return array[..., 0], np.abs(array[..., 1:]).max(axis=-1, initial=0)
+
+
+# ---- the general inverse
+
+
+def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
+    if not np.isfinite(A.coefficients).all():
+        raise fail("A", "inv", "finite", describe("NaN or infinite coefficients"))
+    form = unit_form(A, "inv")
+    small = form.take(A)
+    d, null = small.algebra.d, form.null
+    keys = dense_keys(d)
+    dense = np.zeros((*A.shape, 1 << d), dtype=A.dtype)
+    dense[..., small.keys.masks] = small.coefficients
+    live = dense[..., :: 1 << null]  # the null vectors are the lowest bits
+    exponent = power_of_two(live)
+    live = times_power(live, -exponent)
+    limit = 4 * eps_of(A.dtype) * 2 ** ((d - null + 1) // 2) if rtol is None else rtol
+    array = np.zeros_like(dense)
+    array[..., :: 1 << null] = _inverse_of_live(live, form.signature[null:], limit)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        X = small._make(keys, array[..., keys.masks]).grade(*inverse_grades(small.keys, d))
+        if null:
+            scaled = small._make(small.keys, times_power(small.coefficients, -exponent))
+            for _ in range(null.bit_length()):  # = ⌈log₂(null + 1)⌉
+                X = X * 2 - X * (scaled * X)  # not X * (2 - …): a product by a number keeps float32
+            X = X.grade(*inverse_grades(small.keys, d))
+        X = X._make(X.keys, times_power(X.coefficients, -exponent))
+        result = form.give(X, A)
+    if not np.isfinite(result.coefficients).all():
+        raise singular("an inverse beyond the range of its dtype")
+    return result
+
+
+def _inverse_of_live(live: NDArray[Any], signature: tuple[int, ...], limit: float) -> NDArray[Any]:
+    """Return the inverses of (..., 2^d) coefficients in the order of the masks, by their matrices."""
+    from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
+
+    tables = representation_of(signature)
+    flat = live.reshape(-1, live.shape[-1])
+    result = np.empty_like(flat)
+    other = np.empty(len(flat), dtype=flat.real.dtype)
+    step = max(1, 2**20 >> len(signature))  # samples whose matrices stay below a hundred megabytes
+    for start in range(0, len(flat), step):
+        part = slice(start, start + step)
+        M = to_matrices(flat[part], tables)
+        try:
+            values = from_matrices(np.linalg.inv(M), tables)
+        except np.linalg.LinAlgError:  # a pivot is exactly zero in at least one of the matrices: name the element
+            values = np.stack([_or_infinite(one, tables) for one in M])
+        other[part] = _size(values)  # with the imaginary part, which may be all there is of a singular matrix's inverse
+        result[part] = values if live.dtype.kind == "c" else values.real
+    size = _size(flat)
+    with np.errstate(invalid="ignore", over="ignore"):
+        rcond = np.where(np.isfinite(other), 1 / np.where(size * other == 0, np.inf, size * other), 0.0)
+    bad = ~(rcond > limit)
+    if bad.any():
+        raise _singular_to_rounding(rcond.reshape(live.shape[:-1]), bad.reshape(live.shape[:-1]), limit)
+    return result.reshape(live.shape)
+
+
+def _size(values: NDArray[Any]) -> NDArray[Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt((values.real**2 + values.imag**2).sum(axis=-1)))
+
+
+def _or_infinite(M: NDArray[Any], tables: Any) -> NDArray[Any]:
+    """Return the coefficients of the inverse, infinite where the matrix has none."""
+    from clifford_rand.kernels.representation import from_matrices
+
+    try:
+        return from_matrices(np.linalg.inv(M), tables)
+    except np.linalg.LinAlgError:
+        return np.full(1 << tables.d, np.inf, dtype=M.dtype)
+
+
+def inverse_grades(keys: Keys, d: int) -> tuple[int, ...]:
+    """Return the grades that the inverse of a multivector with ``keys`` can have.
+
+    If an involution f has f(A) = σ A, σ = ±1, then f(A⁻¹) = σ A⁻¹: the inverse of an even A is even, and so on.
+    """
+    kept = set(range(d + 1))
+    for sign in (lambda k: k % 2 == 1, reverse_is_negative, lambda k: k % 4 in (1, 2)):
+        signs = {bool(sign(k)) for k in keys.grades}
+        if len(signs) == 1:
+            kept = {k for k in kept if bool(sign(k)) in signs}
+    return tuple(sorted(kept))

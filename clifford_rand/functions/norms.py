@@ -1,0 +1,192 @@
+"""Norms by the inner product ⟨A ~A⟩_0, safe at every scale, and the sizes that tolerances refer to."""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.metric import Metric
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+__all__ = [
+    "as_inexact",
+    "eps_of",
+    "expanded",
+    "is_exact",
+    "is_exact_zero",
+    "norm",
+    "norm_squared",
+    "normalized",
+    "power_of_two",
+    "safe_range",
+    "size_squared",
+    "times_power",
+]
+
+
+def norm_squared(A: "Multivector") -> Any:
+    """Return ⟨A ~A⟩_0: a number, or an array over the batch."""
+    metric, array = A.algebra.metric, A.coefficients
+    if metric.diagonal is None or is_exact(A):
+        return A.inner(A).coefficients[..., 0][()]
+    # Σ_S w_S a_S², each square rounded by itself: 0.1 e1 + 0.1 e2 in Cl(1, 1) has exactly 0 so, no fused additions
+    live, signed, _ = _weights(metric, A.keys)
+    if live is not None:
+        array = array[..., live]
+    square = array * array
+    if signed is not None:
+        square = square * (signed if array.dtype.kind == "i" else signed.astype(array.real.dtype))
+    return square.sum(axis=-1)
+
+
+def norm(A: "Multivector") -> Any:
+    """Return √|⟨A ~A⟩_0|: a number, or an array over the batch; exact for fractions and symbols."""
+    if is_exact(A):
+        from clifford_rand.symbolic import square_root
+
+        root = np.frompyfunc(lambda value: square_root(abs(expanded(value))), 1, 1)
+        return root(norm_squared(A))
+    A = as_inexact(A)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.abs(norm_squared(A))
+    low, high = safe_range(A.dtype)
+    if np.all((found > low) & (found < high)):
+        return np.sqrt(found)
+    found, exponent = _scaled_square(A)
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.sqrt(np.abs(found)), exponent)[()]
+
+
+def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
+    """Return A / √|⟨A ~A⟩_0|; an error where that is zero (to ``rtol``, relative to the terms of ⟨A ~A⟩_0)."""
+    if is_exact(A):
+        size = norm(A)
+        if np.any(np.asarray([value == 0 for value in np.ravel(size)])):
+            raise _null(0, "0")
+        return A / size
+    A = as_inexact(A)
+    limit = 16 * eps_of(A.dtype) if rtol is None else rtol  # a null vector of rounded components is at a few eps
+    square, exponent = _scaled_square(A)
+    scaled = _times_power(A, -exponent)
+    with np.errstate(under="ignore"):
+        terms = size_squared(scaled)  # the null blades are left out, so this is of order 1
+    bad = ~(np.abs(square) > limit * terms)
+    if np.any(bad):
+        if not np.isfinite(A.coefficients).all():
+            raise fail("A", "normalized", "finite", describe("NaN or infinite coefficients"))
+        worst = float(np.max(np.abs(square)[bad] / np.where(terms == 0, 1, terms)[bad]))
+        raise _null(worst, f"rtol = {limit:.3g}")
+    return A._make(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
+
+
+def _null(ratio: float, limit: str) -> Exception:
+    found = f"|⟨A ~A⟩_0| = {ratio:.3g} of the sum of its absolute terms, which is not above {limit}"
+    return fail("A", "normalized", "of non-zero norm", describe(found), "Null blades and zero have no unit multiple.")
+
+
+def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return ⟨A ~A⟩_0 / 4^n and n, per batch element, for n such that no term over- or underflows that counts."""
+    live, _, _ = _weights(A.algebra.metric, A.keys)
+    exponent = power_of_two(A.coefficients if live is None else A.coefficients[..., live])
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in null blades, which do not enter
+        return np.asarray(norm_squared(_times_power(A, -exponent))), exponent
+
+
+def _times_power(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+    return A._make(A.keys, times_power(A.coefficients, exponent))
+
+
+def times_power(array: NDArray[Any], exponent: NDArray[np.int64]) -> NDArray[Any]:
+    """Return array · 2^exponent, exactly where the result is in range; one exponent for each batch element."""
+    real = array.real.dtype
+    half = np.asarray(exponent) // 2
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in two steps: 2^1030 alone would overflow
+        first = np.ldexp(np.ones((), dtype=real), half)[..., None]
+        second = np.ldexp(np.ones((), dtype=real), exponent - half)[..., None]
+        return array * first * second
+
+
+def power_of_two(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return n with 2^{n-1} ≤ max |component| < 2^n per batch element; 0 where all are zero or one is not finite."""
+    largest = np.abs(array.real).max(axis=-1, initial=0)
+    if array.dtype.kind == "c":
+        largest = np.maximum(largest, np.abs(array.imag).max(axis=-1, initial=0))
+    return np.frexp(np.where(np.isfinite(largest), largest, 0))[1].astype(np.int64)
+
+
+def size_squared(A: "Multivector") -> Any:
+    """Return Σ |w_S| |a_S|², the sum of the absolute terms of ⟨A ~A⟩_0, over the batch.
+
+    w_S is the product of the metric's diagonal over the blade S. Of a metric that is not diagonal the spectral norm
+    takes the place of every entry: an upper bound.
+    """
+    live, _, weights = _weights(A.algebra.metric, A.keys)
+    array = A.coefficients if live is None else A.coefficients[..., live]
+    if array.ndim == 1 and weights is None:
+        return np.vdot(array, array).real
+    squares = array.real**2 + array.imag**2 if array.dtype.kind == "c" else array * array
+    return squares.sum(axis=-1) if weights is None else (squares * weights.astype(squares.dtype)).sum(axis=-1)
+
+
+@lru_cache(maxsize=256)
+def _weights(
+    metric: Metric, keys: Keys
+) -> tuple[NDArray[np.int64] | None, NDArray[Any] | None, NDArray[np.float64] | None]:
+    """Return where the blades with a square are (None: all), their squares inner(S, S), and the sizes of these.
+
+    None for squares or sizes that are all 1.
+    """
+    signed: NDArray[Any] | None = None
+    if metric.diagonal is None:
+        spectral = float(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))).max())
+        size = spectral ** keys.grade_of.astype(np.float64)
+        live = np.arange(keys.size)
+    else:
+        signed = metric.weight(keys.masks)
+        live = np.flatnonzero(signed)
+        signed = signed[live]
+        size = np.abs(signed.astype(np.float64))
+        signed = None if np.all(signed == 1) else signed
+    return None if len(live) == keys.size else live, signed, None if np.all(size == 1) else size
+
+
+def is_exact(A: "Multivector") -> bool:
+    """Tell whether the coefficients or the metric are fractions or symbols."""
+    return A.coefficients.dtype.kind == "O" or not A.algebra.metric.is_numeric
+
+
+def as_inexact(A: "Multivector") -> "Multivector":
+    """Return integers as float64, everything else as it is."""
+    return A if A.coefficients.dtype.kind in "fc" else A._make(A.keys, A.coefficients.astype(np.float64))
+
+
+def expanded(value: Any) -> Any:
+    """Return a symbolic value multiplied out, any other value as it is."""
+    return value.expand() if hasattr(value, "expand") else value
+
+
+def is_exact_zero(value: Any) -> bool:
+    """Tell whether a fraction or a symbolic value is the number 0 once it is multiplied out."""
+    return bool(value == 0) or (hasattr(value, "expand") and bool(value.expand() == 0))
+
+
+def eps_of(dtype: np.dtype) -> float:
+    """Return the unit of rounding of a floating or complex dtype."""
+    return _range(dtype)[0]
+
+
+def safe_range(dtype: np.dtype) -> tuple[float, float]:
+    """Return the limits between which a sum of products of two components has lost nothing to under- or overflow."""
+    return _range(dtype)[1:]
+
+
+@lru_cache(maxsize=8)
+def _range(dtype: np.dtype) -> tuple[float, float, float]:
+    info = np.finfo(dtype)
+    eps = float(info.eps)
+    return eps, float(info.tiny) / eps**2, float(info.max) * eps

@@ -1,0 +1,179 @@
+"""Real logarithms of matrices that keep a metric: M = exp(L) with L in so(g), also where M has negative eigenvalues."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.functions.spectral import complex_structure, invariant_subspace, real_basis
+
+__all__ = ["centraliser", "orthogonal_log", "principal_log", "rotation_planes"]
+
+Array = NDArray[Any]
+
+_EPS = float(np.finfo(np.float64).eps)
+_COMMUTE = 500  # units of rounding: the relative size of XM - MX that counts as zero, for a logarithm to 1e-12
+_TRIES = 60  # generic elements of a centraliser; one in three or more serves where any does (d ≤ 10)
+
+
+def rotation_planes(M: Array) -> tuple[Array, Array, Array]:
+    """Return orthonormal vectors U (n, n), angles and the order of the planes of an orthogonal M (n, n) with det M = 1.
+
+    M turns the plane of the columns 2k, 2k+1 by ``angles[k]`` from the first towards the second; for odd n the last
+    column is fixed. The real Schur form of a normal matrix is block diagonal, so equal and nearly equal angles are no
+    trouble. The order is by falling |angle|.
+    """
+    from scipy.linalg import schur
+
+    n = len(M)
+    T, Z = schur(M, output="real")
+    pairs: list[tuple[int, int, float]] = []
+    single: dict[bool, list[int]] = {True: [], False: []}
+    k = 0
+    while k < n:
+        if k + 1 < n and T[k + 1, k] != 0:
+            sine = (T[k + 1, k] - T[k, k + 1]) / 2
+            pairs.append((k, k + 1, float(np.arctan2(sine, (T[k, k] + T[k + 1, k + 1]) / 2))))
+            k += 2
+        else:
+            single[bool(T[k, k] < 0)].append(k)
+            k += 1
+    for negative, angle in ((True, np.pi), (False, 0.0)):
+        row = single[negative]
+        pairs += [(row[i], row[i + 1], angle) for i in range(0, len(row) - 1, 2)]
+    columns = [i for pair in pairs for i in pair[:2]]
+    columns += [i for i in range(n) if i not in columns]
+    angles = np.array([pair[2] for pair in pairs])
+    return Z[:, columns], angles, np.argsort(-np.abs(angles), kind="stable")
+
+
+def principal_log(M: Array) -> Array:
+    """Return the real logarithm of M with eigenvalues in |Im| < π, for M without eigenvalues on the negative axis.
+
+    By eigenvectors where they are well conditioned; else by square roots (Denman and Beavers 1976, which keeps the
+    group) until M is near 1, and log M = 2 artanh((M - 1)(M + 1)⁻¹), whose argument is again in so(g).
+    """
+    one = np.eye(len(M))
+    values, vectors = np.linalg.eig(M)
+    if np.linalg.cond(vectors) < 1e3:
+        return np.asarray(((vectors * np.log(values.astype(np.complex128))) @ np.linalg.inv(vectors)).real)
+    doublings = 0
+    while np.abs(M - one).sum(axis=0).max() > 0.25 and doublings < 64:
+        M = _square_root(M)
+        doublings += 1
+    C = np.linalg.solve(M + one, M - one)
+    square, total = C @ C, np.zeros_like(C)
+    for k in range(19, 0, -2):  # |C| ≤ 1/7: the term left out is below 1e-17
+        total = total @ square + one / k
+    return np.asarray(2.0 ** (doublings + 1) * (C @ total))
+
+
+def _square_root(M: Array) -> Array:
+    Y, Z = M, np.eye(len(M))
+    for _ in range(40):
+        after = (Y + np.linalg.inv(Z)) / 2
+        Z = (Z + np.linalg.inv(Y)) / 2
+        change = np.abs(after - Y).max()
+        Y = after
+        if change <= 4 * len(M) * _EPS * np.abs(Y).max():
+            break
+    return Y
+
+
+def centraliser(M: Array, basis: Array, scale: float, eps: float) -> Array:
+    """Return a basis (m, d, d) of the combinations X of ``basis`` (k, d, d) with XM = MX to rounding of ``scale``."""
+    if not len(basis):
+        return basis
+    equations = (basis @ M - M @ basis).reshape(len(basis), -1)
+    U, sizes, _ = np.linalg.svd(equations, full_matrices=True)
+    sizes = np.concatenate([sizes, np.zeros(len(U) - len(sizes))])
+    return np.tensordot(U[:, sizes <= _COMMUTE * eps * len(M) * scale].T, basis, axes=1)
+
+
+def skew_basis(g: Array) -> Array:
+    """Return a basis of so(g): the matrices L with L^T diag(g) + diag(g) L = 0 that vanish on null vectors."""
+    d = len(g)
+    found = []
+    for i in range(d):
+        for j in range(i + 1, d):
+            if g[i] or g[j]:
+                X = np.zeros((d, d))
+                X[i, j], X[j, i] = g[j], -g[i]
+                found.append(X)
+    return np.array(found).reshape(-1, d, d)
+
+
+def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
+    """Return a real L with exp(L) = M and L^T g + g L = 0, or None if there is none.
+
+    The eigenvalues away from the negative axis have their principal logarithm. The space W of the others is split off,
+    and there L = log(-M) + πJ with a complex structure J of so(g) that commutes with M (a generic element of the
+    centraliser made one); without such a J there is no real logarithm (Culver 1966, in so(g)).
+    """
+    values = np.linalg.eigvals(M)
+    away = np.pi - np.abs(np.angle(values))
+    cut = _widest_gap(away)
+    if not (away < cut).any():
+        return principal_log(M)
+
+    def in_W(z: complex) -> bool:
+        return bool(np.pi - abs(np.angle(z)) < cut)
+
+    try:
+        W = real_basis(invariant_subspace(M, in_W))
+        rest = real_basis(invariant_subspace(M, lambda z: not in_W(z)))
+    except np.linalg.LinAlgError:  # the two sets cannot be told apart to rounding, so that no logarithm can be verified
+        return None
+    if W.shape[1] % 2 or W.shape[1] + rest.shape[1] != len(M):
+        return None
+    # an orthonormal basis of W, in which generic elements of so(W) are as good as those of so(g)
+    squares, turn = np.linalg.eigh(W.T @ (g[:, None] * W))
+    W = W @ (turn / np.sqrt(np.abs(squares)))
+    h = np.sign(squares)
+    left = h[:, None] * W.T * g  # left @ W = 1 and left @ rest = 0, as W is orthogonal to the rest
+    N = -(left @ M @ W)
+    J = _structure(N, h, eps)
+    if J is None:
+        return None
+    H = principal_log(N)
+    if np.abs(H - np.pi * J).max() < np.abs(H + np.pi * J).max():
+        J = -J  # towards angles below π
+    L = W @ (H + np.pi * J) @ left
+    if rest.shape[1]:
+        inverse = np.linalg.pinv(rest)
+        inverse = inverse - inverse @ W @ left
+        L = L + rest @ principal_log(inverse @ M @ rest) @ inverse
+    return np.asarray(L)
+
+
+def _widest_gap(away: Array) -> float:
+    """Return a cut between 0.1 and 0.8 in the widest gap of the angles to the negative axis."""
+    inside = np.sort(away[(away > 0.1) & (away < 0.8)])
+    edges = np.concatenate([[0.1], inside, [0.8]])
+    widest = int(np.argmax(np.diff(edges)))
+    return float(edges[widest] + edges[widest + 1]) / 2
+
+
+def _structure(N: Array, h: Array, eps: float) -> Array | None:
+    """Return J in so(h) with J² = -1 and JN = NJ, or None; of several, the one of least norm."""
+    commuting = centraliser(N, skew_basis(h), float(np.abs(N).max()), eps)
+    if not len(commuting):
+        return None
+    rng = np.random.default_rng(0)
+    compact = np.equal.outer(h, h)
+    best, least = None, np.inf
+    for trial in range(_TRIES):
+        weights = rng.standard_normal(len(commuting))
+        if trial % 2:  # every other time with more weight on turns than on boosts, which have real eigenvalues
+            weights = weights * np.einsum("kij,ij->k", np.abs(commuting), compact) ** 2
+        X = np.tensordot(weights, commuting, axes=1)
+        values = np.linalg.eigvals(X)
+        if np.abs(values.imag).min() <= 1e-3 * np.abs(values).max():
+            continue
+        J = complex_structure(X)
+        size = float(np.abs(J).max())
+        if np.isfinite(size) and size < least:
+            best, least = J, size
+        if least < 1.5:
+            break
+    return best

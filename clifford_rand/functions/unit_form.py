@@ -1,0 +1,150 @@
+"""A multivector in the smallest unit algebra that holds it: the basis vectors it uses, made orthonormal.
+
+Inverse and exponential lie in the subalgebra that the used basis vectors generate, so d = 40 costs no more than the
+three vectors that occur; and in an orthonormal basis (squares 0, 1, -1) sums of components bound products.
+"""
+
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.bits import as_masks
+from clifford_rand.basis.keys import Keys, keys_of_array
+from clifford_rand.basis.metric import Metric, metric_of_gram
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+__all__ = ["UnitForm", "unit_form", "used_vectors"]
+
+LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
+
+
+def used_vectors(keys: Keys) -> int:
+    """Return the mask of the basis vectors that occur in the blades of ``keys``."""
+    if keys.complete and any(k > 0 for k in keys.grades):
+        return (1 << keys.d) - 1
+    return reduce(int.__or__, map(int, keys.masks), 0)
+
+
+def unit_form(A: "Multivector", owner: str) -> "UnitForm":
+    """Return the unit algebra of the basis vectors that ``A`` uses (numeric metrics)."""
+    used = used_vectors(A.keys)
+    if used.bit_count() > LARGEST_DENSE:
+        raise fail(
+            "A",
+            owner,
+            f"a versor, or else made of at most {LARGEST_DENSE} basis vectors",
+            describe(f"a general multivector that uses {used.bit_count()} basis vectors"),
+        )
+    return _form(A.algebra, used)
+
+
+@lru_cache(maxsize=64)
+def _form(algebra: Any, used: int) -> "UnitForm":
+    return UnitForm(algebra, used)
+
+
+class UnitForm:
+    """The way to and from the unit algebra: null vectors first, then those with squares 1 and -1 in their order.
+
+    ``algebra`` is the unit algebra, ``signature`` its squares and ``null`` the number of its null vectors.
+    """
+
+    def __init__(self, algebra: Any, used: int) -> None:
+        metric: Metric = algebra.metric
+        vectors = [i for i in range(metric.d) if used >> i & 1] or [0]  # for a scalar any one vector will do
+        if metric.diagonal is None:
+            metric = metric_of_gram(metric.gram[np.ix_(vectors, vectors)])
+            diagonal = metric.diagonal
+        else:
+            diagonal = metric.diagonal[vectors]
+        self.change: NDArray[np.float64] | None = None
+        if diagonal is None:
+            inner, change = metric.congruence
+            diagonal = inner.diagonal
+            assert diagonal is not None
+            order = np.argsort(diagonal != 0, kind="stable")
+            self.change = change.T[order]  # column i: vector i in the orthonormal basis
+            size = np.ones(len(order))
+        else:
+            order = np.argsort(diagonal != 0, kind="stable")
+            vectors = [vectors[i] for i in order]
+            size = np.sqrt(np.abs(diagonal[order].astype(np.float64)))
+            size[size == 0] = 1.0
+        self.vectors = tuple(vectors)
+        self.size = tuple(size.tolist())
+        self.signature = tuple(int(value) for value in np.sign(diagonal[order]))
+        self.null = self.signature.count(0)
+        self.is_own = self.change is None and np.all(size == 1) and vectors == list(range(algebra.d))
+        self.algebra = algebra if self.is_own else type(algebra)(signature=self.signature)
+
+    def take(self, A: "Multivector") -> "Multivector":
+        """Return the multivector in the unit algebra."""
+        if self.is_own:
+            return A
+        keys, source, factor = _relabelled(A.keys, self.vectors, self.size)
+        array = A.coefficients[..., source] * factor.astype(A.coefficients.real.dtype)
+        if self.change is not None:
+            keys, array = self._moved(keys, array, self.change)
+        return A.__class__(self.algebra, keys, array)
+
+    def give(self, B: "Multivector", A: "Multivector") -> "Multivector":
+        """Return a multivector of the unit algebra in the algebra of ``A``."""
+        if self.is_own:
+            return B
+        keys, array = B.keys, B.coefficients
+        if self.change is not None:
+            keys, array = self._moved(keys, array, np.asarray(np.linalg.inv(self.change), dtype=np.float64))
+        keys, source, factor = _restored(keys, self.vectors, self.size, A.algebra.d)
+        return A._make(keys, array[..., source] * factor.astype(array.real.dtype))
+
+    def _moved(self, keys: Keys, array: NDArray[Any], F: NDArray[np.float64]) -> tuple[Keys, NDArray[Any]]:
+        """Apply a change of basis: the grades stay."""
+        from clifford_rand.kernels.outermorphism import apply_outermorphism
+
+        dense = np.zeros((*array.shape[:-1], 1 << len(F)), dtype=array.dtype)
+        dense[..., keys.masks] = array
+        filled = keys.filled
+        return filled, apply_outermorphism(dense, F)[..., filled.masks].astype(array.dtype, copy=False)
+
+
+@lru_cache(maxsize=256)
+def _relabelled(
+    keys: Keys, vectors: tuple[int, ...], size: tuple[float, ...]
+) -> tuple[Keys, NDArray[np.int64], NDArray[np.float64]]:
+    """Return new keys, and the source and the factor of each component; new vector j is ``vectors[j]/size[j]``."""
+    masks = np.zeros(keys.size, dtype=np.int64)
+    for j, i in enumerate(vectors):
+        masks |= np.asarray(keys.masks >> i & 1, dtype=np.int64) << j
+    new, position = keys_of_array(len(vectors), masks)
+    source = np.empty(len(position), dtype=np.int64)
+    source[position] = np.arange(len(position))
+    return new, source, _factor(new, vectors, size)
+
+
+@lru_cache(maxsize=256)
+def _restored(
+    keys: Keys, vectors: tuple[int, ...], size: tuple[float, ...], d: int
+) -> tuple[Keys, NDArray[np.int64], NDArray[np.float64]]:
+    """Return the keys in ``d`` dimensions, and the source and the factor of each of their components."""
+    masks = as_masks([sum(1 << i for j, i in enumerate(vectors) if int(mask) >> j & 1) for mask in keys.masks], d)
+    old, position = keys_of_array(d, masks)
+    source = np.empty(len(position), dtype=np.int64)
+    source[position] = np.arange(len(position))
+    return old, source, 1.0 / _factor(keys, vectors, size)[source]
+
+
+def _factor(keys: Keys, vectors: tuple[int, ...], size: tuple[float, ...]) -> NDArray[np.float64]:
+    """Return ± the product of the sizes for each blade, the sign from putting its vectors in their new order."""
+    bits = [(keys.masks >> j & 1).astype(np.int64) for j in range(len(vectors))]
+    factor = np.ones(keys.size)
+    for j, i in enumerate(vectors):
+        factor[bits[j] == 1] *= size[j]
+        for h in range(j):
+            if vectors[h] > i:
+                factor[(bits[h] & bits[j]) == 1] *= -1
+    return factor

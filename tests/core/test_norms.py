@@ -1,0 +1,97 @@
+"""Norms: the definition, every scale, exact roots, and what has no norm."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from support.blades import signatures
+
+
+def test_norm_squared_is_the_scalar_part_of_a_times_its_reverse():
+    rng = np.random.default_rng(0)
+    grams = [rng.standard_normal((d, d)) for d in (2, 3, 4)]
+    algebras = [cr.Algebra(*counts) for counts in signatures(5)] + [cr.Algebra(metric=G + G.T) for G in grams]
+    for alg in algebras:
+        A = alg.random_multivector(rng, (3,))
+        product = (A * ~A).grade(0).coefficients[..., 0]
+        np.testing.assert_allclose(A.norm_squared(), product, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(A.norm(), np.sqrt(np.abs(product)), rtol=1e-6, atol=1e-6)
+        assert [float(one.norm()) for one in A] == pytest.approx(A.norm().tolist(), rel=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e-7, 1.0, 1e150, 1e200])
+def test_norm_at_every_scale(scale):
+    alg = cr.Algebra(2, 1, 1)
+    A = alg("3*e1 + 4*e23 + 1*e0")  # |3² - 4²| = 7
+    assert (A * scale).norm() == pytest.approx(math.sqrt(7) * scale, rel=1e-15)
+    unit = (A * scale).normalized()
+    assert unit.isclose(A / math.sqrt(7), rtol=1e-15)
+    mixed = alg.vector([[0, 3, 4, 0], [0, 3, 4, 0]]) * np.array([scale, 1.0])
+    np.testing.assert_allclose(mixed.norm(), [5 * scale, 5], rtol=1e-15)
+
+
+def test_a_null_part_however_large_does_not_matter():
+    alg = cr.Algebra(2, 0, 1)
+    A = 1e300 * alg.e0 + 1e-170 * alg.e1
+    assert A.norm() == pytest.approx(1e-170, rel=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_norm_keeps_the_precision_of_the_dtype(dtype):
+    A = cr.Algebra(3).random_multivector(1, (4,), dtype=dtype)
+    assert A.norm().dtype == np.zeros(1, dtype).real.dtype
+    assert A.normalized().dtype == dtype
+    np.testing.assert_allclose(A.normalized().norm(), 1, rtol=1e-5 if A.norm().itemsize == 4 else 1e-14)
+
+
+def test_norm_of_float32_does_not_overflow():
+    A = cr.Algebra(3).vector(np.array([3e30, 4e30, 0], dtype=np.float32))
+    assert A.norm() == pytest.approx(5e30, rel=1e-6)
+
+
+def test_integers():
+    alg = cr.Algebra(3)
+    assert (3 * alg.e1 + 4 * alg.e2).norm() == 5.0
+    assert (3 * alg.e1 + 4 * alg.e2).norm_squared() == 25
+    assert (3 * alg.e1 + 4 * alg.e2).normalized() == 0.6 * alg.e1 + 0.8 * alg.e2
+
+
+def test_norm_of_fractions_and_symbols_is_exact():
+    sympy = pytest.importorskip("sympy")
+    alg = cr.Algebra(3)
+    found = (Fraction(3, 7) * alg.e1 + Fraction(4, 7) * alg.e2).norm()
+    assert found == Fraction(5, 7)
+    root = (Fraction(1) * alg.e1 + Fraction(1) * alg.e2).norm()
+    assert root == sympy.sqrt(2)
+    a = sympy.Symbol("a", real=True)
+    assert (a * alg.e1 + 1 * alg.e12).norm() == sympy.sqrt(a**2 + 1)
+    A = (Fraction(3) * alg.e1 + Fraction(4) * alg.e2).normalized()
+    assert Fraction(3, 5) * alg.e1 + Fraction(4, 5) * alg.e2 == A
+    with pytest.raises(ValueError, match="'A' parameter of normalized must be of non-zero norm"):
+        (Fraction(0) * alg.e1).normalized()
+
+
+def test_what_has_no_norm_is_not_normalized():
+    alg = cr.Algebra(1, 1, 1)
+    message = r"'A' parameter of normalized must be of non-zero norm\. Got \|⟨A ~A⟩_0\| = "
+    for A in (alg.e1 + alg.e2, 1e-200 * alg.e1 + 1e-200 * alg.e2, 2 * alg.e0, alg.scalar(0.0), alg.e0 * alg.e0):
+        assert A.norm() == 0
+        with pytest.raises(cr.ArgumentError, match=message):
+            A.normalized()
+    nearly = alg.e1 + (1 + 1e-9) * alg.e2
+    assert nearly.normalized().norm() == pytest.approx(1, rel=1e-6)
+    with pytest.raises(cr.ArgumentError, match=message):
+        nearly.normalized(rtol=1e-8)
+    with pytest.raises(cr.ArgumentError, match="must be finite"):
+        (np.inf * alg.e1).normalized()
+    with pytest.raises(cr.ArgumentError, match=message):
+        alg.vector([[0, 1, 0], [0, 1.0, 1.0]]).normalized()
+
+
+def test_empty_batch():
+    A = cr.Algebra(2).vector(np.zeros((0, 2)))
+    assert A.norm().shape == (0,)
+    assert A.normalized().shape == (0,)
