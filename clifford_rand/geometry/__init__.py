@@ -1,0 +1,1 @@
+"""What multivectors do to each other: versors, subspaces, frames, linear maps."""

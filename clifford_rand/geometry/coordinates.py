@@ -1,0 +1,143 @@
+"""What the functions of this folder share: checks, floats of a safe size, exact quotients, tolerances."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.metric import Metric
+
+__all__ = [
+    "as_multivector",
+    "blade_weights",
+    "check_same_algebra",
+    "expanded",
+    "floating",
+    "homogeneous",
+    "is_exact",
+    "quotient",
+    "relative",
+    "scaled",
+    "unit_scale",
+]
+
+ROUNDING = 64  # times eps: what a sum of products of numbers near 1 may be off
+LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision
+
+
+def as_multivector(value: Any, name: str, owner: str) -> Any:
+    """Return ``value`` if it is a multivector, else raise."""
+    if not hasattr(value, "keys") or not hasattr(value, "coefficients"):
+        raise fail(name, owner, "a multivector", describe(f"{type(value).__name__} {value!r}"))
+    return value
+
+
+def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
+    """Refuse two multivectors of different algebras."""
+    if a.algebra is not b.algebra and a.algebra != b.algebra:
+        raise fail(
+            name,
+            owner,
+            f"of the same algebra, {a.algebra!r}",
+            describe(f"a multivector of {b.algebra!r}"),
+            "Convert it with algebra.convert(…).",
+        )
+
+
+def is_exact(*multivectors: Any) -> bool:
+    """Tell whether fractions or symbols take part, as coefficients or in the metric."""
+    return any(A.coefficients.dtype == object for A in multivectors) or not multivectors[0].algebra.metric.is_numeric
+
+
+def floating(A: Any) -> Any:
+    """Return A with floating coefficients where it has integers."""
+    return A.astype(np.float64) if A.coefficients.dtype.kind == "i" else A
+
+
+def relative(dtype: np.dtype, rtol: float) -> float:
+    """Return a relative tolerance that the precision of the data can meet."""
+    return max(float(rtol), LEAST * float(np.finfo(dtype).eps))
+
+
+def unit_scale(array: NDArray[Any], owner: str, name: str = "coefficients") -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return (array / s, s): s (..., 1) a power of two that brings the largest of (..., n) near 1, exactly."""
+    parts = array.view(array.real.dtype) if array.dtype.kind == "c" and array.flags.c_contiguous else array
+    size = np.abs(parts).max(axis=-1, keepdims=True, initial=0)
+    if not np.isfinite(size).all():
+        raise fail(name, owner, "finite", describe("NaN or infinite coefficients"))
+    limit = 1000 if size.dtype == np.float64 else 120  # 2^limit and its inverse are numbers of that precision
+    exponent = np.clip(np.frexp(size)[1], -limit, limit)
+    scale = np.ldexp(np.ones_like(size), exponent)
+    return array / scale, scale
+
+
+def scaled(A: Any, owner: str) -> Any:
+    """Return A with floating coefficients, times the power of two that brings the largest near 1."""
+    A = floating(A)
+    return A._make(A.keys, unit_scale(A.coefficients, owner)[0])
+
+
+def expanded(A: Any) -> Any:
+    """Return A with expanded coefficients where they are symbolic, so that what cancels is 0."""
+    return A._make(A.keys, _expand(A.coefficients)) if A.coefficients.dtype == object else A
+
+
+def _expand(array: NDArray[Any]) -> NDArray[Any]:
+    result = np.empty(array.shape, dtype=object)
+    result[...] = np.frompyfunc(lambda x: x.expand() if hasattr(x, "expand") else x, 1, 1)(array)
+    return result
+
+
+def quotient(array: NDArray[Any], divisor: NDArray[Any]) -> NDArray[Any]:
+    """Return array / divisor; two integers among exact numbers make a fraction."""
+    if array.dtype != object and divisor.dtype != object:
+        return array / divisor
+
+    def divide(x: Any, y: Any) -> Any:
+        return Fraction(x, y) if isinstance(x, int) and isinstance(y, int) else x / y
+
+    result = np.frompyfunc(divide, 2, 1)(array.astype(object), divisor.astype(object))
+    return np.asarray(result, dtype=object)
+
+
+def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:
+    """Return ∏ √g_i over the factors of each blade, g_i = max_j |G_ij| (1 where that is 0); None for entries 1, -1, 0.
+
+    Coefficients times these weights are those in the basis e_i / √g_i, whose Gram matrix has entries of at most 1:
+    tolerances relative to their size do not depend on the lengths of the basis vectors.
+    """
+    if metric.is_unit:
+        return None
+    g = np.abs(metric.gram.astype(np.float64)).max(axis=1)
+    root = np.sqrt(np.where(g == 0, 1.0, g))
+    weights = np.ones(keys.size)
+    for i in range(metric.d):
+        held = np.asarray((keys.masks >> i & 1) != 0, dtype=bool)
+        weights[held] *= root[i]
+    return weights
+
+
+def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int, Any]:
+    """Return (k, ⟨A⟩_k) of a multivector of one grade, the same throughout the batch."""
+    if len(A.keys.grades) == 1:
+        return A.keys.grades[0], A
+    if A.coefficients.dtype == object:
+        A = expanded(A)
+        found = [k for k in A.keys.grades if np.asarray(A.coefficients[..., A.keys.slices[k]] != 0, dtype=bool).any()]
+    else:
+        size = {k: np.abs(A.coefficients[..., A.keys.slices[k]]).max(axis=-1, initial=0) for k in A.keys.grades}
+        largest = np.max(list(size.values()), axis=0) if size else np.zeros(())
+        limit = relative(floating(A).coefficients.dtype, rtol) * largest
+        found = [k for k, part in size.items() if (part > limit).any()]
+    if len(found) != 1:
+        raise fail(
+            name,
+            owner,
+            "of one grade",
+            describe(f"grades {', '.join(map(str, found))}" if found else "zero"),
+            "Take a part with grade(k).",
+        )
+    return found[0], A.grade(found[0])

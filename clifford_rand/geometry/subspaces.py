@@ -1,0 +1,171 @@
+"""Blades as subspaces, without a metric: which multivectors are blades, orthonormal bases, join and meet.
+
+The rows of the contraction matrix of A, of grade k, are the vectors e_T ⌋ A (Euclidean, in coordinates) for all T of
+grade k - 1. They span the smallest subspace W with A in Λᵏ W, so A is a blade if and only if their rank is k. Then all
+k singular values are |A|, and the right singular vectors are an orthonormal basis of its subspace.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.geometry.coordinates import (
+    check_same_algebra,
+    expanded,
+    floating,
+    homogeneous,
+    relative,
+    unit_scale,
+)
+from clifford_rand.geometry.grassmann import (
+    contraction_matrix,
+    gather,
+    live_vectors,
+    scatter_keys,
+    span_of,
+    wedge_rows,
+)
+
+__all__ = ["is_blade", "join_and_meet"]
+
+
+def is_blade(A: Any, rtol: float = 1e-9) -> Any:
+    """Tell whether A is a wedge of vectors other than zero: a bool, or an array of them. No metric is used."""
+    d, keys = A.algebra.d, A.keys
+    if A.coefficients.dtype == object:
+        return _is_exact_blade(A)
+    result = np.zeros(A.shape, dtype=bool)
+    if not keys.size:
+        return bool(result) if result.ndim == 0 else result
+    values = unit_scale(floating(A).coefficients, "is_blade")[0]
+    limit = relative(values.dtype, rtol)
+    size = np.stack([np.abs(values[..., keys.slices[k]]).max(axis=-1, initial=0) for k in keys.grades])
+    largest = size.max(axis=0)
+    held = size > limit * largest
+    for n, k in enumerate(keys.grades):
+        chosen = held[n] & (held.sum(axis=0) == 1)
+        if k <= 1 or k >= d - 1:
+            result |= chosen
+        elif chosen.any():
+            part = A._make(keys, values).grade(k)
+            live = live_vectors(part)
+            result[chosen] = span_of(gather(part, k, live)[chosen], len(live), k)[1] <= limit
+    return bool(result) if result.ndim == 0 else result
+
+
+def _is_exact_blade(A: Any) -> Any:
+    """Use the Plücker relations (e_T ⌋ A) ∧ A = 0, polynomials in the coefficients."""
+    A = expanded(A)
+    nonzero = np.asarray(A.coefficients != 0, dtype=bool)
+    held = {k: nonzero[..., A.keys.slices[k]].any(axis=-1) for k in A.keys.grades}
+    count = sum((flags.astype(int) for flags in held.values()), np.zeros(A.shape, dtype=int))
+    result = np.zeros(A.shape, dtype=bool)
+    d = A.algebra.d
+    for k, flags in held.items():
+        chosen = flags & (count == 1)
+        if 1 < k < d - 1 and chosen.any():
+            part = A.grade(k)
+            vectors = np.moveaxis(contraction_matrix(gather(part, k, list(range(d))), d, k), -2, 0)
+            for row in vectors:
+                wedge = expanded(A.algebra.vector(row).wedge(part))
+                chosen = chosen & ~np.asarray(wedge.coefficients != 0, dtype=bool).any(axis=-1)
+        result |= chosen
+    return bool(result) if result.ndim == 0 else result
+
+
+def _part(A: Any, name: str, owner: str, rtol: float) -> tuple[int, Any]:
+    if A.coefficients.dtype == object:
+        raise fail(name, owner, "numeric", describe("fractions or symbols"), "Convert with astype(float).")
+    return homogeneous(floating(A), name, owner, rtol)
+
+
+def _subspace(
+    A: Any, k: int, live: list[int], name: str, owner: str, rtol: float
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return (coefficients near 1, their scale, orthonormal basis (..., k, d')) of a blade in live coordinates."""
+    d = len(live)
+    values, scale = unit_scale(gather(A, k, live), owner, name)
+    if not np.asarray(values != 0, dtype=bool).any(axis=-1).all():
+        raise fail(name, owner, "a blade other than zero", describe("zero"))
+    basis, rest = span_of(values, d, k)
+    if (rest > relative(values.dtype, max(rtol, 1e-9))).any():
+        raise fail(name, owner, "a blade, a wedge of vectors", describe(f"a multivector of grade {k} that is none"))
+    return values, scale, basis
+
+
+def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, Any]:
+    """Return the union J and the intersection M of the subspaces of two blades, in any metric.
+
+    With A = A' ∧ M and B = M ∧ B' they are scaled so that J = A' ∧ M ∧ B'. This fixes J and M up to a factor λ and 1/λ;
+    J is taken of length 1 in coordinates, and its first coefficient that is not small is positive. So M = A ∨ B where
+    J = I, and M J = A ∧ B where M is a scalar. A direction is common if its sine to the other subspace is ≤ ``rtol``.
+    """
+    check_same_algebra(A, B, "B", owner)
+    a, A = _part(A, "A", owner, rtol)
+    b, B = _part(B, "B", owner, rtol)
+    live = live_vectors(A, B)
+    values_a, scale_a, Q_a = _subspace(A, a, live, "A", owner, rtol)
+    values_b, scale_b, Q_b = _subspace(B, b, live, "B", owner, rtol)
+    shape = np.broadcast_shapes(A.shape, B.shape)
+    dtype = np.result_type(Q_a, Q_b)
+    limit = relative(dtype, rtol)
+    count = math.prod(shape)
+    arrays = [np.broadcast_to(x, (*shape, x.shape[-1])).reshape(count, x.shape[-1]) for x in (values_a, values_b)]
+    Q_a, Q_b = (
+        np.broadcast_to(Q, (*shape, *Q.shape[-2:])).reshape(count, *Q.shape[-2:]).astype(dtype) for Q in (Q_a, Q_b)
+    )
+    if a and b:
+        outside = Q_b - (Q_b @ Q_a.conj().swapaxes(-1, -2)) @ Q_a  # the part of B's basis outside A
+        outside = outside - (outside @ Q_a.conj().swapaxes(-1, -2)) @ Q_a
+        turn, sine = np.linalg.svd(outside, full_matrices=False)[:2]
+        Q_b = (
+            turn.conj().swapaxes(-1, -2) @ Q_b
+        )  # principal directions of B, from the largest angle to A to the smallest
+        common = (sine <= limit).sum(axis=-1)
+    else:
+        common = np.zeros(len(Q_b), dtype=int)
+    counts = sorted({int(m) for m in common})
+    joins = scatter_keys(A.algebra.d, tuple(sorted(a + b - m for m in counts)), live)
+    meets = scatter_keys(A.algebra.d, tuple(counts), live)
+    J = np.zeros((len(Q_b), joins.size), dtype=dtype)
+    M = np.zeros((len(Q_b), meets.size), dtype=dtype)
+    for m in counts:
+        chosen = common == m
+        found_J, found_M = _combine(arrays[0][chosen], arrays[1][chosen], Q_a[chosen], Q_b[chosen], m)
+        J[chosen, joins.slices[a + b - m]] = found_J
+        M[chosen, meets.slices[m]] = found_M
+    scale = np.broadcast_to(scale_a * scale_b, (*shape, 1))
+    return A._make(joins, J.reshape(*shape, joins.size)), A._make(meets, M.reshape(*shape, meets.size) * scale)
+
+
+def _combine(
+    A: NDArray[Any], B: NDArray[Any], Q_a: NDArray[Any], Q_b: NDArray[Any], m: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the coefficients of join and meet; the last m rows of Q_b are common, the others are not."""
+    b = Q_b.shape[-2]
+    common, only_b = Q_b[:, b - m :], Q_b[:, : b - m]
+    only_a = Q_a
+    if m:  # what of A is orthogonal to the common part
+        turned = np.linalg.qr((Q_a @ common.conj().swapaxes(-1, -2)), mode="complete")[0]
+        only_a = turned[..., m:].conj().swapaxes(-1, -2) @ Q_a
+    whole = np.concatenate([only_a, common, only_b], axis=-2)
+    factor_a = _coefficient(A, np.concatenate([only_a, common], axis=-2))
+    factor_b = _coefficient(B, np.concatenate([common, only_b], axis=-2))
+    if whole.shape[-2]:
+        Q, T = np.linalg.qr(whole.swapaxes(-1, -2))
+        volume = np.diagonal(T, axis1=-2, axis2=-1).prod(axis=-1)[:, None]
+        J = wedge_rows(Q.swapaxes(-1, -2))
+    else:
+        J, volume = np.ones((len(A), 1), dtype=whole.dtype), np.ones((len(A), 1), dtype=whole.dtype)
+    size = np.abs(J)
+    first = np.argmax(size >= 0.5 * size.max(axis=-1, keepdims=True), axis=-1)[:, None]
+    phase = np.take_along_axis(J, first, axis=-1) / np.take_along_axis(size, first, axis=-1)
+    return J / phase, factor_a * factor_b * volume * phase * wedge_rows(common)
+
+
+def _coefficient(A: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    """Return α (n, 1) with A = α r_1 ∧ … ∧ r_k for orthonormal rows that span A's subspace."""
+    return (wedge_rows(rows).conj() * A).sum(axis=-1, keepdims=True)

@@ -1,0 +1,184 @@
+"""Outermorphisms, reciprocal frames, and multivectors as matrices."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from support.metrics import algebras, vectors
+
+
+def test_an_outermorphism_keeps_wedges():
+    rng = np.random.default_rng(1)
+    for d in range(1, 7):
+        for e in range(1, 7):
+            source, target = cr.Algebra(d), cr.Algebra(0, 1, e - 1)
+            F = rng.standard_normal((e, d))
+            A, B = source.random_multivector(rng), source.random_multivector(rng, grades=range(0, d + 1, 2))
+            image = (A ^ B).outermorphism(F, target)
+            assert image.algebra is target
+            assert image.isclose(A.outermorphism(F, target) ^ B.outermorphism(F, target), rtol=1e-11)
+            x = source.random_multivector(rng, grades=1)
+            np.testing.assert_allclose(x.outermorphism(F, target).values, F @ x.values, rtol=1e-13, atol=1e-13)
+            assert source.scalar(3.0).outermorphism(F, target) == target.scalar(3.0)
+
+
+def test_minors_determinants_and_composition():
+    rng = np.random.default_rng(2)
+    for d in range(1, 8):
+        alg = cr.Algebra(d)
+        F, H = rng.standard_normal((2, d, d))
+        np.testing.assert_allclose((alg.I * 1.0).outermorphism(F)["1"], 0)
+        np.testing.assert_allclose((alg.I * 1.0).outermorphism(F).values[0], np.linalg.det(F), rtol=1e-10)
+        A = alg.random_multivector(rng)
+        assert A.outermorphism(F).outermorphism(H).isclose(A.outermorphism(H @ F), rtol=1e-10)
+        assert A.outermorphism(np.eye(d)) == A
+        if d >= 2:  # coefficient on e_1 ∧ e_d is a 2 × 2 minor
+            image = alg.blade(alg.names.blade(3)).outermorphism(F)
+            minor = np.linalg.det(F[np.ix_([0, d - 1], [0, 1])])
+            np.testing.assert_allclose(image[alg.names.blade(1 | 1 << (d - 1))], minor, rtol=1e-12)
+
+
+def test_the_shears_agree_with_the_minors():
+    rng = np.random.default_rng(3)
+    alg = cr.Algebra(11)  # 705 432 minors for all grades, below; 12: above
+    F = rng.standard_normal((12, 12))
+    A = cr.Algebra(12).random_multivector(rng)
+    through_shears = A.outermorphism(F)
+    parts = [A.grade(k).outermorphism(F) for k in (0, 1, 2, 3, 11, 12)]
+    for part in parts:
+        assert through_shears.grade(*part.grades).isclose(part, rtol=1e-8)
+    B = alg.random_multivector(rng, grades=range(4))
+    assert B.outermorphism(F[:11, :11]).dtype == np.float64
+
+
+def test_batches_and_dtypes_of_maps():
+    rng = np.random.default_rng(4)
+    alg = cr.Algebra(4)
+    A, F = alg.random_multivector(rng, (3,)), rng.standard_normal((2, 1, 4, 4))
+    image = A.outermorphism(F)
+    assert image.shape == (2, 3)
+    for i in range(2):
+        assert image[i].isclose(A.outermorphism(F[i, 0]), rtol=1e-13).all()
+    assert A.astype(np.float32).outermorphism(F.astype(np.float32)).dtype == np.float32
+    assert A.outermorphism(F * 1j).dtype == np.complex128
+    whole = rng.integers(-4, 5, (4, 4))
+    assert alg.I.outermorphism(whole).dtype == np.int64
+    assert alg.I.outermorphism(whole).values[0] == round(np.linalg.det(whole))
+    sparse = alg.e12 + 2 * alg.e34
+    assert sparse.outermorphism(whole) == sparse.dense().outermorphism(whole)
+    half = np.array([[Fraction(int(v), 3) for v in row] for row in whole], dtype=object)
+    assert alg.I.outermorphism(half).values[0] == Fraction(round(np.linalg.det(whole)), 81)
+    down = alg.random_multivector(rng).outermorphism(rng.standard_normal((2, 4)), cr.Algebra(2))
+    assert down.grades == (0, 1, 2)
+
+
+def test_symbolic_maps():
+    sympy = pytest.importorskip("sympy")
+    F = sympy.Matrix(3, 3, sympy.symbols("f:9"))
+    assert sympy.expand(cr.Algebra(3).I.outermorphism(F).values[0] - F.det()) == 0
+
+
+def test_reciprocal_frames():
+    rng = np.random.default_rng(5)
+    for alg in algebras():
+        for k in range(1, alg.d + 1 - alg.r):
+            made = vectors(alg, rng, k)
+            if made is None:
+                continue
+            gram = np.array([[float(a.inner(b)["1"]) for b in made] for a in made])
+            if np.linalg.cond(gram) > 1e6:
+                continue
+            for scale in (1.0, 1e150, 1e-150):
+                frame = alg.reciprocal_frame([scale * a for a in made])
+                table = [[float(a.inner(b)["1"]) * scale for b in made] for a in frame]
+                np.testing.assert_allclose(table, np.eye(k), atol=1e-8)
+                span = cr.wedge(*made)
+                for a in frame:
+                    outside = np.abs((span ^ a).values).max(initial=0)
+                    assert outside <= 1e-9 * np.abs(span.values).max() * np.abs(a.values).max()
+
+
+def test_reciprocal_frames_of_exact_numbers_and_batches():
+    alg = cr.Algebra(metric=[[2, 1, 0], [1, 3, 0], [0, 0, -1]])
+    one, two, three = alg.basis_vectors()
+    made = [one + two, two - 2 * three]
+    exact = alg.reciprocal_frame([a.astype(object) for a in made])
+    for i, a in enumerate(exact):
+        for j, b in enumerate(made):
+            assert a.inner(b) == int(i == j)
+        assert a.astype(np.float64).isclose(alg.reciprocal_frame(made)[i], rtol=1e-13)
+    rng = np.random.default_rng(6)
+    a, b = cr.Algebra(3).vector(rng.standard_normal((4, 1, 3))), cr.Algebra(3).vector(rng.standard_normal((2, 3)))
+    first, second = cr.Algebra(3).reciprocal_frame([a, b])
+    assert first.shape == (4, 2)
+    np.testing.assert_allclose(first.inner(b)["1"], 0, atol=1e-12)
+    np.testing.assert_allclose(second.inner(b)["1"], 1, rtol=1e-12)
+
+
+def test_left_and_right_matrices():
+    rng = np.random.default_rng(7)
+    for alg in algebras():
+        A, B = alg.random_multivector(rng), alg.random_multivector(rng)
+        scale = max(1.0, float(np.abs(alg.gram).max()) ** alg.d)
+        close = {"rtol": 1e-10, "atol": 1e-11 * scale}
+        np.testing.assert_allclose(A.left_matrix() @ B.values, (A * B).dense().values, **close)
+        np.testing.assert_allclose(A.right_matrix() @ B.values, (B * A).dense().values, **close)
+        np.testing.assert_allclose((A * B).left_matrix(), A.left_matrix() @ B.left_matrix(), **close)
+        assert alg.from_left_matrix(A.left_matrix()).isclose(A, rtol=1e-14)
+        odd = alg.random_multivector(rng, (2,), 1)
+        assert odd.left_matrix().shape == (2, 2**alg.d, 2**alg.d)
+        np.testing.assert_allclose(odd.left_matrix()[1] @ B.values, (odd[1] * B).dense().values, **close)
+    alg = cr.Algebra(3)
+    assert alg.e1.left_matrix().dtype == np.int64
+    assert alg.e1.astype(np.float32).left_matrix().dtype == np.float32
+    assert alg.e1.astype(object).left_matrix().dtype == object
+
+
+def test_spinor_matrices_are_a_representation():
+    rng = np.random.default_rng(8)
+    for alg in algebras(6, degenerate=False):
+        if not alg.metric.is_unit:
+            continue
+        A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng)
+        product = A.spinor_matrix() @ B.spinor_matrix()
+        m = alg.d // 2
+        assert product.shape == ((2, 2**m, 2**m) if alg.d % 2 == 0 else (2, 2, 2**m, 2**m))
+        np.testing.assert_allclose((A * B).spinor_matrix(), product, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose((2 * A + B).spinor_matrix(), 2 * A.spinor_matrix() + B.spinor_matrix(), atol=1e-12)
+        distinct = {alg.blade(name).spinor_matrix().tobytes() for name in alg.blades}
+        assert len(distinct) == 2**alg.d
+    assert cr.Algebra(3).e1.astype(np.float32).spinor_matrix().dtype == np.complex64
+
+
+def test_failures():
+    alg = cr.Algebra(3)
+    with pytest.raises(ValueError, match=r"'F' parameter of outermorphism must be an array of shape \(\.\.\., 3, 3\)"):
+        alg.e1.outermorphism(np.eye(2))
+    with pytest.raises(ValueError, match="with target="):
+        alg.e1.outermorphism(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="a matrix of numbers or symbols"):
+        alg.e1.outermorphism([["a"] * 3] * 3)
+    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
+        alg.reciprocal_frame([alg.e1 + alg.e2, 2 * alg.e1 + 2 * alg.e2])
+    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
+        alg.reciprocal_frame([(alg.e1 + alg.e2).astype(object), 2 * alg.e1 + 2 * alg.e2])
+    with pytest.raises(ValueError, match="Gram matrix a_i · a_j is not singular"):
+        cr.Algebra.pga(2).reciprocal_frame(cr.Algebra.pga(2).basis_vectors())
+    with pytest.raises(ValueError, match="'vectors' parameter of reciprocal_frame must be vectors"):
+        alg.reciprocal_frame([alg.e12])
+    with pytest.raises(ValueError, match="at most 3 vectors"):
+        alg.reciprocal_frame([alg.e1] * 4)
+    with pytest.raises(ValueError, match="at least one vector"):
+        alg.reciprocal_frame([])
+    with pytest.raises(ValueError, match="must be of Algebra"):
+        alg.reciprocal_frame([cr.Algebra(2).e1])
+    with pytest.raises(ValueError, match="d ≤ 12"):
+        cr.Algebra(13).scalar(1.0).left_matrix()
+    with pytest.raises(ValueError, match="orthogonal with squares 1 and -1"):
+        cr.Algebra.pga(2).e1.spinor_matrix()
+    with pytest.raises(ValueError, match="the matrix of a product"):
+        alg.from_left_matrix(np.ones((8, 8)))
+    with pytest.raises(ValueError, match=r"an array of shape \(\.\.\., 8, 8\)"):
+        alg.from_left_matrix(np.ones((4, 4)))

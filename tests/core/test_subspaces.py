@@ -1,0 +1,270 @@
+"""Blades as subspaces: recognition, factors, join and meet in any metric; projections and reflections."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from support.metrics import algebras, blade
+
+
+def wedge(factors, start):
+    for factor in factors:
+        start = start ^ factor
+    return start
+
+
+def some():
+    return [*algebras(4), cr.Algebra(6), cr.Algebra(2, 2, 2), cr.Algebra(0, 0, 5)]
+
+
+def test_blades_are_recognised_in_any_metric():
+    rng = np.random.default_rng(1)
+    for alg in some():
+        for k in range(alg.d + 1):
+            A = blade(alg, rng, k)
+            for B in (A, A.dense(), 1e150 * A, 1e-150 * A):
+                assert B.is_blade() is True, (alg, k)
+            if 1 < k < alg.d - 1:
+                assert not alg.random_multivector(rng, grades=k).is_blade()
+                off = A + 1e-5 * np.abs(A.values).max() * alg.random_multivector(rng, grades=k)
+                assert not off.is_blade()
+                assert off.is_blade(rtol=1e-3)
+            if k < alg.d:
+                assert not (A + blade(alg, rng, k + 1)).is_blade()
+    alg = cr.Algebra(4)
+    assert not (alg.e12 * 0).is_blade()
+    assert not alg("e12 + e34").is_blade()
+    assert not cr.Algebra(6)("e123 + e456").is_blade()  # although A ~A is a scalar
+    assert cr.Algebra(1, 1)("e1 + e2").is_blade()
+
+
+def test_blades_of_batches_and_exact_numbers():
+    rng = np.random.default_rng(2)
+    alg = cr.Algebra(5)
+    values = np.stack([blade(alg, rng, k).dense().values for k in (0, 1, 2, 3, 5)] + [alg("e12 + e34").dense().values])
+    A = alg.multivector(values)
+    assert A.is_blade().tolist() == [True] * 5 + [False]
+    assert A.astype(np.float32).is_blade().tolist() == [True] * 5 + [False]
+    assert A.reshape(2, 3).is_blade().shape == (2, 3)
+    a, b, c = (alg.vector(rng.integers(-5, 5, 5)).astype(object) for _ in range(3))
+    assert (a ^ b ^ c).is_blade() is True
+    assert ((a ^ b ^ c) / 7).is_blade() is True
+    assert ((a ^ b) + (alg.e3 ^ c)).is_blade() is False
+    sympy = pytest.importorskip("sympy")
+    x, y = sympy.symbols("x y")
+    assert ((x * alg.e1 + alg.e2) ^ (y * alg.e3 + x * alg.e1 + alg.e4)).is_blade() is True
+    assert (x * alg.e12 + y * alg.e34).is_blade() is False
+
+
+def test_blades_are_wedges_of_orthonormal_vectors():
+    rng = np.random.default_rng(3)
+    for alg in some():
+        for k in range(alg.d + 1):
+            for scale in (1.0, 1e150, 1e-150):
+                A = scale * blade(alg, rng, k)
+                s, factors = A.factorise_blade()
+                assert len(factors) == k
+                assert wedge(factors, alg.scalar(s)).isclose(A, rtol=1e-12), (alg, k)
+                if k:
+                    rows = np.stack([a.values for a in factors])
+                    np.testing.assert_allclose(rows @ rows.T, np.eye(k), atol=1e-13)
+                    assert s > 0
+                    for a in factors:
+                        assert np.abs((a ^ A).values).max(initial=0) <= 1e-13 * np.abs(A.values).max()
+
+
+def test_factors_of_nearly_dependent_vectors_batches_and_dtypes():
+    rng = np.random.default_rng(4)
+    alg = cr.Algebra(5)
+    a, b = (alg.random_multivector(rng, grades=1) for _ in range(2))
+    thin = a ^ (a + 1e-6 * b)  # rounding of the wedge is 1e-16 of |a|², so 1e-10 of what is left
+    assert thin.is_blade()
+    s, factors = thin.factorise_blade()
+    assert wedge(factors, alg.scalar(s)).isclose(thin, rtol=1e-9)
+    for dtype, rtol in ((np.float32, 1e-5), (np.complex128, 1e-12), (np.complex64, 1e-5)):
+        A = blade(alg, rng, 3, (4,), dtype)
+        s, factors = A.factorise_blade()
+        assert s.shape == (4,)
+        assert factors[0].dtype == dtype
+        assert wedge(factors, alg.scalar(s)).isclose(A, rtol=rtol).all()
+    exact = ((alg("2*e1 + 3*e2 - e5") ^ alg("e2 + 4*e3")) ^ alg("e1 + e4")).astype(object)
+    s, factors = exact.factorise_blade()
+    assert wedge(factors, alg.scalar(s)) == exact
+    assert all(isinstance(value, int | Fraction) for a in factors for value in a.coefficients.tolist())
+
+
+def test_join_and_meet_share_the_factors():
+    """A = A' ∧ M, B = M ∧ B' and J = A' ∧ M ∧ B', for subspaces with a common part of every dimension."""
+    rng = np.random.default_rng(5)
+    for alg in some():
+        d = alg.d
+        for a in range(d + 1):
+            for b in range(d + 1):
+                for m in range(max(0, a + b - d), min(a, b) + 1):
+                    M = blade(alg, rng, m)
+                    first, second = blade(alg, rng, a - m), blade(alg, rng, b - m)
+                    A, B, J = first ^ M, M ^ second, (first ^ M) ^ second
+                    join, meet = A.join(B), A.meet(B)
+                    assert join.grades == (a + b - m,), (alg, a, b, m)
+                    assert meet.grades == (m,)
+                    assert join.is_blade()
+                    np.testing.assert_allclose(np.linalg.norm(join.values), 1, rtol=1e-12)
+                    length = J.values @ join.values  # J = length · join, so meet = length · M
+                    assert (length * join).isclose(J, rtol=1e-7)
+                    assert meet.isclose(length * M, rtol=1e-7)
+                    if m == 0:
+                        assert (meet * join).isclose(A ^ B, rtol=1e-7)
+                    if a + b - m == d:
+                        assert join.isclose(alg.I * 1.0)
+                        assert meet.isclose(A & B, rtol=1e-7)
+
+
+def test_join_and_meet_of_batches_scales_and_dtypes():
+    rng = np.random.default_rng(6)
+    alg = cr.Algebra(4)
+    A = alg.e12
+    B = alg.bivector([[0, 0, 0, 0, 0, 1.0], [0, 1, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0]])  # e34, e13, 3 e12
+    join, meet = A.join(B), A.meet(B)
+    assert join.grades == (2, 3, 4)
+    assert meet.grades == (0, 1, 2)
+    assert [join[i].sparse().grades for i in range(3)] == [(4,), (3,), (2,)]
+    assert meet[0].isclose(1.0)
+    assert meet[1].isclose(join[1].sparse()["e123"] * 1.0 * alg.e1)
+    assert meet[2].isclose(3.0 * alg.e12)
+    A, B = blade(alg, rng, 3, (2, 1)), blade(alg, rng, 2, (5,))
+    assert A.meet(B).shape == (2, 5)
+    assert A.meet(B).isclose(A & B, rtol=1e-9).all()
+    assert (1e100 * A).meet(1e-150 * B).isclose(1e-50 * A.meet(B), rtol=1e-12).all()
+    assert A.astype(np.float32).meet(B.astype(np.float32)).dtype == np.float32
+    C, D = blade(alg, rng, 3, (), np.complex128), blade(alg, rng, 2, (), np.complex128)
+    meet, join = C.meet(D), C.join(D)
+    assert join.isclose(alg.I * 1.0)
+    assert meet.isclose(C & D, rtol=1e-10)
+
+
+def test_the_tolerance_of_the_meet_is_an_angle():
+    alg = cr.Algebra(3, 0, 1)
+    for length in (1.0, 1e-150, 1e150):
+        A = length * alg.e12
+        for angle in (1e-12, 1e-6):
+            B = alg.e1 ^ (alg.e2 + angle * alg.e0)
+            assert A.join(B).grades == ((2,) if angle < 1e-9 else (3,))
+            assert A.meet(B, rtol=1e-5).grades == (2,)
+            assert A.meet(B, rtol=1e-14).grades == (1,)
+
+
+def test_lines_and_planes_of_projective_geometry():
+    """Planes are vectors of Cl(3, 0, 1): the join of the blades is the meet of the planes, and so for points."""
+    alg = cr.Algebra.pga(3)
+    x, y = alg("e1 + 2*e0"), alg("e2 - e0")
+    line = x.join(y)
+    assert (line ^ x).isclose(0, atol=1e-15)
+    assert line.isclose((x ^ y) / np.linalg.norm((x ^ y).values))
+
+
+# ---- projections
+
+
+def test_projection_and_rejection():
+    rng = np.random.default_rng(7)
+    for alg in algebras():
+        for s in range(1, alg.d + 1):
+            B = blade(alg, rng, s)
+            square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
+            if square < 1e-3:
+                continue
+            for r in range(alg.d):
+                A, a = alg.random_multivector(rng, grades=r), alg.random_multivector(rng, grades=1)
+                size = float(np.abs(A.values).max() * np.abs(a.values).max()) / square**2 * 20
+                size *= max(1.0, float(np.abs(alg.gram).max())) ** (2 * alg.d)
+                close = {"rtol": 1e-9, "atol": 1e-11 * size}
+                assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
+                assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
+                assert a.project(B).isclose(a - a.reject(B), **close)
+                assert A.project(B).project(B).isclose(A.project(B), **close)
+                assert (A ^ a).project(B).isclose(A.project(B) ^ a.project(B), **close)
+                assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
+                assert (A.reject(B) ^ B).isclose(A ^ B, **close)
+                assert (a.reject(B) << B).isclose(0, **close)
+                assert A.project(1e120 * B).isclose(A.project(B), **close)
+            assert B.project(B).isclose(B, rtol=1e-8 / square)
+
+
+def test_reflections():
+    """x - 2 project(x) on vectors, the outermorphism of that on all grades; with inside=True 2 project(x) - x."""
+    rng = np.random.default_rng(8)
+    for alg in algebras():
+        for s in range(1, alg.d + 1):
+            B = blade(alg, rng, s)
+            square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
+            if square < 1e-2:
+                continue
+            basis = alg.vector(np.eye(alg.d))
+            for inside in (False, True):
+                F = (basis - 2 * basis.project(B)).values.T * (-1 if inside else 1)
+                A = alg.random_multivector(rng)
+                wanted = A.outermorphism(F)
+                tolerance = 1e-10 * float(np.abs(wanted.values).max()) / square**2
+                tolerance *= max(1.0, float(np.abs(alg.gram).max())) ** (2 * alg.d)
+                assert A.reflect(B, inside=inside).isclose(wanted, rtol=1e-9, atol=tolerance), (alg, s, inside)
+                again = A.reflect(B, inside=inside).reflect(B, inside=inside)
+                assert again.isclose(A, rtol=1e-9, atol=tolerance)
+
+
+def test_projection_of_batches_and_exact_numbers():
+    rng = np.random.default_rng(9)
+    alg = cr.Algebra(3)
+    X, B = alg.vector(rng.standard_normal((4, 3))), alg.bivector(rng.standard_normal((5, 1, 3)))
+    assert X.project(B).shape == (5, 4)
+    assert X.reflect(B).shape == (5, 4)
+    assert (X.project(B) + X.reject(B)).isclose(X, rtol=1e-12).all()
+    assert X.astype(np.float32).project(B.astype(np.float32)).dtype == np.float32
+    a, n = alg.vector([1, 2, 3]).astype(object), alg.vector([1, 1, 0]).astype(object)
+    assert a.project(n).coefficients.tolist() == [Fraction(3, 2), Fraction(3, 2), 0]
+    assert a.project(n) + a.reject(n) == a
+    assert a.reflect(n).coefficients.tolist() == [-2, -1, 3]
+
+
+def test_failures():
+    alg = cr.Algebra(3, 1, 1)
+    e = dict(zip("zabcd", alg.basis_vectors(), strict=True))
+    with pytest.raises(ValueError, match="'B' parameter of project must be a blade that is not null"):
+        e["a"].project(e["a"] + e["d"])
+    with pytest.raises(ValueError, match="'B' parameter of reject must be a blade that is not null"):
+        e["a"].reject(e["z"] ^ e["a"])
+    with pytest.raises(ValueError, match="'B' parameter of reflect must be a blade, a wedge of vectors"):
+        e["a"].reflect((e["a"] ^ e["b"]) + (e["c"] ^ e["d"]))
+    with pytest.raises(ValueError, match="'B' parameter of project must be of one grade"):
+        e["a"].project(1 + e["a"])
+    for method in ("join", "meet"):
+        with pytest.raises(ValueError, match=f"'A' parameter of {method} must be a blade"):
+            getattr((e["a"] ^ e["b"]) + (e["c"] ^ e["d"]), method)(e["a"])
+        with pytest.raises(ValueError, match=f"'B' parameter of {method} must be a blade other than zero"):
+            getattr(e["a"], method)(0 * e["a"])
+        with pytest.raises(ValueError, match="must be of the same algebra"):
+            getattr(e["a"], method)(cr.Algebra(2).e1)
+        with pytest.raises(ValueError, match="must be numeric"):
+            getattr(e["a"].astype(object), method)(e["a"])
+    with pytest.raises(ValueError, match="factorise_blade must be a blade"):
+        ((e["a"] ^ e["b"]) + (e["c"] ^ e["d"])).factorise_blade()
+    with pytest.raises(ValueError, match="factorise_blade must be of one grade"):
+        (1 + e["a"]).factorise_blade()
+    with pytest.raises(ValueError, match="'coefficients' parameter of is_blade must be finite"):
+        (np.inf * e["a"]).is_blade()
+
+
+def test_blades_of_few_vectors_of_a_high_dimension():
+    """Only the basis vectors that occur are visited: C(100, 5) coefficients are never there."""
+    alg = cr.Algebra(100)
+    A = alg("2*e1_2_50 + 3*e1_2_99")
+    assert A.is_blade()
+    assert not (A + alg("e3_4_5")).is_blade()
+    s, factors = A.factorise_blade()
+    assert wedge(factors, alg.scalar(s)).isclose(A, rtol=1e-14)
+    B = alg("e1 + 2*e7")
+    assert A.join(B).grades == (4,)
+    assert A.meet(alg("e1_2_3")).isclose(alg("e1_2") * A.meet(alg("e1_2_3"))["e1_2"])
+    assert (A.meet(B) * A.join(B)).isclose(A ^ B, rtol=1e-14)
+    assert alg("e1 + e9").project(alg("e1_2_3_4_5")) == alg("e1")

@@ -1,0 +1,293 @@
+"""What versors and rotors do, and taking them apart."""
+
+import functools
+import operator
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from support.metrics import algebras, blade, vectors, versor
+
+
+def product(factors, start):
+    return functools.reduce(operator.mul, factors, start)
+
+
+def test_versors_are_recognised():
+    rng = np.random.default_rng(1)
+    for alg in algebras():
+        for count in range(1, alg.d + 2):
+            R = versor(alg, rng, count)
+            if R is None:
+                continue
+            for A in (R, R.dense(), 1e150 * R, 1e-150 * R):
+                assert A.is_versor() is True, (alg, count)
+        if alg.d >= 2:
+            assert not (1 + alg.basis_vectors()[0]).is_versor()
+        if alg.d >= 4:
+            assert not alg.random_multivector(rng, grades=(0, 2, 4)).is_versor()
+            assert not alg.random_multivector(rng, grades=(1, 3)).is_versor()
+
+
+def test_what_is_no_versor():
+    alg = cr.Algebra(6)
+    assert not alg("1 + e1234").is_versor()
+    assert not alg("e123 + e456").is_versor()  # R ~R = 2, but R e1 ~R has a part of grade 5
+    assert not alg("1 + e123456").is_versor()
+    assert not cr.Algebra(3)("1 + e123").is_versor()
+    assert not cr.Algebra(1, 1)("e1 + e2").is_versor()
+    assert not (cr.Algebra(3).e1 * 0).is_versor()
+    assert not cr.Algebra(2, 0, 1).e0.is_versor()
+    assert not (cr.Algebra(1, 1)("e1 + e2") * (0.1 + 0.2)).is_versor()
+
+
+def test_in_a_batch_with_a_tolerance_and_exactly():
+    rng = np.random.default_rng(2)
+    for alg in (cr.Algebra(3), cr.Algebra(4, 1), cr.Algebra(7)):
+        R = versor(alg, rng, 2, (4,)).dense()
+        values = R.values.copy()
+        values[1, 1] += np.abs(values[1]).max()  # a vector beside an even versor
+        values[2, 1] += 1e-7 * np.abs(values[2]).max()
+        A = alg.multivector(values)
+        assert A.is_versor().tolist() == [True, False, False, True]
+        assert A.is_versor(rtol=1e-5).tolist() == [True, False, True, True]
+        assert R.astype(np.float32).is_versor().all()
+        exact = alg("(e1 + 2*e2)*(3*e1 - e3)").astype(object)
+        assert exact.is_versor() is True
+        assert (exact + alg.e1).is_versor() is False
+
+
+def test_versors_are_products_of_vectors():
+    rng = np.random.default_rng(3)
+    for alg in algebras():
+        for count in range(1, alg.d + 3):
+            R = versor(alg, rng, count)
+            if R is None:
+                continue
+            for scale in (1.0, 1e150, 1e-150):
+                s, factors = (scale * R).factorise_versor()
+                assert product(factors, alg.scalar(s)).isclose(scale * R, rtol=1e-9), (alg, count)
+                assert (count - len(factors)) % 2 == 0
+                assert len(factors) <= alg.d
+                for a in factors:
+                    assert a.grades == (1,)
+                    assert abs(abs(float((a | a)["1"])) - 1) < 1e-6 * np.square(a.values).sum()
+
+
+def test_the_factors_are_accurate():
+    rng = np.random.default_rng(4)
+    worst = 0.0
+    for d in (2, 3, 4, 5, 6, 7):
+        alg = cr.Algebra(d)
+        for count in range(1, d + 1):
+            R = versor(alg, rng, count)
+            s, factors = R.factorise_versor()
+            assert len(factors) == count
+            difference = product(factors, alg.scalar(s)) - R
+            worst = max(worst, float(np.abs(difference.values).max() / np.abs(R.values).max()))
+    assert worst < 1e-13
+
+
+def test_versors_with_null_blades_at_the_top():
+    """exp(n1 ∧ n2) = 1 + n1 ∧ n2 of two orthogonal null vectors is not a product of two vectors, but of four."""
+    alg = cr.Algebra(2, 2)
+    n1, n2 = alg.e1 + alg.e3, alg.e2 + alg.e4
+    R = 1.0 + (n1 ^ n2)
+    assert R.is_versor()
+    s, factors = R.factorise_versor()
+    assert len(factors) == 4
+    assert product(factors, alg.scalar(s)).isclose(R, rtol=1e-12)
+    big = cr.Algebra(4, 4)
+    null = [big.blade(f"e{i}") + big.blade(f"e{i + 4}") for i in range(1, 5)]
+    R = (1.0 + (null[0] ^ null[1])) * (1.0 + (null[2] ^ null[3]))
+    s, factors = R.factorise_versor()
+    assert product(factors, big.scalar(s)).isclose(R, rtol=1e-11)
+    pga = cr.Algebra.pga(3)
+    motor = (1 + 0.5 * pga.e01) * (0.8 + 0.6 * pga.e23)
+    s, factors = motor.factorise_versor()
+    assert product(factors, pga.scalar(s)).isclose(motor, rtol=1e-12)
+    assert len(factors) == 4
+
+
+def test_factors_of_batches_dtypes_and_scalars():
+    rng = np.random.default_rng(5)
+    alg = cr.Algebra(4, 1)
+    for dtype, rtol in ((np.float64, 1e-10), (np.float32, 1e-3), (np.complex128, 1e-8)):
+        R = versor(alg, rng, 4, (5,)).astype(dtype)
+        s, factors = R.factorise_versor()
+        assert s.shape == (5,)
+        assert all(a.dtype == dtype for a in factors)
+        assert product(factors, alg.scalar(s)).isclose(R, rtol=rtol).all()
+    s, factors = alg.scalar(-3).factorise_versor()
+    assert (s, factors) == (-3.0, [])
+    tiny = 1 + 1e-11 * alg.e12
+    s, factors = tiny.factorise_versor()
+    assert product(factors, alg.scalar(s)).isclose(tiny, rtol=1e-14)
+
+
+def test_factorise_picks():
+    alg = cr.Algebra(3, 1)
+    null = (alg.e1 + alg.e4) ^ alg.e2
+    s, factors = null.factorise()
+    assert (s * (factors[0] ^ factors[1])).isclose(null, rtol=1e-14)
+    R = alg("2 + e12")
+    s, (a, b) = R.factorise()
+    assert (s * a * b).isclose(R, rtol=1e-14)
+    with pytest.raises(ValueError, match="must be a blade or a versor"):
+        alg("1 + e1").factorise()
+    with pytest.raises(ValueError, match="'A' parameter of factorise_versor must be a versor"):
+        null.factorise_versor()
+    with pytest.raises(ValueError, match="must be numeric"):
+        R.astype(object).factorise_versor()
+    batch = alg.multivector(np.stack([alg("2 + e12").dense().values, alg("2 + 0*e12").dense().values]))
+    with pytest.raises(ValueError, match="the same highest grade"):
+        batch.factorise_versor()
+
+
+# ---- rotors between vectors and blades
+
+
+def test_a_rotor_takes_one_vector_to_the_other():
+    rng = np.random.default_rng(6)
+    for alg in algebras():
+        made = vectors(alg, rng, 2)
+        if made is None:
+            continue
+        a, b = made
+        squares = [float((x | x)["1"]) for x in (a, b)]
+        if squares[0] * squares[1] < 0:
+            with pytest.raises(ValueError, match="squares of opposite signs"):
+                cr.rotor_between(a, b)
+            continue
+        if alg.p + alg.q == 1 and float((a | b)["1"]) * squares[0] < 0:
+            with pytest.raises(ValueError, match=r"such that a \+ b is not null"):
+                cr.rotor_between(a, b)
+            continue
+        R = cr.rotor_between(a, b)
+        b = b * np.sqrt(squares[0] / squares[1])
+        assert R.is_versor()
+        assert set(R.grades) <= {0, 2}
+        assert (R >> a).isclose(b, rtol=1e-7), alg
+        scale = float(np.square(R.values).sum()) * max(1.0, float(np.abs(alg.gram).max()) ** 2)
+        assert abs(abs(float((R * ~R)["1"])) - 1) < 1e-9 * scale
+
+
+def test_the_euclidean_rotor_is_the_least_one():
+    rng = np.random.default_rng(7)
+    for d in (2, 3, 4, 6):
+        alg = cr.Algebra(d)
+        a, b = (alg.random_multivector(rng, (50,), 1) for _ in range(2))
+        R = cr.rotor_between(a, b)
+        cosine = (a.inner(b)["1"]) / np.sqrt(a.inner(a)["1"] * b.inner(b)["1"])
+        np.testing.assert_allclose(np.abs(R["1"]), np.cos(np.arccos(cosine) / 2), atol=1e-13)
+        np.testing.assert_allclose((R * ~R)["1"], 1, rtol=1e-13)
+        np.testing.assert_allclose(
+            (R >> a).values / np.sqrt(a.inner(a)["1"])[:, None],
+            b.values / np.sqrt(b.inner(b)["1"])[:, None],
+            atol=1e-14,
+        )
+        fixed = (a ^ b).left_complement()  # what is orthogonal to both stays
+        if d > 2:
+            assert (R >> fixed.grade(d - 2)).isclose(fixed, rtol=1e-9).all()
+
+
+def test_opposite_vectors():
+    for alg in (
+        cr.Algebra(2),
+        cr.Algebra(3),
+        cr.Algebra(5),
+        cr.Algebra(2, 1),
+        cr.Algebra(1, 1),
+        cr.Algebra.pga(2),
+        cr.Algebra.cga(1, null_basis=True),
+    ):
+        a = alg.basis_vectors()[1 if alg.r else 0] * 3.0
+        for delta in (0.0, 1e-300, 1e-17, 1e-12, 1e-8, 1e-3):
+            b = -a + delta * alg.basis_vectors()[-1 if not alg.r else 2]
+            first, second = cr.rotor_between(a, b), cr.rotor_between(a, b)
+            assert first == second
+            norm = np.sqrt(abs(float((a * a)["1"]) / float((b * b)["1"])))
+            assert (first >> a).isclose(b * norm, rtol=1e-13), (alg, delta)
+    with pytest.raises(ValueError, match=r"such that a \+ b is not null"):
+        cr.rotor_between(cr.Algebra(1).e1, -cr.Algebra(1).e1)
+    with pytest.raises(ValueError, match=r"such that a \+ b is not null"):
+        cr.rotor_between(cr.Algebra.pga(1).e1, -cr.Algebra.pga(1).e1)
+
+
+def test_vectors_whose_sum_is_null():
+    alg = cr.Algebra(2, 1)
+    a = alg.vector([1.0, 0, 0])
+    b = alg.vector([-1.0, 1.0, 1.0])  # b² = 1, (a + b)² = 0
+    R = cr.rotor_between(a, b)
+    assert (R >> a).isclose(b, rtol=1e-13)
+
+
+def test_rotors_of_batches_scales_and_dtypes():
+    rng = np.random.default_rng(8)
+    alg = cr.Algebra(4)
+    a, b = alg.random_multivector(rng, (3, 1), 1), alg.random_multivector(rng, (5,), 1)
+    R = cr.rotor_between(a, b)
+    assert R.shape == (3, 5)
+    assert cr.rotor_between(1e150 * a, 1e-150 * b).isclose(R, rtol=1e-13).all()
+    assert cr.rotor_between(a.astype(np.float32), b.astype(np.float32)).dtype == np.float32
+    exact = cr.rotor_between(alg("3*e1 + 4*e2").astype(object), alg("5*e3").astype(object))
+    assert (exact >> alg("3*e1 + 4*e2").astype(object)) == alg("5*e3")
+
+
+def test_rotors_between_blades():
+    rng = np.random.default_rng(9)
+    gram = rng.standard_normal((4, 4))
+    for alg in [cr.Algebra(d) for d in (1, 2, 3, 4, 5, 6)] + [cr.Algebra(0, 4), cr.Algebra(metric=gram @ gram.T)]:
+        for k in range(alg.d + 1):
+            A, B = blade(alg, rng, k), blade(alg, rng, k)
+            if k == alg.d:
+                B = A * 2.0
+            size = np.sqrt(float(A.inner(A)["1"]) / float(B.inner(B)["1"]))
+            R = cr.rotor_between(A, B)
+            assert (R >> A).isclose(B * size, rtol=1e-8), (alg, k)
+            assert (R * ~R).isclose(1.0, rtol=1e-9)
+            assert cr.rotor_between(A, 3.0 * A).isclose(1.0, rtol=1e-7)
+            if 0 < k < alg.d:
+                assert (cr.rotor_between(A, -A) >> A).isclose(-A, rtol=1e-9)
+    alg = cr.Algebra(3)
+    A, B = blade(alg, rng, 2, (6,)), blade(alg, rng, 2, (6,))
+    B = alg.multivector(np.concatenate([-A.values[:2], B.values[2:]]), 2)
+    R = cr.rotor_between(A, B)
+    assert (R >> A).isclose(B * np.sqrt(A.inner(A)["1"] / B.inner(B)["1"]), rtol=1e-12).all()
+    planes = cr.rotor_between(cr.Algebra(3, 1).e123, cr.Algebra(3, 1)("2*e123 + e124"))
+    assert (planes >> planes.algebra.e123).isclose(planes.algebra("2*e123 + e124") / np.sqrt(3.0), rtol=1e-12)
+
+
+def test_rotor_failures():
+    alg = cr.Algebra(3, 1)
+    with pytest.raises(ValueError, match="'a' parameter of rotor_between must be a multivector"):
+        cr.rotor_between([1, 0, 0], alg.e1)
+    with pytest.raises(ValueError, match="of the grade of a"):
+        cr.rotor_between(alg.e12, alg.e1)
+    with pytest.raises(ValueError, match="a null vector"):
+        cr.rotor_between(alg.e1 + alg.e4, alg.e1)
+    with pytest.raises(ValueError, match="definite metric"):
+        cr.rotor_between(alg.e12, alg.e23)
+    with pytest.raises(ValueError, match="rotors leave I as it is"):
+        cr.rotor_between(cr.Algebra(3).I, -cr.Algebra(3).I)
+    with pytest.raises(ValueError, match="same algebra"):
+        cr.rotor_between(alg.e1, cr.Algebra(3).e1)
+    with pytest.raises(ValueError, match="of one grade"):
+        cr.rotor_between(alg("1 + e1"), alg.e1)
+
+
+def test_basis_vectors_of_very_different_lengths():
+    rng = np.random.default_rng(10)
+    for squares in ([1e-8] * 3, [1e8] * 3, [1e-8, 1.0, 1e8], [1e-60, -1e-60, 1e-60]):
+        alg = cr.Algebra(metric=np.diag(squares))
+        R = alg.scalar(1.0)
+        for _ in range(3):
+            R = R * alg.vector(rng.standard_normal(3) / np.sqrt(np.abs(squares)))
+        assert R.is_versor()
+        assert not (R + alg.scalar(1.0)).is_versor()
+        s, factors = R.factorise_versor()
+        assert len(factors) in (1, 3)
+        again = product(factors, alg.scalar(s))
+        weights = np.abs(R.dense().values)
+        np.testing.assert_allclose(again.dense().values, R.dense().values, rtol=1e-8, atol=1e-12 * weights.max())
