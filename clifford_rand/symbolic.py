@@ -1,0 +1,256 @@
+"""What SymPy does with coefficients: symbols, derivatives, substitution, exact roots, generated code.
+
+The only file that imports SymPy; it is itself imported when a symbolic method is called. Multivectors come in by duck
+typing, and every function that takes an array works entry by entry.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp  # type: ignore[import-untyped]  # it ships no annotations
+from numpy.typing import NDArray
+from sympy.printing.pycode import PythonCodePrinter  # type: ignore[import-untyped]
+
+from clifford_rand._checks import describe, fail
+
+__all__ = [
+    "array_source",
+    "derivative",
+    "each",
+    "expanded",
+    "exponential_of_square",
+    "find_symbol",
+    "inverse_matrix",
+    "is_zero",
+    "make_symbols",
+    "numeric",
+    "numpy_function",
+    "simplified",
+    "square_root",
+    "substituted",
+    "symbols_in",
+]
+
+
+def make_symbols(name: str, names: Any, masks: Iterable[int], assumptions: Mapping[str, Any]) -> NDArray[Any]:
+    """Return a real symbol for the coefficient of each blade: a, a1, a12, a1_12, a_x_y.
+
+    ``assumptions`` are SymPy's and come after ``real=True``. A name that ends in a digit is followed by an underscore,
+    so that the symbols of one multivector all differ.
+    """
+    known = {"real": True, **assumptions}
+    made = [sp.Symbol(name + _suffix(name, names, int(mask)), **known) for mask in masks]
+    array = np.empty(len(made), dtype=object)
+    array[:] = made
+    return array
+
+
+def _suffix(name: str, names: Any, mask: int) -> str:
+    if mask == 0:
+        return ""
+    blade: str = names.blade(mask)
+    if names.prefix is None and not isinstance(names.vectors, range):
+        return f"_{blade}"
+    indices = blade[len(names.prefix or "e") :]
+    return f"_{indices}" if name[-1].isdigit() else indices
+
+
+def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
+    """Return an object array of ``function`` of every entry as a SymPy expression."""
+    result = np.empty(array.shape, dtype=object)
+    result.ravel()[:] = [function(sp.sympify(value)) for value in array.ravel().tolist()]
+    return result
+
+
+def symbols_in(array: NDArray[Any]) -> tuple[Any, ...]:
+    """Return the symbols that the entries hold, sorted by name."""
+    held = {symbol for value in array.ravel().tolist() if isinstance(value, sp.Basic) for symbol in value.free_symbols}
+    return tuple(sorted(held, key=lambda symbol: (_natural(str(symbol)), sp.default_sort_key(symbol))))
+
+
+def _natural(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+def find_symbol(symbol: Any, held: Iterable[Any], name: str, owner: str) -> Any:
+    """Return a symbol given as itself or by its name; an error if only a namesake with other assumptions is held.
+
+    SymPy's ``Symbol("a")`` and ``Symbol("a", real=True)`` differ; a derivative by the wrong one would silently be 0.
+    """
+    held = tuple(held)
+    same = [one for one in held if str(one) == str(symbol)]
+    if isinstance(symbol, str):
+        if len(same) == 1:
+            return same[0]
+        rule = "the name of a symbol in the coefficients" if not same else "a symbol, where several have one name"
+        raise fail(name, owner, rule, symbol, f"They are {', '.join(map(str, held)) or 'numbers only'}.")
+    if not isinstance(symbol, sp.Basic):
+        raise fail(name, owner, "a SymPy symbol or its name", symbol)
+    if same and symbol not in held and symbol.is_Symbol:
+        raise fail(
+            name,
+            owner,
+            "a symbol with the assumptions of its namesake in the coefficients",
+            describe(f"{symbol} with {_assumed(symbol)}, where they hold it with {_assumed(same[0])}"),
+            "Give its name as text.",
+        )
+    return symbol
+
+
+def _assumed(symbol: Any) -> str:
+    return ", ".join(f"{key}={value}" for key, value in symbol._assumptions_orig.items()) or "no assumption"
+
+
+def derivative(array: NDArray[Any], symbol: Any, n: int = 1) -> NDArray[Any]:
+    """Return the n-th derivative of every entry."""
+    return each(lambda value: sp.diff(value, symbol, n), array)
+
+
+def substituted(array: NDArray[Any], *arguments: Any, **options: Any) -> NDArray[Any]:
+    """Return every entry after SymPy's ``subs``."""
+    return each(lambda value: value.subs(*arguments, **options), array)
+
+
+def simplified(array: NDArray[Any], function: Callable[[Any], Any] | None = None) -> NDArray[Any]:
+    """Return every entry simplified by a function of SymPy's, `sympy.simplify` by default."""
+    return each(sp.simplify if function is None else function, array)
+
+
+def expanded(array: NDArray[Any]) -> NDArray[Any]:
+    """Return every entry multiplied out."""
+    return each(sp.expand, array)
+
+
+def is_zero(value: Any) -> bool:
+    """Tell whether a number or an expression is exactly zero once it is multiplied out.
+
+    An identity such as sin² + cos² - 1 = 0 is not looked for: simplify first.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> a = sympy.Symbol("a")
+    >>> is_zero((a + 1) ** 2 - a**2 - 2 * a - 1), is_zero(a)
+    (True, False)
+    """
+    if not isinstance(value, sp.Basic):
+        return bool(value == 0)
+    expanded_value = sp.expand(value)
+    return bool(expanded_value == 0 or expanded_value == 0.0)  # SymPy's Float(0) is not equal to the integer
+
+
+def square_root(value: Any) -> Any:
+    """Return √value, exactly: an integer or fraction where there is one, else a SymPy expression.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> square_root(49), square_root(Fraction(4, 9)), square_root(8)
+    (7, Fraction(2, 3), 2*sqrt(2))
+    """
+    if isinstance(value, int | np.integer | Fraction) and value >= 0:
+        top, bottom = math.isqrt(int(value.numerator)), math.isqrt(int(value.denominator))
+        if top * top == value.numerator and bottom * bottom == value.denominator:
+            return Fraction(top, bottom) if isinstance(value, Fraction) else top
+    return sp.sqrt(sp.sympify(value))
+
+
+def exponential_of_square(square: Any) -> tuple[Any, Any]:
+    """Return (cosh √s, sinh √s / √s) for s = ``square``, so that exp(B) is the first plus the second times B if B² = s.
+
+    For s ≤ 0 by SymPy's assumptions these are (cos r, sin r / r) with r = √-s; for s = 0 they are (1, 1). The quotients
+    have a removable singularity where s vanishes for some values of the symbols.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> t = sympy.Symbol("t", positive=True)
+    >>> exponential_of_square(-(t**2)), exponential_of_square(4)
+    ((cos(t), sin(t)/t), (cosh(2), sinh(2)/2))
+    """
+    s = sp.factor(sp.expand(sp.sympify(square)))
+    if s.is_zero or s == 0:
+        return sp.Integer(1), sp.Integer(1)
+    if s.is_nonpositive:
+        r = _even_root(-s)
+        return sp.cos(r), sp.sin(r) / r
+    r = _even_root(s)
+    return sp.cosh(r), sp.sinh(r) / r
+
+
+def _even_root(s: Any) -> Any:
+    """Return a square root, of either sign: the functions that take it are even, so |t| may be t."""
+    root = sp.sqrt(s)
+    return sp.Mul(*(factor.args[0] if isinstance(factor, sp.Abs) else factor for factor in sp.Mul.make_args(root)))
+
+
+def inverse_matrix(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the inverse of an exact or symbolic matrix as an object array."""
+    inverse = sp.Matrix(matrix.tolist()).inv()
+    return np.array(inverse.tolist(), dtype=object)
+
+
+def numeric(array: NDArray[Any], dtype: np.dtype, owner: str) -> NDArray[Any]:
+    """Return numbers of ``dtype``; an error where symbols are left or where the type cannot hold the value."""
+    left = symbols_in(array)
+    if left:
+        names = ", ".join(map(str, left[:10])) + (", …" if len(left) > 10 else "")
+        raise fail("coefficients", owner, "free of symbols", describe(f"the symbols {names}"), "Substitute with subs.")
+    known: dict[str, Callable[[Any], Any]] = {"c": complex, "f": _real, "i": _whole}
+    convert = known.get(dtype.kind)
+    if convert is None:
+        raise fail("dtype", owner, "float32, float64, complex64, complex128 or int64", dtype)
+    try:
+        values = [convert(value) for value in array.ravel().tolist()]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise fail(
+            "coefficients", owner, f"numbers that {dtype} can hold", describe(f"{error}"), "Choose another dtype."
+        ) from None
+    return np.array(values, dtype=dtype).reshape(array.shape)
+
+
+def _real(value: Any) -> float:
+    number = complex(value) if isinstance(value, sp.Basic | complex) else float(value)
+    if isinstance(number, complex) and number.imag:
+        raise ValueError(f"the complex number {value}")
+    return number.real
+
+
+def _whole(value: Any) -> int:
+    if value != int(value):
+        raise ValueError(f"{value}, not an integer")
+    return int(value)
+
+
+def numpy_function(symbols: Sequence[Any], expressions: Sequence[Any]) -> Callable[..., Any]:
+    """Return a NumPy function of arrays, common subexpressions computed once, that returns a list of arrays."""
+    made: Callable[..., Any] = sp.lambdify(list(symbols), list(expressions), modules="numpy", cse=True)
+    return made
+
+
+def array_source(symbols: Sequence[Any], expressions: Sequence[Any]) -> str:
+    """Return Python code of ``kernel(inputs (s, n), out (n, k))`` on scalars, common subexpressions computed once.
+
+    Only ``math`` is used, so that Numba compiles it.
+    """
+    printer = PythonCodePrinter({"fully_qualified_modules": True, "standard": "python3", "strict": False})
+    stand_ins = {symbol: sp.Dummy(f"x{i}", **symbol._assumptions_orig) for i, symbol in enumerate(symbols)}
+    names = {dummy: sp.Symbol(f"_x{i}") for i, dummy in enumerate(stand_ins.values())}
+    shared, results = sp.cse(
+        [sp.sympify(value).xreplace(stand_ins) for value in expressions], symbols=sp.numbered_symbols("_c")
+    )
+
+    def code(value: Any) -> str:
+        text: str = printer.doprint(value.xreplace(names))
+        if "Not supported" in text:
+            raise fail("expression", "lambdify", "made of functions of Python's math module", describe(f"{value}"))
+        return text
+
+    lines = ["import math", "", "", "def kernel(inputs, out):", "    for i in range(out.shape[0]):"]
+    lines += [f"        _x{i} = inputs[{i}, i]" for i in range(len(symbols))]
+    lines += [f"        {symbol} = {code(value)}" for symbol, value in shared]
+    lines += [f"        out[i, {k}] = {code(value)}" for k, value in enumerate(results)]
+    return "\n".join(lines) + "\n"

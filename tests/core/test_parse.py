@@ -1,0 +1,139 @@
+"""Text to multivectors: Python's operators, and one clear error for everything else."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import clifford_rand as cr
+
+ALG = cr.Algebra(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("e1 - 2*e23", ALG.e1 - 2 * ALG.e23),
+        ("  e1\n  + e2 ", ALG.e1 + ALG.e2),
+        ("e21", -ALG.e12),
+        ("e1*e2*e3", ALG.I),
+        ("(e1 + e2)**2", ALG.scalar(2)),
+        ("~(1 + e12) ^ e3", (1 - ALG.e12) ^ ALG.e3),
+        ("e12 | e12", ALG.scalar(-1)),
+        ("e12 & e23", ALG.e2),
+        ("e1 << e12", ALG.e2),
+        ("2 ^ 3", ALG.scalar(6)),  # the outer product of scalars, not Python's exclusive or
+        ("(2 ^ 3)*e1", 6 * ALG.e1),
+        ("2 | 3", ALG.scalar(6)),
+        ("~5", ALG.scalar(5)),
+        ("+-+e1", -ALG.e1),
+        ("e1/4", 0.25 * ALG.e1),
+        ("1/4*e1", 0.25 * ALG.e1),
+        ("2j*e1 + 1e-07*e2", 2j * ALG.e1 + 1e-7 * ALG.e2),
+        ("2.5e+10*e1", 2.5e10 * ALG.e1),
+        ("2.5e1*e1", 25.0 * ALG.e1),
+        ("1e+16*e1", 1e16 * ALG.e1),
+        ("2e5*e1", 2e5 * ALG.e1),  # no blade e5 here
+        ("inf*e1", np.inf * ALG.e1),
+        ("+".join(["e1"] * 400), 400 * ALG.e1),
+    ],
+)
+def test_values(text, value):
+    assert ALG(text) == value
+    assert ALG(text).dtype == value.dtype
+
+
+def test_names_come_before_blades_and_may_be_functions():
+    assert ALG("a*e1 + b", a=3, b=ALG.e2) == 3 * ALG.e1 + ALG.e2
+    assert ALG("e1", e1=ALG.e2) == ALG.e2
+    assert ALG("f(2, e1)*e2", f=lambda x, y: x * y) == 2 * ALG.e12
+    assert ALG("a*e1", a=np.array([1, 2])).shape == (2,)
+
+
+def test_quotients_are_exact_where_asked_and_beside_exact_names():
+    a = sp.Symbol("a", real=True)
+    assert ALG("1/3*e1", exact=True)["e1"] == Fraction(1, 3)
+    assert ALG("e1/3 - 2/3", exact=True)["e1"] == Fraction(1, 3)
+    assert ALG("a/3*e1", a=a)["e1"] == a / 3
+    assert ALG("1/3*e1", a=Fraction(1))["e1"] == Fraction(1, 3)
+    assert ALG("a**(3/2)*e1", a=a)["e1"] == a ** sp.Rational(3, 2)
+    assert isinstance(ALG("1/3*e1")["e1"], float)
+    assert ALG("6/3", exact=True) == 2
+
+
+@pytest.mark.parametrize(
+    ("alg", "text", "blade"),
+    [
+        (ALG, "2e1", "2*e1"),
+        (ALG, "e2 + 3e12", "3*e12"),
+        (ALG, "2e21", "2*e21"),
+        (ALG, "20e123*e1", "20*e123"),
+        (ALG, "2E1", "2*e1"),
+        (ALG, "2e1j", "2*e1"),
+        (cr.Algebra(12), "2e1_12", "2*e1_12"),
+        (cr.Algebra(12), "2e12", "2*e12"),
+        (cr.Algebra.pga(2), "5e0", "5*e0"),
+    ],
+)
+def test_a_float_that_reads_like_a_blade_is_refused(alg, text, blade):
+    with pytest.raises(
+        cr.ArgumentError, match=rf"must be unambiguous.*Write {blade.replace('*', '[*]')} for the blade"
+    ):
+        alg(text)
+
+
+def test_the_trap_is_only_for_names_of_blades():
+    assert ALG("2e4") == 2e4
+    assert ALG("2e11") == 2e11
+    assert cr.Algebra(3, names=["x", "y", "z"])("2e1*x")["x"] == 20
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2e1 + x", "must be unambiguous"),
+        ("2x", r"Write products with \*, as in 2\*x"),
+        ("2 e1", r"Write products with \*, as in 2\*e1"),
+        ("3.5 e12 + 1", r"as in 3.5\*e12"),
+        ("e1 +", "Invalid syntax"),
+        ("1e-7*e1 +", "Invalid syntax"),
+        ("", "an expression like"),
+        ("e4", "'e4' in 'e4'.*Basis vectors are e1 to e3"),
+        ("alpha*e1", "names given as keywords. Got 'alpha'"),
+        ("e1.values", "made of numbers, blades and the operators"),
+        ("__import__('os')", "made of numbers, blades and the operators"),
+        ("f(x)", "made of numbers, blades and the operators"),
+        ("(lambda: 1)()", "made of numbers, blades and the operators"),
+        ("'e1'", "made of numbers, blades and the operators"),
+        ("True", "made of numbers, blades and the operators"),
+        ("[e1]", "made of numbers, blades and the operators"),
+        ("e1 if 1 else 2", "made of numbers, blades and the operators"),
+        ("e1 @ e2", "made of numbers, blades and the operators"),
+        ("e1 == e2", "made of numbers, blades and the operators"),
+        ("9**9**9", "free of powers above 10000"),
+        ("e1\0", "an expression like"),
+        ("(" * 5000 + "e1" + ")" * 5000, "nested"),
+        ("-" * 100000 + "e1", "nested"),
+        ("e1;e2", "an expression like"),
+        ("a = 1", "an expression like"),
+    ],
+)
+def test_errors(text, message):
+    with pytest.raises(cr.ArgumentError, match=message):
+        ALG(text)
+
+
+def test_a_near_name_is_proposed():
+    alg = cr.Algebra(2, names=["left", "right"])
+    with pytest.raises(cr.ArgumentError, match="Did you mean 'right'"):
+        alg("2*rigth")
+    with pytest.raises(cr.ArgumentError, match="Did you mean 'angle'"):
+        alg("angel*left", angle=1)
+
+
+def test_division_by_zero_is_pythons():
+    with pytest.raises(ZeroDivisionError):
+        ALG("1/0")
+    with pytest.raises(ZeroDivisionError):
+        ALG("e1/0", exact=True)
