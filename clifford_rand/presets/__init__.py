@@ -1,0 +1,1 @@
+"""Models of Euclidean geometry on an algebra: `pga` (projective, planes are vectors) and `cga` (conformal)."""

@@ -1,0 +1,98 @@
+"""Spheres, planes, circles, lines and point pairs from their parameters."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clifford_rand._checks import fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga.points import from_parts, halved, infinity, model_of, squared, up
+from clifford_rand.presets.inputs import (
+    coordinates_of,
+    numbers_of,
+)
+
+__all__ = ["circle", "line", "plane", "point_pair", "sphere"]
+
+
+def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
+    """Return spheres (circles for n = 2): with ``dual`` the vectors up(centre) - radius² n_∞ / 2, else their `undual`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.sphere(alg, [1, 2, 3], 2)
+    >>> S.grades, cga.centre(S).round(12), float(cga.radius(S))
+    ((4,), array([1., 2., 3.]), 2.0)
+    """
+    n, null = model_of(alg, "sphere")
+    c = coordinates_of(centre, n, "centre", "sphere")
+    r = numbers_of(radius, c.dtype, "radius", "sphere")
+    made = from_parts(alg, null, c, np.ones((), dtype=c.dtype), halved(squared(c, "centre", "sphere") - r * r))
+    return made if dual else made.undual()
+
+
+def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
+    """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`."""
+    n, null = model_of(alg, "plane")
+    N = coordinates_of(normal, n, "normal", "plane")
+    i = numbers_of(offset, N.dtype, "offset", "plane")
+    made = from_parts(alg, null, N, np.zeros((), dtype=N.dtype), i)
+    return made if dual else made.undual()
+
+
+def circle(
+    alg: Algebra,
+    centre: ArrayLike | Multivector,
+    radius: ArrayLike,
+    normal: ArrayLike | None = None,
+    *,
+    dual: bool = False,
+) -> Multivector:
+    """Return circles of the plane, or of 3-space about a ``normal``. Elsewhere take ``A ^ B ^ C`` of three points.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> C = cga.circle(alg, [1, 0, 0], 2, [0, 0, 1])
+    >>> cga.is_incident(cga.up(alg, [[3, 0, 0], [1, 2, 0], [1, 0, 2]]), C)
+    array([ True,  True, False])
+    """
+    n, _ = model_of(alg, "circle")
+    if n not in (2, 3):
+        raise fail("alg", "circle", "of 2 or 3 dimensions", alg, "Use the wedge of three points.")
+    if (normal is None) != (n == 2):
+        rule = "a vector (..., 3) in 3-space" if n == 3 else "None in the plane"
+        raise fail("normal", "circle", rule, normal)
+    made = sphere(alg, centre, radius, dual=True)
+    if normal is not None:
+        N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(centre, n, "centre", "circle")
+        made = made ^ plane(alg, N, (N * c).sum(axis=-1), dual=True)
+    return made if dual else made.undual()
+
+
+def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
+    """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``."""
+    n, null = model_of(alg, "line")
+    D = coordinates_of(direction, n, "direction", "line")
+    zero = np.zeros((), dtype=D.dtype)
+    made = (
+        up(alg, coordinates_of(through, n, "through", "line"))
+        ^ from_parts(alg, null, D, zero, zero)
+        ^ infinity(alg, D.dtype)
+    )
+    result: Multivector = made.dual() if dual else made
+    return result
+
+
+def point_pair(
+    alg: Algebra, A: ArrayLike | Multivector, B: ArrayLike | Multivector, *, dual: bool = False
+) -> Multivector:
+    """Return the pairs up(A) ∧ up(B)."""
+    made = up(alg, A) ^ up(alg, B)
+    result: Multivector = made.dual() if dual else made
+    return result

@@ -1,0 +1,137 @@
+"""What the models share: coordinates and numbers from a caller, the one grade of a blade, lengths, simple rotations."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.multivector.coefficients import as_coefficients
+from clifford_rand.multivector.multivector import Multivector
+
+__all__ = [
+    "blade_of",
+    "coordinates_of",
+    "largest",
+    "lengths",
+    "numbers_of",
+    "of_algebra",
+    "rotation",
+    "tolerance",
+    "unit_scale",
+]
+
+
+def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+    if array.dtype.kind == "i":
+        array = array.astype(np.float64)
+    if array.dtype != object and not np.isfinite(array).all():
+        raise fail(name, owner, "finite", describe("NaN or infinite entries"))
+    return array
+
+
+def coordinates_of(X: ArrayLike | Multivector, n: int, name: str, owner: str) -> NDArray[Any]:
+    """Return coordinates (..., n): from an array, or from a vector of the Euclidean algebra of n-space."""
+    if isinstance(X, Multivector):
+        metric = X.algebra.metric
+        if metric.counts != (n, 0, 0) or not metric.is_unit or X.grades != (1,):
+            text = f"grades {X.grades} of {X.algebra!r}"
+            raise fail(name, owner, f"an array of coordinates or a vector of Algebra({n})", describe(text))
+        return _finite(X.values, name, owner)
+    array = as_coefficients(X, name, owner)
+    if array.ndim == 0 or array.shape[-1] != n:
+        raise fail(name, owner, f"an array of shape (..., {n})", describe(f"shape {array.shape}"))
+    return _finite(array, name, owner)
+
+
+def numbers_of(value: ArrayLike, dtype: np.dtype, name: str, owner: str) -> NDArray[Any]:
+    """Return one number for each element of a batch. A Python number takes ``dtype``, so that float32 stays float32."""
+    array = np.asarray(value)
+    if type(value) in (int, float) and dtype.kind in "fc":
+        array = array.astype(dtype)
+    return _finite(as_coefficients(array, name, owner), name, owner)
+
+
+def of_algebra(A: object, alg: Any, name: str, owner: str) -> Any:
+    """Return ``A`` if it is a multivector of ``alg``."""
+    if not isinstance(A, Multivector) or A.algebra != alg:
+        got = f"a multivector of {A.algebra!r}" if isinstance(A, Multivector) else repr(A)
+        raise fail(name, owner, f"a multivector of {alg!r}", describe(got))
+    return A
+
+
+def tolerance(rtol: float | None, dtype: np.dtype) -> float:
+    """Return ``rtol``, by default eps^(3/4): 2e-12 for float64, 6e-6 for float32, 0 for exact numbers."""
+    if rtol is not None:
+        return rtol
+    return float(np.finfo(dtype).eps) ** 0.75 if dtype.kind in "fc" else 0.0
+
+
+def largest(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest absolute values along the last axis."""
+    if array.dtype == object:  # exact numbers and symbols have no size here: 1 where there is one that is not zero
+        return np.asarray(np.asarray(array != 0, dtype=bool).any(axis=-1), dtype=np.float64)
+    return np.asarray(np.max(np.abs(array), axis=-1, initial=0))
+
+
+def blade_of(A: Any, name: str, owner: str, what: str, rtol: float | None = None, *, exact: bool = False) -> Any:
+    """Return the part of the one grade that ``A`` has, all components of it, real and floating unless ``exact``.
+
+    Other grades, as the rounding of a product R A ~R leaves them, have to be small beside it.
+    """
+    if not isinstance(A, Multivector):
+        raise fail(name, owner, what, A)
+    if A.dtype.kind == "i":
+        A = A.astype(np.float64)
+    if A.dtype.kind != "f" and not exact:
+        raise fail(name, owner, f"{what} with real coefficients", describe(f"dtype {A.dtype}"), "Use astype(float).")
+    size = largest(A.coefficients)
+    if (np.asarray(size) == 0).any():
+        raise fail(name, owner, f"{what}, not zero", describe("a zero multivector"))
+    if A.dtype.kind in "fc" and not np.isfinite(size).all():
+        raise fail(name, owner, f"{what} with finite coefficients", describe("NaN or infinite ones"))
+    limit = (tolerance(rtol, A.dtype) if A.dtype != object else 0.0) * size
+    held = {k: largest(A.coefficients[..., A.keys.slices[k]]) for k in A.grades}
+    grades = tuple(k for k in A.grades if size.size == 0 or np.asarray(held[k] > limit).any())
+    if len(grades) != 1:
+        raise fail(name, owner, what, describe(f"a multivector of grades {grades}"))
+    part = A.grade(*grades)
+    return part._on(part.keys.filled)
+
+
+def unit_scale(A: Any) -> Any:
+    """Return ``A`` times a power of two, so that its largest component is near 1 and squares do not overflow."""
+    if A.dtype == object:
+        return A
+    real = np.finfo(A.dtype)
+    exponent = np.frexp(largest(A.coefficients))[1]
+    factor = np.ldexp(np.ones((), dtype=real.dtype), -np.clip(exponent, real.minexp + 2, real.maxexp - 2))
+    return A._make(A.keys, A.coefficients * factor[..., None])
+
+
+def lengths(array: NDArray[Any]) -> Any:
+    """Return Euclidean lengths along the last axis, with no overflow of squares."""
+    top = largest(array)
+    scale = np.where(top == 0, 1, top).astype(array.dtype, copy=False)
+    return (np.sqrt(((array / scale[..., None]) ** 2).sum(axis=-1)) * scale)[()]
+
+
+def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol: float | None) -> Any:
+    """Return cos(angle/2) - sin(angle/2) B/|B| for a simple bivector: e12 turns e1 towards e2.
+
+    ``least`` bounds |B|² from below, relative to the square of the largest component.
+    """
+    B = unit_scale(B)
+    tiny = tolerance(rtol, B.dtype)
+    square = np.asarray(B.inner(B).scalar_part())
+    scale = largest(B.coefficients) ** 2
+    if (square <= least * scale).any():
+        raise fail(name, owner, "a bivector that turns: B² < 0", describe("one with B² ≥ 0"), "Use translator to move.")
+    if (largest((B ^ B).coefficients) > tiny * scale).any():
+        raise fail(
+            name, owner, "one axis: a simple bivector, B ∧ B = 0", describe("a sum of two"), "Multiply two rotors."
+        )
+    half = numbers_of(angle, B.dtype, "angle", owner) / 2
+    if half.dtype.kind != "f":
+        raise fail("angle", owner, "a real number, or an array of them", describe(f"dtype {half.dtype}"))
+    return B.algebra.scalar(np.cos(half)) - B * (np.sin(half) / np.sqrt(square))

@@ -1,0 +1,368 @@
+"""The conformal model, in both bases, against coordinate geometry in NumPy."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.presets import cga
+
+MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
+MADE = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4, 5) for null in (False, True)}
+SPACE = [MADE[3, False], MADE[3, True]]
+
+
+def gaussian(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def move(V, X):
+    return V >> X
+
+
+def close(a, b, rtol=1e-11):
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1e-300, np.abs(b).max(initial=0.0)))
+
+
+def same_object(X, Y, rtol=1e-10):
+    """Compare up to a factor, as homogeneous objects are: X and Y have the same direction of coefficients."""
+    a, b = X.dense().coefficients, Y.dense().coefficients
+    a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
+    sign = np.sign((a * b).sum(-1, keepdims=True))
+    np.testing.assert_allclose(a * sign, b, rtol=0, atol=rtol)
+
+
+def wedge(points):
+    return points[0].wedge(*points[1:])
+
+
+def circumsphere(X):
+    """Centre and radius of the sphere through n + 1 points of n-space: |x|² - 2 c·x + |c|² = r²."""
+    c = np.linalg.solve(2 * (X[1:] - X[0]), (X[1:] ** 2).sum(1) - (X[0] ** 2).sum())
+    return c, np.linalg.norm(X[0] - c)
+
+
+def rodrigues(u, angle):
+    K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+@pytest.mark.parametrize(("n", "null"), MADE)
+def test_points(n, null):
+    alg, X, Y = MADE[n, null], gaussian(n, 3, 4, n), gaussian(n + 1, 3, 4, n)
+    o, i = cga.origin(alg), cga.infinity(alg)
+    assert o * o == 0
+    assert i * i == 0
+    assert (o | i) == -1
+    P, Q = cga.up(alg, X), cga.up(alg, Y)
+    assert P.shape == (3, 4)
+    assert np.abs((P | P)["1"]).max() < 1e-13
+    close((P | i)["1"], -np.ones((3, 4)))
+    close(cga.down(P), X)
+    close(cga.down(P * -3.5), X)
+    apart = np.linalg.norm(X - Y, axis=-1)
+    close(cga.distance(P * 2.0, Q * -7.0), apart)
+    close(np.sqrt(-2 * (P | Q)["1"]), apart)
+    vectors = cr.Algebra.vga(n).vector(X)
+    assert (cga.point(alg, vectors) == P).all()
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_sphere_through_points_is_the_circumsphere(n, null):
+    alg = MADE[n, null]
+    for seed in range(10):
+        X = gaussian(seed, n + 1, n)
+        c, r = circumsphere(X)
+        S = wedge([cga.up(alg, x) for x in X]) * -4.0
+        scale = max(1.0, np.linalg.norm(c))
+        close(cga.centre(S) / scale, c / scale, 1e-7)
+        close(cga.radius(S), r, 1e-7)
+        same_object(S, cga.sphere(alg, c, r), 1e-8)
+        assert cga.is_incident(cga.up(alg, X), S, rtol=1e-9).all()
+        assert not cga.is_incident(cga.up(alg, c), S, rtol=1e-9)
+        dual = cga.sphere(alg, c, r, dual=True)
+        same_object(dual, S.dual(), 1e-8)
+        close(cga.centre(dual), c, 1e-9)
+        close(cga.radius(dual * -2.0, dual=True), r, 1e-9)
+        assert cga.is_incident(cga.up(alg, X), dual, dual=True, rtol=1e-9).all()
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_planes(n, null):
+    alg, N, b = MADE[n, null], gaussian(n, 6, n), gaussian(n + 1, 6)
+    unit = N / np.linalg.norm(N, axis=-1, keepdims=True)
+    for dual in (False, True):
+        plane = cga.plane(alg, N, b, dual=dual)
+        close(cga.normal(plane, dual=dual), unit)
+        X = gaussian(n + 2, 6, n)
+        X += ((b - (X * N).sum(-1)) / (N * N).sum(-1))[:, None] * N
+        assert cga.is_incident(cga.up(alg, X), plane, dual=dual).all()
+        assert not cga.is_incident(cga.up(alg, X + 0.01 * N), plane, dual=dual).any()
+    points = gaussian(n + 3, n, n)
+    through = wedge([cga.up(alg, x) for x in points]) ^ cga.infinity(alg)
+    same_object(through, cga.plane(alg, np.linalg.solve(points, np.ones(n)), 1.0), 1e-9)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_circles_and_lines_of_space(alg):
+    for seed in range(10):
+        c, N, other = gaussian(seed, 3, 3)
+        r = 1.5 + seed
+        u = np.cross(N, other)
+        u /= np.linalg.norm(u)
+        v = np.cross(N, u) / np.linalg.norm(N)
+        C = cga.circle(alg, c, r, N)
+        angles = gaussian(seed + 50, 3)
+        X = c + r * (np.cos(angles)[:, None] * u + np.sin(angles)[:, None] * v)
+        same_object(C, wedge([cga.up(alg, x) for x in X]), 1e-7)
+        close(cga.centre(C), c, 1e-9)
+        close(cga.radius(C), r, 1e-9)
+        close(cga.normal(C), N / np.linalg.norm(N), 1e-9)
+        same_object(cga.carrier(C), cga.plane(alg, N, N @ c))
+        dual = cga.circle(alg, c, r, N, dual=True)
+        same_object(dual, C.dual())
+        close(cga.radius(dual, dual=True), r, 1e-9)
+        close(cga.normal(dual, dual=True), N / np.linalg.norm(N), 1e-9)
+        L = cga.line(alg, c, N)
+        same_object(L, cga.up(alg, c) ^ cga.up(alg, c - 2 * N) ^ cga.infinity(alg))
+        assert cga.is_incident(cga.up(alg, c + gaussian(seed, 5, 1) * N), L).all()
+        assert not cga.is_incident(cga.up(alg, X), L).any()
+        same_object(cga.line(alg, c, N, dual=True), L.dual())
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_circles_of_the_plane(null):
+    alg, X = MADE[2, null], gaussian(3, 3, 2)
+    c, r = circumsphere(X)
+    same_object(cga.circle(alg, c, r), wedge([cga.up(alg, x) for x in X]), 1e-9)
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_point_pairs(n, null):
+    alg, X, Y = MADE[n, null], gaussian(n, 20, n), gaussian(n + 1, 20, n)
+    pair = cga.point_pair(alg, X, Y) * -3.0
+    close(cga.radius(pair), np.linalg.norm(X - Y, axis=-1) / 2)
+    close(cga.centre(pair), (X + Y) / 2)
+    for made, dual, first, second in (
+        (cga.point_pair(alg, X, Y), False, X, Y),
+        (pair, False, Y, X),
+        (cga.point_pair(alg, X, Y, dual=True), True, X, Y),
+    ):
+        A, B = cga.split_point_pair(made, dual=dual)
+        close(cga.down(A), first)
+        close(cga.down(B), second)
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_meet_of_two_spheres(n, null):
+    """Centres a, b, radii r, s: the plane of the meet is t = (D² + r² - s²)/(2 D) from a; its radius² is r² - t²."""
+    alg, (a, b) = MADE[n, null], gaussian(n, 2, n)
+    D = np.linalg.norm(b - a)
+    for r, s in ((0.8 * D, 0.7 * D), (0.3 * D, 0.4 * D), (2.0 * D, 2.5 * D)):
+        t = (D * D + r * r - s * s) / (2 * D)
+        for dual in (False, True):
+            M = cga.meet(cga.sphere(alg, a, r, dual=dual), cga.sphere(alg, b, s, dual=dual), dual=dual)
+            close(cga.centre(M), a + t * (b - a) / D, 1e-9)
+            close(cga.radius_squared(M, dual=dual), r * r - t * t, 1e-9)
+            if r * r < t * t:
+                with pytest.raises(cr.ArgumentError, match="an imaginary round"):
+                    cga.radius(M, dual=dual)
+            if n == 3:
+                close(np.abs(cga.normal(M, dual=dual)), np.abs(b - a) / D, 1e-9)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_line_meets_sphere_and_plane(alg):
+    for seed in range(5):
+        p, u, c, N = gaussian(seed, 4, 3)
+        r = np.linalg.norm(c - p) + 1
+        roots = np.roots([u @ u, 2 * u @ (p - c), (p - c) @ (p - c) - r * r])
+        S, L = cga.sphere(alg, c, r), cga.line(alg, p, u)
+        found = np.array([cga.down(P) for P in cga.split_point_pair(cga.meet(L, S))])
+        expected = p + np.sort(roots)[:, None] * u
+        order = np.argsort((found - p) @ u)
+        close(found[order], expected, 1e-9)
+        hit = cga.meet(L, cga.plane(alg, N, 2.0))  # a flat point, P ∧ n_∞
+        x = p + (2.0 - N @ p) / (N @ u) * u
+        same_object(hit, cga.up(alg, x) ^ cga.infinity(alg))
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_versors_against_coordinates(n, null):
+    alg, X, t = MADE[n, null], gaussian(n, 6, n), gaussian(n + 1, 6, n)
+    P, angle = cga.up(alg, X), gaussian(n + 2, 6)
+    T = cga.translator(alg, t)
+    assert (T * ~T).isclose(1).all()
+    close(cga.down(move(T, P)), X + t)
+    assert move(T, cga.sphere(alg, X, 2.0, dual=True)).grade(1).isclose(cga.sphere(alg, X + t, 2.0, dual=True)).all()
+    R = cga.rotor(alg, (alg.e1 ^ alg.e2) * 3, angle)
+    Y = X.copy()
+    Y[:, 0] = np.cos(angle) * X[:, 0] - np.sin(angle) * X[:, 1]
+    Y[:, 1] = np.sin(angle) * X[:, 0] + np.cos(angle) * X[:, 1]
+    close(cga.down(move(R, P)), Y)
+    c, factor = gaussian(n + 3, n), np.exp(gaussian(n + 4, 6))
+    D = cga.dilator(alg, factor, c)
+    assert (D * ~D).isclose(1).all()
+    close(cga.down(move(D, P)), c + factor[:, None] * (X - c))
+    close(cga.down(move(cga.dilator(alg, 2.5), P)), 2.5 * X)
+    close(cga.radius(move(D, cga.sphere(alg, c, 3.0)).grade(n + 1)), 3 * factor, 1e-9)
+    S = cga.inversion(alg, c, 1.7)
+    assert (S * S).isclose(1)
+    ray = X - c
+    close(cga.down(move(S, P)), c + 1.7**2 * ray / (ray**2).sum(-1, keepdims=True), 1e-10)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_motors_equal_4x4_matrices(alg):
+    X = gaussian(5, 7, 3)
+    for seed in range(10):
+        p, u = gaussian(seed, 2, 3)
+        angle, shift = 3 * gaussian(seed + 50, 2)
+        u /= np.linalg.norm(u)
+        S = rodrigues(u, angle)
+        M = cga.motor(alg, cga.line(alg, p, 2 * u), angle, shift)
+        assert (M * ~M).isclose(1, rtol=1e-10)
+        close(cga.down(move(M, cga.up(alg, X))), (X - p) @ S.T + p + shift * u, 1e-10)
+        line = cga.line(alg, p, u, dual=True)
+        pure = cga.rotor(alg, line, angle)
+        R = cga.motor(alg, cga.line(alg, p, u), angle, 0.0)
+        assert pure.isclose(R, rtol=1e-10) or (~pure).isclose(R, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_both_bases_describe_the_same_geometry(n):
+    (a, b), X, Y = (MADE[n, False], MADE[n, True]), gaussian(n, 8, n), gaussian(n + 1, 8, n)
+    close((cga.up(a, X) | cga.up(a, Y))["1"], (cga.up(b, X) | cga.up(b, Y))["1"])
+    close(cga.radius(cga.sphere(a, X, 2.0)), cga.radius(cga.sphere(b, X, 2.0)))
+
+
+@pytest.mark.parametrize("alg", SPACE)
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+def test_scales(alg, scale):
+    X, Y = gaussian(1, 9, 3), gaussian(2, 9, 3)
+    pair, S, C = cga.point_pair(alg, X, Y), cga.sphere(alg, X, 2.0), cga.circle(alg, X, 2.0, Y)
+    close(cga.down(cga.up(alg, X) * scale), X)
+    close(cga.centre(S * scale), X)
+    close(cga.radius(S * scale), np.full(9, 2.0))
+    close(cga.radius(cga.sphere(alg, X, 2.0, dual=True) * scale, dual=True), np.full(9, 2.0))
+    close(cga.normal(C * scale), cga.normal(C))
+    close(cga.down(cga.split_point_pair(pair * scale)[1]), Y)
+    close(cga.distance(cga.up(alg, X) * scale, cga.up(alg, Y)), np.linalg.norm(X - Y, axis=-1))
+    assert cga.is_incident(cga.up(alg, X) * scale, cga.point_pair(alg, X, Y) * scale).all()
+    L = cga.line(alg, X, Y)
+    close(cga.motor(alg, L * scale, 1.0, 2.0).coefficients, cga.motor(alg, L, 1.0, 2.0).coefficients)
+    far = cga.up(alg, X * scale)  # (1e150)² is still finite, and -P·n_∞ is lost in the basis of e4, e5
+    close(cga.down(far), X * scale)
+    close(cga.distance(far, cga.up(alg, Y * scale)), np.linalg.norm(X - Y, axis=-1) * scale)
+
+
+def test_dtypes():
+    X = gaussian(1, 4, 3).astype(np.float32)
+    for alg in SPACE:
+        P = cga.up(alg, X)
+        S, L = cga.sphere(alg, X, 2.0), cga.line(alg, X, X[::-1])
+        for result in (
+            P.coefficients,
+            cga.down(P),
+            S.coefficients,
+            L.coefficients,
+            cga.radius(S),
+            cga.centre(S),
+            cga.translator(alg, X).coefficients,
+            cga.motor(alg, L, 0.5, 1.0).coefficients,
+            cga.distance(P, P),
+        ):
+            assert np.asarray(result).dtype == np.float32
+        close(cga.radius(S), np.full(4, 2.0), 1e-4)
+        assert cga.is_incident(P, L).all()
+    third = Fraction(1, 3)
+    for alg in SPACE:
+        P = cga.up(alg, np.array([third, Fraction(2), Fraction(5)], dtype=object))
+        assert P * P == 0
+        T = cga.translator(alg, np.array([third, third, third], dtype=object))
+        assert cga.down(move(T, P).grade(1)).tolist() == [2 * third, 2 + third, 5 + third]
+    Z = X + 1j * X[::-1]
+    close(cga.down(cga.up(SPACE[0], Z)), Z, 1e-5)
+
+
+def test_batches_that_broadcast_and_empty_ones():
+    alg, X = SPACE[0], gaussian(1, 5, 1, 3)
+    assert cga.sphere(alg, X, np.ones(4)).shape == (5, 4)
+    assert cga.circle(alg, X, 1.0, gaussian(2, 4, 3)).shape == (5, 4)
+    assert cga.is_incident(cga.up(alg, X), cga.plane(alg, gaussian(2, 4, 3))).shape == (5, 4)
+    empty = cga.up(alg, np.zeros((0, 3)))
+    assert cga.down(empty).shape == (0, 3)
+    assert cga.centre(cga.sphere(alg, np.zeros((0, 3)), 1.0)).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda a: cga.up(a, [1.0, 2.0]), r"'X' parameter of up must be an array of shape \(\.\.\., 3\)"),
+        (lambda a: cga.up(a, [1e200, 0, 0]), "'X' parameter of up must be small enough for its square"),
+        (lambda a: cga.up(a, [np.inf, 0, 0]), "'X' parameter of up must be finite"),
+        (lambda a: cga.up(cr.Algebra(5), [1, 2, 3]), r"'alg' parameter of up must be a conformal.*Algebra\.cga"),
+        (lambda a: cga.up(cr.Algebra.pga(3), [1, 2, 3]), "'alg' parameter of up must be a conformal"),
+        (lambda a: cga.down(cga.infinity(a)), "'P' parameter of down must be a finite point. Got a point at infinity"),
+        (
+            lambda a: cga.down(cga.sphere(a, [1, 2, 3], 1, dual=True)),
+            "must be a point, P² = 0. Got a sphere or a plane",
+        ),
+        (lambda a: cga.down(cga.plane(a, [1, 2, 3], dual=True)), "must be a point, P² = 0. Got a sphere or a plane"),
+        (lambda a: cga.down(cga.sphere(a, [1, 2, 3], 1)), "must be a point, of grade 1. Got grade 4"),
+        (lambda a: cga.circle(a, [1, 2, 3], 1), "'normal' parameter of circle must be a vector"),
+        (
+            lambda a: cga.circle(MADE[2, False], [1, 2], 1, [1, 2]),
+            "'normal' parameter of circle must be None in the plane",
+        ),
+        (lambda a: cga.circle(MADE[4, False], [1, 2, 3, 4], 1), "'alg' parameter of circle.*wedge of three points"),
+        (lambda a: cga.centre(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of centre must be round. Got a flat"),
+        (lambda a: cga.radius(cga.line(a, [1, 2, 3], [1, 0, 0])), "must be round. Got a flat"),
+        (lambda a: cga.carrier(cga.plane(a, [1, 2, 3])), "'X' parameter of carrier must be round"),
+        (lambda a: cga.normal(cga.sphere(a, [1, 2, 3], 1)), "'X' parameter of normal must be a hyperplane"),
+        (lambda a: cga.normal(cga.line(a, [1, 2, 3], [1, 0, 0])), "'X' parameter of normal must be a hyperplane"),
+        (
+            lambda a: cga.split_point_pair(cga.sphere(a, [1, 2, 3], 1)),
+            "'X' parameter of split_point_pair must be a pair",
+        ),
+        (lambda a: cga.split_point_pair(cga.up(a, [1, 2, 3]) ^ cga.infinity(a)), "a pair of two finite points"),
+        (
+            lambda a: cga.split_point_pair(cga.meet(cga.line(a, [9, 0, 0], [0, 0, 1]), cga.sphere(a, [0, 0, 0], 1))),
+            "must be a real pair",
+        ),
+        (
+            lambda a: cga.rotor(a, cga.origin(a) ^ cga.infinity(a), 1.0),
+            "'B' parameter of rotor must be a bivector that turns",
+        ),
+        (lambda a: cga.rotor(a, a.e1 ^ cga.infinity(a), 1.0), "'B' parameter of rotor must be a bivector that turns"),
+        (lambda a: cga.rotor(a, a.e1, 1.0), "'B' parameter of rotor must be a bivector. Got grade 1"),
+        (
+            lambda a: cga.motor(a, cga.circle(a, [1, 2, 3], 1, [1, 0, 0]), 1.0, 1.0),
+            "'axis' parameter of motor must be a direct",
+        ),
+        (
+            lambda a: cga.motor(MADE[2, False], MADE[2, False].e12, 1.0, 1.0),
+            "'alg' parameter of motor must be of 3-space",
+        ),
+        (lambda a: cga.dilator(a, -1.0), "'factor' parameter of dilator must be > 0"),
+        (lambda a: cga.inversion(a, [0, 0, 0], 0), "'radius' parameter of inversion must be not 0"),
+        (
+            lambda a: cga.distance(cga.origin(a), MADE[2, False].e1),
+            "'Q' parameter of distance must be a multivector of",
+        ),
+        (lambda a: cga.radius(7), "'alg' parameter of radius_squared must be a conformal"),
+    ],
+)
+@pytest.mark.parametrize("alg", SPACE)
+def test_bad_input_gets_one_clear_error(work, message, alg):
+    with pytest.raises(cr.ArgumentError, match=message):
+        work(alg)
+
+
+def test_a_rotation_needs_a_simple_bivector():
+    alg = MADE[4, False]
+    with pytest.raises(cr.ArgumentError, match="'B' parameter of rotor must be one axis"):
+        cga.rotor(alg, alg.e12 + alg.e34, 1.0)
