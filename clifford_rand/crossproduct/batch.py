@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
-__all__ = ["cross_many"]
+__all__ = ["cross_many", "row_index"]
 
 
 def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol: float | None = None) -> NDArray[Any]:
@@ -62,18 +62,18 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
     if X.ndim != 2 or X.shape[1] < 1:
         raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
     peaks = finite_peaks(X, "X", owner)
-    rows = _row_index(index, X.shape[0], X.shape[1], owner)
+    rows = row_index(index, X.shape[0], X.shape[1] - 1, owner)
     scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
     return to_direction(scaled)[0] if normalize else to_value(scaled)
 
 
-def _row_index(index: ArrayLike, n: int, d: int, owner: str) -> NDArray[np.int64]:
-    """Return ``index`` as int64 (m, d-1) with entries from 0 to n-1."""
+def row_index(index: ArrayLike, n: int, k: int, owner: str) -> NDArray[np.int64]:
+    """Return ``index`` as int64 (m, k) with entries from 0 to n-1."""
     array = np.asarray(index)
     if array.dtype.kind not in "iu":
         raise fail("index", owner, "an array of integers", describe(f"dtype {array.dtype}"))
-    if array.ndim != 2 or array.shape[1] != d - 1:
-        rule = f"of shape (m, {d - 1}), d-1 rows of X a subset"
+    if array.ndim != 2 or array.shape[1] != k:
+        rule = f"of shape (m, {k}), {k} rows of X a subset"
         raise fail("index", owner, rule, describe(f"shape {array.shape}"))
     if array.size and (array.min() < 0 or array.max() >= n):
         wrong = array.min() if array.min() < 0 else array.max()

@@ -11,7 +11,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import cpu_count, for_each_slice
 from clifford_rand.crossproduct.scaled import ScaledVectors, row_peaks
 
-__all__ = ["by_lapack"]
+__all__ = ["by_lapack", "inverses"]
 
 _CHUNK_BYTES = 16 * 2**20  # measured: 64 MiB and 1 MiB are 10 to 50 % slower at d = 64 … 128
 _MOST_BYTES = 64 * 2**20  # where it takes more than a chunk to give every processor a matrix
@@ -106,3 +106,48 @@ def _product(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int6
         mantissa, shift = np.frexp(np.multiply.reduceat(mantissa, blocks, axis=-1))
         exponent += shift.sum(axis=-1, dtype=np.int64)
     return mantissa[..., 0], exponent
+
+
+def inverses(
+    work: NDArray[Any], peaks: NDArray[Any], rtol: float
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return inverses of (m, d, d), of row peaks (m, d), exponents, log-determinants, signs, and which are regular.
+
+    Row i of each matrix is scaled by ``2**-exponent[i]`` first; ``inverse`` is of the scaled matrix, the
+    log-determinant of the given one. Regular: the reciprocal condition number of the scaled matrix, in the 1-norm, is
+    above ``rtol``. ``work`` is overwritten.
+    """
+    m, d, _ = work.shape
+    exponent = np.frexp(peaks)[1].astype(np.int64)
+    if np.abs(exponent).max(initial=0) <= _TAME:
+        exponent[:] = 0
+    else:
+        work = np.ldexp(work, -exponent[..., None])
+    getrf, getri, getri_lwork = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=work.dtype)
+    lwork = int(getri_lwork(d)[0].real)
+    inverse = np.zeros_like(work)
+    log_det = np.full(m, -np.inf)
+    sign = np.ones(m)
+    good = np.zeros(m, dtype=bool)
+    norm = np.abs(work).sum(axis=-1).max(axis=-1)  # of the transpose, which is what LAPACK is given
+
+    def invert(part: slice) -> None:
+        for b in range(part.start, part.stop):
+            lu, swapped, info = getrf(work[b].T, overwrite_a=1)
+            diagonal = lu.diagonal()
+            if info:
+                continue
+            log_det[b] = np.log(np.abs(diagonal)).sum(dtype=np.float64)
+            odd = np.count_nonzero(swapped != np.arange(d)) + np.count_nonzero(diagonal < 0)
+            sign[b] = -1.0 if odd % 2 else 1.0
+            found, _ = getri(lu, swapped, lwork=lwork, overwrite_lu=1)
+            inverse[b] = found.T
+            largest = np.abs(found).sum(axis=0).max()
+            good[b] = np.isfinite(largest) and norm[b] * largest * rtol < 1
+
+    if d < _OUR_THREADS_FROM:
+        invert(slice(0, m))
+    else:
+        with ONE_BLAS_THREAD if d >= _BLAS_THREADS_FROM and m > 1 else nullcontext():
+            for_each_slice(invert, m, least=1 + 2**17 // d**2)
+    return inverse, exponent, log_det + exponent.sum(axis=1) * np.log(2.0), sign, good

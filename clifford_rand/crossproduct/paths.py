@@ -79,7 +79,7 @@ def finite_peaks(X: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: NDArray[Any]) -> ScaledVectors:
     """Return the cross products of the rows ``X[index[b]]``, of peaks (n,), by the path that `choose_path` names."""
     name = choose_path(X.shape[1], len(index))
-    path = partial(by_lapack, peaks=peaks) if name == "lapack" else _PATHS[name]
+    path = by_kernel if name == "kernel" else partial(_WITH_PEAKS[name], peaks=peaks)
     scaled = path(X, index, rtol)
     if np.isfinite(scaled.vector).all():
         return scaled
@@ -93,4 +93,4 @@ def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: 
     return ScaledVectors(scaled.vector.astype(X.dtype), scaled.exponent)
 
 
-_PATHS = {"closed": by_closed_form, "kernel": by_kernel}
+_WITH_PEAKS = {"closed": by_closed_form, "lapack": by_lapack}

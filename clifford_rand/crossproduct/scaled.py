@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 __all__ = ["ScaledVectors", "renormalized", "row_peaks", "to_direction", "to_value"]
 
 _LN2 = float(np.log(2.0))
+_SHORT = 8
 _BEYOND_EVERY_FLOAT = 1 << 14  # exponents past this overflow or underflow whatever the mantissa
 
 
@@ -26,6 +27,11 @@ class ScaledVectors(NamedTuple):
 
 def row_peaks(rows: NDArray[Any]) -> NDArray[Any]:
     """Return the largest absolute entry along the last axis, without an array of absolute values."""
+    if 1 <= rows.shape[-1] <= _SHORT:  # NumPy reduces a short last axis at 20 ns a row, columns at 1 ns an entry
+        columns: NDArray[Any] = np.abs(rows[..., 0])
+        for i in range(1, rows.shape[-1]):
+            columns = np.maximum(columns, np.abs(rows[..., i]))
+        return columns
     peaks: NDArray[Any] = np.maximum(rows.max(axis=-1), -rows.min(axis=-1))
     return peaks
 

@@ -58,8 +58,8 @@ def test_errors():
         (X, [[0, -1, 2]], r"must be rows of X, from 0 to 9\. Got the entry -1 instead"),
         (X, [[0.0, 1.0, 2.0]], r"'index' parameter of cross_many must be an array of integers\. Got dtype float64"),
         (X, [[True, False, True]], r"must be an array of integers\. Got dtype bool"),
-        (X, [[0, 1]], r"must be of shape \(m, 3\), d-1 rows of X a subset\. Got shape \(1, 2\)"),
-        (X, [0, 1, 2], r"must be of shape \(m, 3\), d-1 rows of X a subset\. Got shape \(3,\)"),
+        (X, [[0, 1]], r"must be of shape \(m, 3\), 3 rows of X a subset\. Got shape \(1, 2\)"),
+        (X, [0, 1, 2], r"must be of shape \(m, 3\), 3 rows of X a subset\. Got shape \(3,\)"),
         (
             X[0],
             [[0, 1, 2]],
