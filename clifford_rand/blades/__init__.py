@@ -1,0 +1,1 @@
+"""Blades of any dimension, kept as their vectors."""

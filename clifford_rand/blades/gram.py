@@ -1,0 +1,84 @@
+"""What a metric does to rows of vectors, and the logarithms of determinants A G Bᵀ."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.metric import Metric
+from clifford_rand.blades.rows import spread
+
+__all__ = ["check_metric", "is_degenerate", "is_euclidean", "log_det", "log_det_metric", "lowered"]
+
+_EXACT_UP_TO = 16  # determinants of whole numbers take d^4 operations on Python's; eigenvalues do past this
+_DOUBTFUL = 1e8  # conditions of A G Bᵀ past this make us look whether A or B has dependent rows, which costs two QRs
+
+
+def check_metric(metric: Metric, owner: str) -> None:
+    """Refuse a metric of symbols; fractions are numbers."""
+    if metric.is_numeric:
+        return
+    try:
+        entries = metric.diagonal if metric.diagonal is not None else metric.gram
+        entries.astype(np.float64)
+    except (TypeError, ValueError):
+        raise fail(
+            "algebra", owner, "of a metric of numbers", describe("a metric of symbols"), "Substitute numbers first."
+        ) from None
+
+
+def is_euclidean(metric: Metric) -> bool:
+    """Tell whether G is the identity."""
+    return metric.is_unit and bool(np.all(metric.diagonal == 1))
+
+
+def is_degenerate(metric: Metric) -> bool:
+    """Tell whether det G = 0, to rounding for floats, without a determinant where d is large."""
+    if metric.diagonal is not None:
+        entries = metric.diagonal.astype(np.float64)
+        limit = 0.0 if metric.is_exact else metric.d * float(np.finfo(np.float64).eps) * np.abs(entries).max()
+        return bool((np.abs(entries) <= limit).any())
+    if metric.is_exact and metric.d <= _EXACT_UP_TO:
+        return metric.is_degenerate
+    return metric.counts[2] > 0
+
+
+def lowered(metric: Metric, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return X G / 2^n (..., d) and n, the largest entry of G / 2^n being in [1/2, 1) or G of entries 1, -1 and 0."""
+    if metric.is_unit:
+        return (X, 0) if is_euclidean(metric) else (X * np.asarray(metric.diagonal), 0)
+    entries = (metric.diagonal if metric.diagonal is not None else metric.gram).astype(np.float64)
+    exponent = int(np.frexp(np.abs(entries).max())[1])
+    entries = np.ldexp(entries, -exponent)
+    return (X * entries if metric.diagonal is not None else X @ entries), exponent
+
+
+def log_det_metric(metric: Metric) -> tuple[float, float]:
+    """Return sign and log of |det G|."""
+    if metric.diagonal is not None:
+        entries = metric.diagonal.astype(np.float64)
+        with np.errstate(divide="ignore"):
+            return float(np.sign(entries).prod()), float(np.log(np.abs(entries)).sum())
+    gram = metric.gram.astype(np.float64)
+    exponent = int(np.frexp(np.abs(gram).max())[1])
+    sign, log = np.linalg.slogdet(np.ldexp(gram, -exponent))
+    return float(sign), float(log) + exponent * len(gram) * float(np.log(2.0))
+
+
+def log_det(M: NDArray[np.float64]) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """Return sign, log |det M| and whether M (..., k, k) may be singular to rounding.
+
+    The last is a lower bound |M| |M⁻¹ x| / |x| of the condition for one vector x: it never misses a singular matrix in
+    practice, and costs another LU factorisation, O(k³) beside the O(k² d) of M itself.
+    """
+    k = M.shape[-1]
+    sign, log = np.linalg.slogdet(M)
+    doubtful = np.asarray(sign == 0)
+    if k:
+        x = np.broadcast_to(spread(k)[:, None], (*M.shape[:-2], k, 1))
+        found = np.linalg.solve(np.where(doubtful[..., None, None], np.eye(k), M) if doubtful.any() else M, x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            condition = np.linalg.norm(M, axis=(-2, -1)) * np.linalg.norm(found[..., 0], axis=-1)
+            doubtful = doubtful | ~(condition <= _DOUBTFUL * np.linalg.norm(x[..., 0], axis=-1))
+    return sign, log, doubtful

@@ -1,0 +1,292 @@
+"""What a blade holds: k vectors, a sign and the logarithm of a factor; batch axes, scalars, zero."""
+
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.blades.gram import check_metric
+from clifford_rand.blades.inputs import algebra_text, truth
+from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, scaled_rows
+from clifford_rand.crossproduct.scaled import row_peaks
+
+__all__ = ["Storage"]
+
+
+@lru_cache(maxsize=8)
+def _euclidean(d: int) -> Algebra:
+    return Algebra(d)  # names for d = 10,000 vectors take 2 ms
+
+
+class Storage:
+    """sign · exp(log_scale) · f1∧…∧fk, with factors (..., k, d), sign and log_scale (...): never 2^d numbers.
+
+    A blade is a value: its arrays are read-only, and what is computed of them is kept.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves ``array * blade`` to the blade
+
+    algebra: Algebra
+    factors: NDArray[Any]
+    _sign: NDArray[np.float64]
+    _log_scale: NDArray[np.float64]
+    _rtol: float | None
+
+    def __init__(self, factors: ArrayLike, algebra: Algebra | None = None, *, rtol: float | None = None) -> None:
+        array = as_real(factors, "factors", "Blade", finite=False)
+        if array.ndim < 2 or array.shape[-1] < 1:
+            rule = "of shape (..., k, d), one vector per row"
+            hint = "A single vector x is the blade of x[None]." if array.ndim == 1 else ""
+            raise fail("factors", "Blade", rule, describe(f"shape {array.shape}"), hint)
+        k, d = array.shape[-2:]
+        if k > d:
+            raise fail(
+                "factors",
+                "Blade",
+                "at most d vectors of R^d, one per row",
+                describe(f"{k} vectors of R^{d}"),
+                "More are always dependent, and their wedge is zero. For columns pass the transpose.",
+            )
+        peaks = row_peaks(array)
+        if not np.isfinite(peaks).all():
+            as_real(array, "factors", "Blade")
+        if algebra is None:
+            algebra = _euclidean(d)
+        elif not isinstance(algebra, Algebra):
+            raise fail("algebra", "Blade", "an Algebra or None", algebra)
+        if algebra.d != d:
+            rule = f"of {d} dimensions, as the vectors are"
+            raise fail("algebra", "Blade", rule, describe(f"one of {algebra.d} dimensions"))
+        check_metric(algebra.form, "Blade")
+        if rtol is not None and (isinstance(rtol, bool) or not isinstance(rtol, int | float) or not 0 <= rtol < 1):
+            raise fail("rtol", "Blade", "None or a number in [0, 1)", rtol)
+        if not isinstance(factors, list | tuple):
+            array = array.copy()  # the user's may change
+        self._set(array, algebra, np.ones(array.shape[:-2]), np.zeros(array.shape[:-2]), rtol)
+        self.__dict__["_peaks"] = peaks
+
+    def _set(self, factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None) -> None:
+        shape = factors.shape[:-2]
+        self.algebra, self._rtol = algebra, rtol
+        self.factors = factors.view()
+        self._sign = np.array(np.broadcast_to(sign, shape), dtype=np.float64)
+        self._log_scale = np.where(self._sign == 0, -np.inf, log_scale)
+        self.factors.flags.writeable = False
+
+    def _make(self, factors: NDArray[Any], sign: Any, log_scale: Any, dtype: Any = None) -> Self:
+        """Return a blade of the same algebra; the fast way, without checks, in the blade's own dtype or another."""
+        made = object.__new__(type(self))
+        array = factors.astype(self.dtype if dtype is None else dtype, copy=False)
+        made._set(array, self.algebra, sign, log_scale, self._rtol)
+        return made
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self), np.array(self.factors), self.algebra, self._sign, self._log_scale, self._rtol)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        batch = f", batch of shape {self.shape}" if self.shape else ""
+        kind = "" if self.dtype == np.float64 else f", {self.dtype}"
+        return f"<Blade of grade {self.grade} in {algebra_text(self.algebra)}{batch}{kind}>"
+
+    # ---- what is stored
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return int(self.factors.shape[-1])
+
+    @property
+    def grade(self) -> int:
+        """The number k of vectors."""
+        return int(self.factors.shape[-2])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes: ``()`` for one blade."""
+        return self.factors.shape[:-2]
+
+    @property
+    def ndim(self) -> int:
+        """The number of batch axes."""
+        return self.factors.ndim - 2
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64, that of the factors and of every value but logarithms."""
+        return self.factors.dtype
+
+    @property
+    def sign(self) -> Any:
+        """The sign (1, -1 or 0) of the scalar before the wedge of the factors."""
+        return self._sign[()]
+
+    @property
+    def log_scale(self) -> Any:
+        """The logarithm of the absolute value of the scalar before the wedge of the factors; float64."""
+        return self._log_scale[()]
+
+    @property
+    def is_zero(self) -> Any:
+        """Whether the blade is zero: factors dependent to rounding, or to ``rtol``, or a scalar of zero.
+
+        Rows of length 1 are dependent where their smallest singular value is at most ``rtol``, by default 8·√k·eps; the
+        length of a vector does not count.
+        """
+        return truth(self._frame.sign == 0)
+
+    # ---- numbers that are computed once
+
+    @cached_property
+    def _peaks(self) -> NDArray[Any]:
+        return row_peaks(self.factors)
+
+    @cached_property
+    def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Rows of moderate size in float64, sign and log: the blade is sign · exp(log) · r1∧…∧rk."""
+        rows, shift = scaled_rows(self.factors, self._peaks)
+        return rows, self._sign, self._log_scale + shift * LN2
+
+    @cached_property
+    def _frame(self) -> Frame:
+        """Orthonormal rows in coordinates, sign and log-volume of the whole blade."""
+        rows, sign, log = self._rows
+        frame = frame_of(rows, self._zero_rtol)
+        sign = frame.sign * sign
+        return Frame(frame.basis, sign, np.where(sign == 0, -np.inf, frame.log_volume + log))
+
+    @property
+    def _zero_rtol(self) -> float:
+        return default_rtol(self.grade, self.dtype) if self._rtol is None else self._rtol
+
+    def _value(self, sign: Any, log: Any, dtype: Any = None) -> Any:
+        """Return sign · exp(log) in the blade's dtype; inf with NumPy's warning where it does not fit."""
+        kind = np.dtype(self.dtype if dtype is None else dtype)
+        with np.errstate(under="ignore"):
+            value = np.asarray(sign * np.exp(log))
+            return value.astype(kind)[()]
+
+    # ---- batch axes
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("a single blade has no len(); its vectors are in .factors")
+        return int(self.factors.shape[0])
+
+    def __iter__(self) -> Iterator[Self]:
+        if not self.ndim:
+            raise TypeError("a single blade is not iterable; its vectors are in .factors")
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Self:
+        """Return a part of the batch."""
+        if not self.ndim:
+            raise TypeError("a single blade has no batch axis to index; its vectors are in .factors")
+        parts = index if isinstance(index, tuple) else (index,)
+        if not any(part is Ellipsis for part in parts):
+            parts = (*parts, Ellipsis)
+        return self._make(self.factors[(*parts, slice(None), slice(None))], self._sign[parts], self._log_scale[parts])
+
+    # ---- scalars
+
+    def scaled(self, log: ArrayLike, sign: ArrayLike = 1) -> Self:
+        """Return the blade times sign · exp(log), which need not fit into a float.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A = cr.Blade([[3.0, 4.0]]).scaled(2000)
+        >>> round(float(A.log_norm()) - 2000, 12) == round(float(np.log(5)), 12)
+        True
+        """
+        logs = as_real(log, "log", "scaled").astype(np.float64)
+        signs = as_real(sign, "sign", "scaled").astype(np.float64)
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise fail("sign", "scaled", "1, -1 or 0", sign)
+        return self._times(signs, logs)
+
+    def _times(self, sign: Any, log: Any) -> Self:
+        try:
+            shape = np.broadcast_shapes(self.shape, np.shape(sign), np.shape(log))
+        except ValueError:
+            found = describe(f"shapes {np.shape(sign)} and {np.shape(log)}")
+            raise fail("other", "Blade", f"a scalar or scalars for the batch of shape {self.shape}", found) from None
+        factors = self.factors if shape == self.shape else np.broadcast_to(self.factors, (*shape, self.grade, self.d))
+        return self._make(factors, self._sign * sign, self._log_scale + log)
+
+    def __mul__(self, other: Any) -> Self:
+        """Return the blade times a scalar, or times an array of scalars over the batch."""
+        if isinstance(other, Storage):
+            raise TypeError("the geometric product of two blades is no blade; use to_multivector() for it, ^ to wedge")
+        if not isinstance(other, int | float | np.ndarray | np.generic | list):
+            return NotImplemented
+        return self._times(*_sign_and_log(other, "other"))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Self:
+        if not isinstance(other, int | float | np.ndarray | np.generic | list):
+            return NotImplemented
+        sign, log = _sign_and_log(other, "other")
+        if (sign == 0).any():
+            raise fail("other", "a blade's division", "other than zero", other)
+        return self._times(sign, -log)
+
+    def __neg__(self) -> Self:
+        return self._times(-1.0, 0.0)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def reverse(self) -> Self:
+        """Return fk∧…∧f1 = (-1)^{k(k-1)/2} times the blade; also ``~A``."""
+        return self._times((-1.0) ** (self.grade * (self.grade - 1) // 2), 0.0)
+
+    __invert__ = reverse
+
+    # ---- other blades
+
+    def _other(self, other: Any, owner: str, name: str = "b") -> Self:
+        """Return ``other`` if it is a blade of the same algebra."""
+        if not isinstance(other, Storage):
+            found = describe(f"{type(other).__name__} {other!r}")
+            raise fail(name, owner, "a Blade", found, "Make one of vectors as rows: Blade(rows, algebra).")
+        if other.algebra is not self.algebra and other.algebra != self.algebra:
+            rule = f"of the same algebra, {algebra_text(self.algebra)}"
+            hint = "Make it with Blade(factors, algebra)."
+            raise fail(name, owner, rule, describe(f"a blade of {algebra_text(other.algebra)}, another metric"), hint)
+        try:
+            np.broadcast_shapes(self.shape, other.shape)
+        except ValueError:
+            rule = f"a batch that fits the shape {self.shape}"
+            raise fail(name, owner, rule, describe(f"shape {other.shape}")) from None
+        return other  # type: ignore[return-value]
+
+    def _need_subspace(self, owner: str, name: str = "blade") -> None:
+        """Refuse zero, which has no subspace."""
+        if np.any(self.is_zero):
+            rule = "other than zero, of independent vectors"
+            raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero first.")
+
+
+def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    array = as_real(value, name, "Blade").astype(np.float64)
+    with np.errstate(divide="ignore"):
+        return np.sign(array), np.log(np.abs(array))
+
+
+def _restore(
+    kind: type[Storage], factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None
+) -> Storage:
+    made = object.__new__(kind)
+    made._set(factors, algebra, sign, log_scale, rtol)
+    return made

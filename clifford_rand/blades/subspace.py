@@ -1,0 +1,144 @@
+"""Subspaces by orthonormal rows: principal angles, distances, sums and intersections, pivots; no metric is used."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+
+__all__ = ["DISTANCES", "Common", "common_part", "outside", "pivots", "principal_angles", "sines"]
+
+_Floats = NDArray[np.float64]
+_TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
+
+
+def outside(Q: _Floats, P: _Floats) -> _Floats:
+    """Return the part of Q's rows (..., b, d) orthogonal to orthonormal rows P (..., a, d); accurate if it is small."""
+    for _ in range(2):  # a second pass takes away what rounding of the first left inside
+        Q = Q - (Q @ P.swapaxes(-1, -2)) @ P
+    return Q
+
+
+def sines(P: _Floats, Q: _Floats) -> _Floats:
+    """Return the sines of the angles of Q's principal directions to P's span (..., b), largest first."""
+    if Q.shape[-2] == 0:
+        return np.zeros((*np.broadcast_shapes(P.shape[:-2], Q.shape[:-2]), 0))
+    return np.asarray(np.minimum(np.linalg.svd(outside(Q, P), compute_uv=False), 1.0))
+
+
+def principal_angles(P: _Floats, Q: _Floats) -> _Floats:
+    """Return the angles (..., min(a, b)), smallest first: small ones by their sines, large ones by their cosines.
+
+    Björck and Golub, "Numerical methods for computing angles between linear subspaces", 1973, section 3.
+    """
+    small, large = (P, Q) if P.shape[-2] <= Q.shape[-2] else (Q, P)
+    if small.shape[-2] == 0:
+        return sines(large, small)
+    cosine = np.minimum(np.linalg.svd(small @ large.swapaxes(-1, -2), compute_uv=False), 1.0)
+    sine = sines(large, small)[..., ::-1]
+    return np.where(cosine**2 > 0.5, np.arcsin(sine), np.arccos(cosine))
+
+
+def _log_cosines(angle: _Floats) -> _Floats:
+    """Return the sum of log cos θ, exact to rounding for small angles too."""
+    with np.errstate(divide="ignore"):
+        terms: _Floats = np.where(angle < np.pi / 4, np.log1p(-(np.sin(angle) ** 2)) / 2, np.log(np.abs(np.cos(angle))))
+    return np.asarray(terms.sum(axis=-1))
+
+
+def _binet_cauchy(angle: _Floats) -> _Floats:
+    return np.asarray(np.sqrt(-np.expm1(2 * _log_cosines(angle))))
+
+
+# Ye and Lim, "Schubert varieties and distances between subspaces of different dimensions", 2016, table 2
+DISTANCES: dict[str, Callable[[_Floats], _Floats]] = {
+    "geodesic": lambda angle: np.sqrt((angle**2).sum(axis=-1)),
+    "chordal": lambda angle: np.sqrt((np.sin(angle) ** 2).sum(axis=-1)),
+    "projection": lambda angle: np.sin(angle.max(axis=-1, initial=0)),
+    "fubini_study": lambda angle: np.arctan2(_binet_cauchy(angle), np.exp(_log_cosines(angle))),
+    "binet_cauchy": _binet_cauchy,
+    "procrustes": lambda angle: 2 * np.sqrt((np.sin(angle / 2) ** 2).sum(axis=-1)),
+    "asimov": lambda angle: angle.max(axis=-1, initial=0),
+    "spectral": lambda angle: 2 * np.sin(angle.max(axis=-1, initial=0) / 2),
+    "martin": lambda angle: np.sqrt(-2 * _log_cosines(angle)),
+}
+
+
+class Common(NamedTuple):
+    """Bases of two subspaces that share the rows of their intersection.
+
+    Attributes
+    ----------
+    only_a, common, only_b : ndarray (..., a-m, d), (..., m, d), (..., b-m, d)
+        A is spanned by only_a and common, B by common and only_b, each orthonormal.
+    sign_a, sign_b : ndarray (...)
+        Of only_a∧common against A's orthonormal rows, of common∧only_b against B's.
+    """
+
+    only_a: _Floats
+    common: _Floats
+    only_b: _Floats
+    sign_a: _Floats
+    sign_b: _Floats
+
+
+def common_part(P: _Floats, Q: _Floats, rtol: float, owner: str) -> Common:
+    """Return adapted bases of the spans of P (..., a, d) and Q (..., b, d); common is what has a sine ≤ ``rtol``."""
+    batch = np.broadcast_shapes(P.shape[:-2], Q.shape[:-2])
+    P, Q = (np.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (P, Q))
+    a, b, d = P.shape[-2], Q.shape[-2], P.shape[-1]
+    m = 0
+    if a and b:
+        turn, sine = np.linalg.svd(outside(Q, P), full_matrices=False)[:2]
+        Q_turned = turn.swapaxes(-1, -2) @ Q  # from the largest angle to A to the smallest
+        counts = np.unique((sine <= rtol).sum(axis=-1))
+        # two subspaces of dimensions a + b > d always share a + b - d directions
+        counts = np.unique(np.maximum(counts, a + b - d))
+        if len(counts) > 1:
+            raise fail(
+                "b",
+                owner,
+                "of intersections with one dimension throughout the batch",
+                describe(f"dimensions from {counts[0]} to {counts[-1]}"),
+                "Index the batch, and take its blades one by one.",
+            )
+        m = int(counts[0]) if len(counts) else max(0, a + b - d)
+    else:
+        Q_turned = Q
+    common, only_b = Q_turned[..., b - m :, :], Q_turned[..., : b - m, :]
+    only_a = P
+    if m:
+        full = np.linalg.qr(P @ common.swapaxes(-1, -2), mode="complete")[0]
+        only_a = full[..., m:].swapaxes(-1, -2) @ P
+    sign_a = _orientation(np.concatenate([only_a, common], axis=-2), P)
+    sign_b = _orientation(np.concatenate([common, only_b], axis=-2), Q)
+    return Common(only_a, common, only_b, sign_a, sign_b)
+
+
+def _orientation(X: _Floats, Q: _Floats) -> Any:
+    return np.sign(np.linalg.det(X @ Q.swapaxes(-1, -2)))
+
+
+def pivots(Q: _Floats) -> NDArray[np.int64]:
+    """Return k columns (k,) of orthonormal rows Q (k, d), ascending, which depend on the span alone.
+
+    Greedy: each time the column with the largest part orthogonal to those taken, the first of equal ones. The squares
+    of these parts sum to the number of columns still to take, so none that is taken is small. O(k² d).
+    """
+    k, d = Q.shape
+    if k == d:
+        return np.arange(d)
+    units = np.empty((k, k))
+    size = np.einsum("ij,ij->j", Q, Q)
+    taken = np.empty(k, dtype=np.int64)
+    for i in range(k):
+        column = int(np.argmax(size >= (1 - _TIE) * size.max()))
+        unit = outside(Q[:, column][None], units[:i])[0]
+        units[i] = unit / np.linalg.norm(unit)
+        part = units[i] @ Q  # as of what is left of Q: the units are orthogonal
+        size -= part * part
+        size[column] = -np.inf
+        taken[i] = column
+    return np.sort(taken)

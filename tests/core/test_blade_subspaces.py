@@ -1,0 +1,335 @@
+"""Blades as subspaces: projections, join and meet, angles and distances, normal forms."""
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from support.metrics import algebras
+
+SCALES = (1.0, 1e150, 1e-150)
+KINDS = (
+    "geodesic",
+    "chordal",
+    "projection",
+    "fubini_study",
+    "binet_cauchy",
+    "procrustes",
+    "asimov",
+    "spectral",
+    "martin",
+)
+
+
+def some():
+    return [*algebras(4), cr.Algebra(5), cr.Algebra(6), cr.Algebra(3, 2), cr.Algebra(2, 1, 2)]
+
+
+def random_blade(alg, rng, k, shape=(), dtype=np.float64):
+    return cr.Blade(rng.standard_normal((*shape, k, alg.d)).astype(dtype), alg)
+
+
+def turned(angles, d, rng):
+    """Two random subspaces of given principal angles, as orthonormal rows."""
+    k = len(angles)
+    frame = np.linalg.qr(rng.standard_normal((d, d)))[0].T
+    A = frame[:k]
+    B = np.cos(angles)[:, None] * A + np.sin(angles)[:, None] * frame[k : 2 * k]
+    return A, B
+
+
+def mixed(rng, rows):
+    """Other rows of the same span."""
+    return rng.standard_normal((len(rows), len(rows))) @ rows
+
+
+# ---- projection
+
+
+def test_projection_agrees_with_multivectors():
+    rng = np.random.default_rng(0)
+    for alg in some():
+        for k in range(alg.d + 1):
+            B = random_blade(alg, rng, k)
+            N = B.to_multivector()
+            if B.is_null():
+                with pytest.raises(cr.ArgumentError, match="must be not null"):
+                    random_blade(alg, rng, 1).project(B)
+                with pytest.raises(cr.ArgumentError, match="must be not null"):
+                    B.project_vectors(np.ones(alg.d))
+                with pytest.raises(cr.ArgumentError):
+                    N.project(N)
+                continue
+            X = rng.standard_normal((3, alg.d))
+            inside, out = B.project_vectors(X), B.reject_vectors(X)
+            grade_one = alg.vector(X).project(N).grade(1)
+            np.testing.assert_allclose(inside, grade_one._on(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(inside + out, X, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(out @ alg.metric @ B.factors.T, 0, atol=1e-6)
+            assert B.contains(inside, rtol=1e-6).all()
+            for j in range(alg.d + 1):
+                A = random_blade(alg, rng, j)
+                M = A.to_multivector()
+                scale = np.abs(M.values).max() * max(1.0, np.abs(B.project_vectors(np.eye(alg.d))).max()) ** j
+                assert A.project(B).to_multivector().isclose(M.project(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
+                assert A.reject(B).to_multivector().isclose(M.reject(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
+                if j + k <= alg.d:
+                    assert (A.reject(B) ^ B).isclose(A ^ B, rtol=1e-6)
+                else:
+                    assert A.reject(B).is_zero
+                assert A.project(B).is_zero is (j > k)
+
+
+def test_rejection_is_accurate_near_the_subspace():
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.standard_normal((50, 11)))[0].T
+    B = cr.Blade(mixed(rng, Q[:10]))
+    x = rng.standard_normal(10) @ Q[:10]
+    for scale in SCALES:
+        np.testing.assert_allclose(B.reject_vectors(scale * (x + 1e-6 * Q[10])) / scale, 1e-6 * Q[10], atol=1e-14)
+        np.testing.assert_allclose(B.project_vectors(scale * x) / scale, x, rtol=1e-10, atol=1e-13)
+    near = cr.Blade([x + 1e-6 * Q[10]])
+    assert near.reject(B).isclose(cr.Blade([1e-6 * Q[10]]), 1e-7)
+    assert cr.Blade([Q[10]]).project(B).is_zero
+    assert cr.Blade([x]).reject(B).is_zero
+    assert B.project_vectors(x.astype(np.float32)).dtype == np.float64
+    assert cr.Blade(Q[:2].astype(np.float32)).project_vectors(x.astype(np.float32)).dtype == np.float32
+    batch = cr.Blade(rng.standard_normal((3, 2, 50)))
+    found = batch.project_vectors(rng.standard_normal((4, 1, 50)))
+    assert found.shape == (4, 3, 50)
+    assert batch.contains(found).all()
+
+
+# ---- join and meet
+
+
+def test_join_and_meet_agree_with_multivectors():
+    """A = A'∧M, B = M∧B' and J = A'∧M∧B' for subspaces with a common part of every dimension, in any metric."""
+    rng = np.random.default_rng(2)
+    for alg in (cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5), cr.Algebra(0, 0, 6)):
+        d = alg.d
+        for a in range(d + 1):
+            for b in range(d + 1):
+                for m in range(max(0, a + b - d), min(a, b) + 1):
+                    M, first, second = (random_blade(alg, rng, k) for k in (m, a - m, b - m))
+                    A, B, J = first ^ M, M ^ second, first ^ M ^ second
+                    join, meet = A.join(B), A.meet(B)
+                    assert (join.grade, meet.grade) == (a + b - m, m)
+                    np.testing.assert_allclose(join.log_volume(), 0, atol=1e-12)
+                    assert join.is_parallel(J, 1e-7)
+                    assert meet.is_parallel(M, 1e-7)
+                    sign = 1 if join.same_orientation(J) else -1
+                    assert join.isclose(J.scaled(-J.log_volume(), sign), 1e-7)
+                    assert meet.isclose(M.scaled(J.log_volume(), sign), 1e-7)
+                    assert join.canonical().sign == 1
+                    theirs = A.to_multivector().join(B.to_multivector())
+                    turn = 1 if theirs.isclose(join.to_multivector(), 1e-7) else -1
+                    assert (theirs * turn).isclose(join.to_multivector(), 1e-7)
+                    their_meet = A.to_multivector().meet(B.to_multivector())
+                    assert (their_meet * turn).isclose(meet.to_multivector(), 1e-7)
+                    if a + b - m == d:
+                        assert join.to_multivector().isclose(alg.I * 1.0)
+                        assert meet.to_multivector().isclose(A.to_multivector() & B.to_multivector(), 1e-7)
+
+
+def test_join_and_meet_of_large_blades_scales_and_batches():
+    rng = np.random.default_rng(3)
+    d = 400
+    M, first, second = (cr.Blade(rng.standard_normal((k, d))) for k in (7, 20, 30))
+    for s in SCALES:
+        A, B = (first ^ M) * s, (M ^ second) / s
+        assert (A.join(B).grade, A.meet(B).grade) == (57, 7)
+        assert A.join(B).isclose((first ^ M ^ second).normalized(), 1e-7) or A.join(B).isclose(
+            -(first ^ M ^ second).normalized(), 1e-7
+        )
+        assert A.meet(B).is_parallel(M, 1e-7)
+    near = cr.Blade([[1.0, 0, 0, 0]]), cr.Blade([[1.0, 1e-6, 0, 0]])
+    assert near[0].join(near[1]).grade == 2
+    assert near[0].join(near[1], rtol=1e-5).grade == 1
+    single = cr.Blade(first.factors[:2].astype(np.float32))
+    assert single.join(single).grade == 2
+    X = rng.standard_normal((3, 2, 5))
+    A, B = cr.Blade(X), cr.Blade(X[:, :1]) ^ cr.Blade(rng.standard_normal((3, 1, 5)))
+    assert (A.join(B).shape, A.join(B).grade, A.meet(B).grade) == ((3,), 3, 1)
+    assert A.meet(B)[1].isclose(A[1].meet(B[1]), 1e-7)
+    with pytest.raises(cr.ArgumentError, match=r"one dimension throughout the batch\. Got dimensions from 1 to 2"):
+        cr.Blade(X).join(cr.Blade(np.stack([X[0], B.factors[1], B.factors[2]])))
+    with pytest.raises(cr.ArgumentError, match="other than zero, of independent vectors"):
+        cr.Blade(np.ones((2, 3))).join(cr.Blade(np.eye(3)))
+
+
+def test_contains():
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((5, 30))
+    A = cr.Blade(rows)
+    for scale in SCALES:
+        x = scale * (rng.standard_normal((4, 5)) @ rows)
+        assert A.contains(x).all()
+        assert not A.contains(x + scale * 1e-6 * rng.standard_normal(30)).any()
+        assert A.contains(x + scale * 1e-6 * rng.standard_normal(30), rtol=1e-4).all()
+    assert A.contains(np.zeros(30)) is True
+    assert A.contains(cr.Blade(rng.standard_normal((3, 5)) @ rows)) is True
+    assert A.contains(A ^ cr.Blade(rng.standard_normal((1, 30)))) is False
+    assert (A ^ cr.Blade(rng.standard_normal((1, 30)))).contains(A) is True
+    assert cr.Blade(rows.astype(np.float32)).contains(rows.astype(np.float32)).all()
+    assert cr.Blade(np.zeros((0, 3))).contains([[1.0, 0, 0], [0, 0, 0]]).tolist() == [False, True]
+
+
+# ---- angles and distances
+
+
+def test_principal_angles_are_those_built_in():
+    rng = np.random.default_rng(5)
+    for angles in (
+        [1e-10],
+        [1e-12, 1e-10, 1e-5, 0.3],
+        [0.0, 0.0, 0.2, np.pi / 4, 1.0, np.pi / 2],
+        [np.pi / 2 - 1e-10, np.pi / 2],
+        [],
+    ):
+        wanted = np.array(angles, dtype=float)
+        P, Q = turned(wanted, 2 * len(angles) + 3, rng)
+        for scale in SCALES:
+            A, B = cr.Blade(scale * mixed(rng, P)), cr.Blade(mixed(rng, Q))
+            for found in (A.principal_angles(B), B.principal_angles(A)):
+                assert found.shape == wanted.shape
+                np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=3e-14)
+        line = cr.Blade(P[-1:] if len(angles) else np.zeros((0, 3)))
+        if len(angles):
+            np.testing.assert_allclose(line.principal_angles(cr.Blade(Q)), wanted[-1:], rtol=1e-13, atol=1e-14)
+    A, B = cr.Blade([[1.0, 0, 0]]), cr.Blade([[1.0, 1e-20, 0]])
+    np.testing.assert_allclose(A.principal_angles(B), 1e-20, rtol=1e-12)
+    assert A.principal_angles(cr.Blade(np.eye(3))).tolist() == [0]
+    single = cr.Blade(np.eye(3, dtype=np.float32)[:1]).principal_angles(cr.Blade(np.eye(3, dtype=np.float32)[1:]))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, np.pi / 2, rtol=1e-6)
+
+
+def test_distances():
+    """Metrics: zero on equal subspaces, symmetric, the triangle inequality; and equal to what the angles say."""
+    rng = np.random.default_rng(6)
+    wanted = np.array([0.1, 0.5, 1.2])
+    P, Q = turned(wanted, 9, rng)
+    A, B = cr.Blade(mixed(rng, P)), -2 * cr.Blade(mixed(rng, Q))
+    cos = np.cos(wanted)
+    values = {
+        "geodesic": np.linalg.norm(wanted),
+        "chordal": np.linalg.norm(P.T @ P - Q.T @ Q) / np.sqrt(2),
+        "projection": np.linalg.norm(P.T @ P - Q.T @ Q, 2),
+        "fubini_study": np.arccos(abs(np.linalg.det(P @ Q.T))),
+        "binet_cauchy": np.sqrt(1 - np.linalg.det(P @ Q.T) ** 2),
+        "procrustes": np.sqrt(2 * (3 - np.linalg.norm(P @ Q.T, "nuc"))),
+        "asimov": 1.2,
+        "spectral": 2 * np.sin(0.6),
+        "martin": np.sqrt(-2 * np.log(cos).sum()),
+    }
+    assert tuple(values) == KINDS
+    others = [cr.Blade(rng.standard_normal((3, 9))) for _ in range(4)]
+    for kind, value in values.items():
+        np.testing.assert_allclose(A.distance(B, kind), value, rtol=1e-12)
+        np.testing.assert_allclose(B.distance(A, kind), value, rtol=1e-12)
+        assert A.distance(3 * A, kind) < 1e-14
+        tiny = cr.Blade([[1.0, 0]]).distance(cr.Blade([[1.0, 1e-12]]), kind)
+        np.testing.assert_allclose(tiny, 1e-12, rtol=1e-9)
+        for X in others:
+            for Y in others:
+                if kind != "martin":  # which is not a metric
+                    assert X.distance(Y, kind) <= X.distance(A, kind) + A.distance(Y, kind) + 1e-12
+        assert cr.Blade([[1.0, 0]]).distance(cr.Blade([[0, 1.0]]), kind) > 0.99
+        assert cr.Blade(np.zeros((0, 2))).distance(cr.Blade(np.zeros((0, 2))), kind) == 0
+    assert A.distance(B) == A.distance(B, "geodesic")
+    assert cr.Blade(rng.standard_normal((4, 2, 5))).distance(cr.Blade(rng.standard_normal((2, 5)))).shape == (4,)
+    with pytest.raises(cr.ArgumentError, match="must be one of 'geodesic'"):
+        A.distance(B, "manhattan")
+    with pytest.raises(cr.ArgumentError, match=r"of grade 3\. Got a blade of grade 1"):
+        A.distance(cr.Blade(np.ones((1, 9))))
+    with pytest.raises(cr.ArgumentError, match="other than zero"):
+        A.principal_angles(cr.Blade(np.ones((2, 9))))
+
+
+# ---- equality and normal forms
+
+
+def test_equality_of_other_factors():
+    rng = np.random.default_rng(7)
+    for alg in (cr.Algebra(6), cr.Algebra(3, 2, 1)):
+        for k in range(1, alg.d + 1):
+            for scale in SCALES:
+                A = random_blade(alg, rng, k) * scale
+                turn = rng.standard_normal((k, k))
+                B = cr.Blade(turn @ A.factors, alg).scaled(A.log_scale) / np.linalg.det(turn)
+                assert A.isclose(B) is True
+                assert A.is_parallel(-3 * B) is True
+                assert A.same_orientation(B) is True
+                assert A.isclose(-B) is False
+                assert A.isclose(B * (1 + 1e-6)) is False
+                assert A.isclose(B * (1 + 1e-6), rtol=1e-5) is True
+                if k < alg.d:
+                    moved = cr.Blade(A.factors + 1e-5 * rng.standard_normal(A.factors.shape), alg).scaled(A.log_scale)
+                    assert A.isclose(moved) is False
+                    assert A.isclose(moved, rtol=1e-2) is True
+                    assert A.is_parallel(moved) is False
+                    difference = np.linalg.norm(
+                        (A / scale).to_multivector().values - (moved / scale).to_multivector().values
+                    )
+                    relative = difference / np.exp((A / scale).log_volume())
+                    assert A.isclose(moved, rtol=0.99 * relative) is False
+                    assert A.isclose(moved, rtol=1.01 * relative) is True
+                    assert A.is_parallel(A ^ random_blade(alg, rng, 1)) is False
+    flags = cr.Blade([[[1.0, 0]], [[0, 1.0]]]).isclose(cr.Blade([[1.0, 0]]))
+    assert flags.tolist() == [True, False]
+
+
+def test_canonical_factors_belong_to_the_blade():
+    rng = np.random.default_rng(8)
+    for d in (1, 2, 5, 40):
+        for k in range(1, d + 1, max(1, d // 6)):
+            rows = rng.standard_normal((k, d))
+            turn = rng.standard_normal((k, k))
+            A, B = cr.Blade(rows).canonical(), cr.Blade(turn @ rows).canonical()
+            np.testing.assert_allclose(A.factors, B.factors, rtol=1e-8, atol=1e-8)
+            assert A.sign * np.sign(np.linalg.det(turn)) == B.sign
+            np.testing.assert_allclose(A.log_scale + np.linalg.slogdet(turn)[1], B.log_scale, rtol=1e-9, atol=1e-9)
+            assert A.isclose(cr.Blade(rows), 1e-10)
+            pivots = [int(np.flatnonzero((A.factors == unit[:, None]).all(axis=0))[0]) for unit in np.eye(k)]
+            assert pivots == sorted(pivots)
+            minor = np.linalg.det(rows[:, pivots])  # the coefficient at the pivots
+            np.testing.assert_allclose(A.sign * np.exp(A.log_scale), minor, rtol=1e-7)
+            np.testing.assert_allclose(A.canonical().factors, A.factors, rtol=1e-10, atol=1e-10)
+    # the three longest columns are all but parallel: two of them as pivots would make entries of 1e8
+    A = cr.Blade(np.concatenate([[[1.0, 1, 1], [0, 1e-8, 0]], np.outer([0, 1], np.ones(10))], axis=1)).canonical()
+    assert np.abs(A.factors).max() < 2
+    # equal columns: the first one, whatever rounding says
+    for turn in (1.0, 1 / 3, 1e-5, -7e9):
+        A = cr.Blade([[turn, turn, -turn, 0]]).canonical()
+        np.testing.assert_allclose(A.factors, [[1, 1, -1, 0]], rtol=1e-15)
+        np.testing.assert_allclose(A.sign * np.exp(A.log_scale), turn, rtol=1e-13)
+    batch = cr.Blade(rng.standard_normal((4, 2, 5)))
+    assert batch.canonical()[2].isclose(batch[2].canonical())
+    ortho = batch.orthonormalized()
+    np.testing.assert_allclose(
+        ortho.factors @ ortho.factors.swapaxes(-1, -2), np.tile(np.eye(2), (4, 1, 1)), atol=1e-14
+    )
+    assert ortho.isclose(batch).all()
+
+
+def test_null_blades():
+    alg = cr.Algebra(2, 1)
+    null = cr.Blade([[1.0, 0, 1]], alg)
+    for scale in SCALES:
+        assert (null * scale).is_null() is True
+        assert cr.Blade(scale * null.factors, alg).is_null() is True
+    assert cr.Blade([[1.0, 0, 0.999]], alg).is_null() is False
+    assert cr.Blade([[1.0, 0, 0.999]], alg).is_null(rtol=0.01) is True
+    assert (null ^ cr.Blade([[0, 1.0, 0]], alg)).is_null() is True  # tangent to the cone
+    assert (null ^ cr.Blade([[0, 0, 1.0]], alg)).is_null() is False
+    assert cr.Blade(np.zeros((0, 3)), alg).is_null() is False
+    with pytest.raises(cr.ArgumentError, match="must be not null"):
+        null.project_vectors([1.0, 2, 3])
+    with pytest.raises(cr.ArgumentError, match=r"To project vectors x use blade.project_vectors\(x\)"):
+        null.project(np.ones(3))
+    with pytest.raises(cr.ArgumentError, match=r"of shape \(..., 3\). Got shape \(2,\)"):
+        cr.Blade(np.eye(3)).project_vectors(np.ones(2))
+    with pytest.raises(cr.ArgumentError, match="other than zero"):
+        cr.Blade(np.ones((2, 3))).project_vectors(np.ones(3))
+    with pytest.raises(cr.ArgumentError, match="leading axes that fit the batch"):
+        cr.Blade(np.ones((2, 1, 3))).project_vectors(np.ones((3, 3)))
