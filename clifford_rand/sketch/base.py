@@ -1,27 +1,39 @@
-"""What every sketch shares: its shape, its transpose, and products with NumPy arrays from both sides."""
+"""What every sketch shares: shape, transpose, seed, products with dense and sparse arrays from both sides."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_generator, as_real, describe, fail
 
-__all__ = ["Sketch"]
+__all__ = ["Sketch", "drawn_seed", "is_sparse", "log_falling", "own_stream"]
 
 _Map = Callable[[NDArray[Any]], NDArray[Any]]
+_SEED_BOUND = 2**63
+_STREAM = 0x536B65746368  # "Sketch"; any number that nobody spawns by chance
 
 
 class Sketch(ABC):
     """A linear map of shape (r, d) that is applied, not stored as a dense matrix.
 
     A subclass sets ``shape`` and writes two methods on the columns of a matrix; ``S @ x``, ``X @ S.T``, ``S.T @ v``
-    and ``V @ S`` follow, with float32 kept. NumPy leaves the operators to this class.
+    and ``V @ S`` follow, with float32 kept. NumPy leaves the operators to this class. A SciPy sparse matrix may stand
+    for a dense one; sketches that are sparse themselves then give a sparse result, the others a dense one.
+
+    Attributes
+    ----------
+    shape : (r, d)
+    exchangeable_rows : bool
+        Whether two rows may be exchanged without changing the distribution, so that the second proposition of
+        Section 3.3 of arXiv:2406.02806 holds (zero mean at every row that was not sampled, see `sketched_cross`).
     """
 
     shape: tuple[int, int]
+    exchangeable_rows: bool = False
     __array_ufunc__ = None
 
     @abstractmethod
@@ -32,35 +44,102 @@ class Sketch(ABC):
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
         """Return Sᵀ v (d, k) for v (r, k), in v's dtype."""
 
+    def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return X Sᵀ (n, r) for X (n, d): what `_apply` gives, unless a sketch has a faster way along rows."""
+        return self._apply(X.T).T
+
+    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Return V S (n, d) for V (n, r)."""
+        return self._apply_transposed(V.T).T
+
+    def _apply_sparse(self, x: Any) -> Any:
+        """Return S x for a sparse x (d, k)."""
+        return np.ascontiguousarray(self._apply(x.toarray()))
+
+    def _apply_transposed_sparse(self, v: Any) -> Any:
+        """Return Sᵀ v for a sparse v (r, k)."""
+        return np.ascontiguousarray(self._apply_transposed(v.toarray()))
+
     @property
     def T(self) -> "Sketch":
         """The transpose, of shape (d, r)."""
         return _Transposed(self)
 
-    def __matmul__(self, x: ArrayLike) -> NDArray[Any]:
+    def __matmul__(self, x: Any) -> Any:
         """Return S x for x (d,) or (..., d, k)."""
         if isinstance(x, Sketch):
             return NotImplemented
-        x = as_real(x, "x", f"{self} @ x", min_ndim=1, finite=False)
+        owner = f"{self} @ x"
+        if is_sparse(x):
+            return self._apply_sparse(_sparse_operand(x, "x", owner, 0, self.shape, "{}, k"))
+        x = as_real(x, "x", owner, min_ndim=1, finite=False)
         axis = 0 if x.ndim == 1 else x.ndim - 2
         if x.shape[axis] != self.shape[1]:
             rule = f"of shape ({self.shape[1]},) or (..., {self.shape[1]}, k) to fit {self.shape}"
-            raise fail("x", f"{self} @ x", rule, describe(f"shape {x.shape}"))
+            raise fail("x", owner, rule, describe(f"shape {x.shape}"))
+        if x.ndim == 1:
+            return _along_last(self._apply_rows, x, self.shape)
         return _along(self._apply, x, axis, self.shape)
 
-    def __rmatmul__(self, X: ArrayLike) -> NDArray[Any]:
+    def __rmatmul__(self, X: Any) -> Any:
         """Return X S for X (..., r)."""
         if isinstance(X, Sketch):
             return NotImplemented
-        X = as_real(X, "X", f"X @ {self}", min_ndim=1, finite=False)
+        owner = f"X @ {self}"
+        if is_sparse(X):
+            X = _sparse_operand(X, "X", owner, 1, self.shape[::-1], "n, {}")
+            return _transposed(self._apply_transposed_sparse(X.T))
+        X = as_real(X, "X", owner, min_ndim=1, finite=False)
         if X.shape[-1] != self.shape[0]:
             rule = f"of shape (..., {self.shape[0]}) to fit {self.shape}"
-            raise fail("X", f"X @ {self}", rule, describe(f"shape {X.shape}"))
-        return _along(self._apply_transposed, X, X.ndim - 1, self.shape[::-1])
+            raise fail("X", owner, rule, describe(f"shape {X.shape}"))
+        return _along_last(self._apply_transposed_rows, X, self.shape[::-1])
 
     def toarray(self, dtype: np.dtype[Any] | type = np.float64) -> NDArray[Any]:
         """Return the dense matrix (r, d)."""
-        return self @ np.eye(self.shape[1], dtype=dtype)
+        return np.asarray(self @ np.eye(self.shape[1], dtype=dtype))
+
+    def redraw(self, rng: np.random.Generator | int | None = None) -> "Sketch":
+        """Return another sketch of the same kind and size, drawn by ``rng``."""
+        raise fail("S", "redraw", "a sketch that can be drawn again", describe(f"{self}"))
+
+    def log_minor(self, k: int) -> float:
+        r"""Return log c_k, where :math:`\mathbb E \det(A S^T S B^T) = c_k \det(A B^T)` for all A, B of shape (k, d).
+
+        Raises
+        ------
+        ArgumentError
+            If no such c_k is known for this kind of sketch.
+        """
+        raise fail("S", "log_minor", "a sketch whose expected minors are known", describe(f"{self}"))
+
+
+def log_falling(r: int, k: int) -> float:
+    """Return log of r (r-1) … (r-k+1), -inf for k > r."""
+    return math.lgamma(r + 1) - math.lgamma(r - k + 1) if k <= r else -math.inf
+
+
+def drawn_seed(rng: object, owner: str) -> tuple[int, np.random.Generator]:
+    """Return a seed and its generator: ``rng`` itself if it is an integer, else one that ``rng`` draws."""
+    generator = as_generator(rng, owner)
+    if isinstance(rng, int | np.integer):
+        return int(rng), generator
+    seed = int(generator.integers(_SEED_BOUND))
+    return seed, np.random.default_rng(seed)
+
+
+def own_stream(seed: int) -> np.random.Generator:
+    """Return the generator of a sketch of this seed, apart from ``default_rng(seed)``.
+
+    Data are drawn by ``default_rng(0)`` and sketched with ``rng=0`` all too often; from one stream the sketch would
+    have the numbers of the data in it.
+    """
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
+
+
+def is_sparse(x: object) -> bool:
+    """Tell whether ``x`` is a SciPy sparse matrix or array, without importing SciPy."""
+    return hasattr(x, "tocsr") and hasattr(x, "nnz")
 
 
 class _Transposed(Sketch):
@@ -76,6 +155,18 @@ class _Transposed(Sketch):
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
         return self._sketch._apply(v)
 
+    def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
+        return self._sketch._apply_transposed_rows(X)
+
+    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        return self._sketch._apply_rows(V)
+
+    def _apply_sparse(self, x: Any) -> Any:
+        return self._sketch._apply_transposed_sparse(x)
+
+    def _apply_transposed_sparse(self, v: Any) -> Any:
+        return self._sketch._apply_sparse(v)
+
     @property
     def T(self) -> Sketch:
         return self._sketch
@@ -84,8 +175,30 @@ class _Transposed(Sketch):
         return f"{self._sketch!r}.T"
 
 
+def _sparse_operand(x: Any, name: str, owner: str, axis: int, shape: tuple[int, int], form: str) -> Any:
+    """Return a sparse factor in float32 or float64; ``axis`` meets the ``shape`` (rows, columns) of the map."""
+    if len(x.shape) != 2 or x.shape[axis] != shape[1]:
+        rule = f"of shape ({form.format(shape[1])}) to fit {shape if axis == 0 else shape[::-1]}"
+        raise fail(name, owner, rule, describe(f"shape {x.shape}"))
+    if x.dtype.kind in "biu":
+        x = x.astype(np.float64)
+    if x.dtype not in (np.float32, np.float64):
+        raise fail(name, owner, "a matrix of real numbers", describe(f"dtype {x.dtype}"))
+    return x
+
+
+def _transposed(x: Any) -> Any:
+    return x.T.tocsr() if is_sparse(x) else np.ascontiguousarray(x.T)
+
+
 def _along(apply: _Map, x: NDArray[Any], axis: int, shape: tuple[int, int]) -> NDArray[Any]:
     """Apply a map of columns, of ``shape``, along one axis of ``x``; the result is in C order."""
     columns = np.moveaxis(x, axis, 0)
     result = apply(columns.reshape(shape[1], -1)).reshape(shape[0], *columns.shape[1:])
     return np.ascontiguousarray(np.moveaxis(result, 0, axis))
+
+
+def _along_last(apply: _Map, x: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+    """Apply a map of rows along the last axis of ``x``."""
+    rows = x.reshape(math.prod(x.shape[:-1]), shape[1])
+    return np.ascontiguousarray(apply(rows)).reshape(*x.shape[:-1], shape[0])

@@ -1,21 +1,19 @@
 """Random linear maps R^d → R^r: the sparse Johnson-Lindenstrauss transform."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
-from clifford_rand._checks import as_generator, check_integer, fail
-from clifford_rand.sketch.base import Sketch
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand.sketch.base import drawn_seed
+from clifford_rand.sketch.rules import second_moment_dim
+from clifford_rand.sketch.sign_columns import SignColumns
 
 __all__ = ["SJLT"]
 
-_SEED_BOUND = 2**63
 
-
-class SJLT(Sketch):
+class SJLT(SignColumns):
     r"""Sparse Johnson-Lindenstrauss transform: s non-zeros ±1/√s in every column, every row used.
 
     .. math:: \mathbb E[S^T S] = I_d, \qquad \|S e_j\|_2 = 1 \text{ for every } j.
@@ -49,7 +47,17 @@ class SJLT(Sketch):
     Notes
     -----
     ``S @ x`` for x (d,) or (..., d, k), ``X @ S.T`` for X (..., d), ``S.T @ v`` for v (r,) or (..., r, k), and
-    ``V @ S`` for V (..., r), each O(s) operations an input entry; float32 stays float32.
+    ``V @ S`` for V (..., r), each O(s) operations an input entry; float32 stays float32. A SciPy sparse X gives a
+    sparse result.
+
+    *Dimension.* For a subspace of dimension k, and (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| for all of its vectors x but with
+    probability δ, r = k(k+1) / ((2ε-ε²)² δ) is enough, for every s: two columns have products of variance at most 1/r,
+    so E‖UᵀSᵀSU - I‖_F² ≤ k(k+1)/r for an orthonormal basis U, and Markov's inequality does the rest (Nelson and Nguyen,
+    "OSNAP", FOCS 2013, Theorem 3, for s = 1). With s = O(log(k/δ)/ε), r = O(k log(k/δ)/ε²) is (Cohen 2016, without
+    constants); in practice r = 2k to 4k with s = 8.
+
+    *Propositions* of the source: the first (orthogonality to the sampled rows) holds for every linear map, the second
+    needs exchangeable rows, and this sketch has them.
 
     References
     ----------
@@ -79,28 +87,38 @@ class SJLT(Sketch):
         if self.s * self.d < self.r:
             hint = "Fewer non-zeros than rows would leave a row empty: lower r or raise s."
             raise fail("r", "SJLT", f"at most s·d = {self.s * self.d}", self.r, hint)
-        generator = as_generator(rng, "SJLT")
-        seeded = isinstance(rng, int | np.integer)
-        self.rng = int(rng) if seeded else int(generator.integers(_SEED_BOUND))  # type: ignore[arg-type]
-        self.shape = (self.r, self.d)
-        if not seeded:
-            generator = np.random.default_rng(self.rng)
+        self.rng, generator = drawn_seed(rng, "SJLT")
         rows = _balanced_rows(self.r, self.d, self.s, generator)
         signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
-        starts = np.arange(0, self.s * self.d + 1, self.s)
-        columns = csc_array((signs, rows.ravel(), starts), shape=self.shape)
-        self._matrix = columns.tocsr()
-        self._transposed = columns.T
+        self._set_columns(rows, signs, (self.r, self.d))
 
-    def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
-        return self._scaled(self._matrix @ x)
+    @staticmethod
+    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
+        """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
+        return second_moment_dim(k, eps, delta, "SJLT.suggest_dim")
 
-    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        return self._scaled(self._transposed @ v)
+    def redraw(self, rng: np.random.Generator | int | None = None) -> "SJLT":
+        """Return another SJLT of the same size, drawn by ``rng``."""
+        return SJLT(self.r, self.d, self.s, rng=rng)
 
-    def _scaled(self, result: NDArray[Any]) -> NDArray[Any]:
-        """Multiply by 1/√s, kept out of the stored ±1 so that int8 serves both precisions."""
-        return result if self.s == 1 else result * result.dtype.type(1.0 / math.sqrt(self.s))
+    def log_minor(self, k: int) -> float:
+        """Return log c_k for s = 1: the logarithm of the probability that k columns have their entries in k rows.
+
+        With t rows of m + 1 entries and r - t of m, c_k = Σ_j C(t, j) (m+1)^j C(r-t, k-j) m^{k-j} / C(d, k).
+        """
+        k = check_integer(k, "k", "log_minor", low=0)
+        if self.s > 1:
+            hint = "The balanced rows of an SJLT with s > 1 have no closed form; SparseSign has one for every s."
+            raise fail("S", "log_minor", "a sketch whose expected minors are known", describe(f"{self}"), hint)
+        if k > min(self.r, self.d):
+            return -math.inf
+        m, t = divmod(self.d, self.r)
+        terms = [
+            _log_choose(t, j) + j * math.log(m + 1) + _log_choose(self.r - t, k - j) + (k - j) * math.log(m)
+            for j in range(max(0, k - (self.r - t)), min(t, k) + 1)
+        ]
+        peak = max(terms)
+        return peak + math.log(math.fsum(math.exp(term - peak) for term in terms)) - _log_choose(self.d, k)
 
     def __repr__(self) -> str:
         return f"SJLT(r={self.r}, d={self.d}, s={self.s}, rng={self.rng})"
@@ -132,3 +150,7 @@ def _avoiding(
     free = permutation[~clash]
     rest = np.concatenate([free[head:], permutation[clash]])
     return np.concatenate([free[:head], rng.permutation(rest)])
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)

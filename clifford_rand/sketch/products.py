@@ -7,6 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.crossproduct.exact import cross, cross_log
+from clifford_rand.crossproduct.paths import default_rtol
+from clifford_rand.crossproduct.scaled import row_peaks
 from clifford_rand.sketch.base import Sketch
 
 __all__ = ["sketched_cross"]
@@ -21,7 +23,8 @@ def sketched_cross(
 
     * v is orthogonal to every x_i, exactly: vᵀx_i = ×(S x_1, …)ᵀ(S x_i) = 0 (first proposition).
     * For any other x, vᵀx = det[S x, S x_1, …, S x_{r-1}]; if two rows of S may be exchanged without changing its
-      distribution, then E_S[vᵀx] = 0 (second proposition; `SJLT` is such).
+      distribution, then E_S[vᵀx] = 0 (second proposition). All sketches of this library are such
+      (``exchangeable_rows``; `LeverageSampling` from r = 2 on), a fixed matrix or a sample in sorted order is not.
 
     Parameters
     ----------
@@ -37,7 +40,8 @@ def sketched_cross(
     Returns
     -------
     ndarray (..., d)
-        0 where the sketched rows are rank-deficient.
+        0 where the sketched rows are rank-deficient, and, of unit vectors, where Sᵀ maps the direction orthogonal to
+        them to rounding noise: S has a rank below r then.
 
     Raises
     ------
@@ -71,4 +75,14 @@ def sketched_cross(
         return np.asarray(cross(sketched, rtol=rtol) @ S)
     v = cross_log(sketched, rtol=rtol).direction @ S
     norm = np.linalg.norm(v, axis=-1, keepdims=True)
-    return np.asarray(np.divide(v, norm, out=np.zeros_like(v), where=norm > 0))
+    known = norm > default_rtol(max(r, 4), v.dtype) * _stretch(A, sketched)
+    return np.asarray(np.divide(v, norm, out=np.zeros_like(v), where=known))
+
+
+def _stretch(A: NDArray[Any], sketched: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest ratio (..., 1) of the peaks of a sketched row and of the row itself: the scale of S."""
+    if not A.shape[-2]:
+        return np.zeros((*A.shape[:-2], 1))
+    before, after = row_peaks(A), row_peaks(sketched)
+    ratio = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+    return np.asarray(ratio.max(axis=-1, keepdims=True))

@@ -1,0 +1,223 @@
+"""Leverage scores, exact and by sketching, and the sampling of rows by them."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand.crossproduct.paths import check_rtol
+from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
+from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
+
+__all__ = ["LeverageSampling", "sketched_leverage_scores"]
+
+
+def sketched_leverage_scores(
+    X: ArrayLike, S: Sketch, *, project: Sketch | None = None, rtol: float | None = None
+) -> NDArray[Any]:
+    r"""Return approximate leverage scores of the rows of ``X``, by sketching; `leverage_scores` has the exact ones.
+
+    .. math:: \ell_i = x_i^T (X^T X)^+ x_i \approx \|x_i V Σ^{-1}\|^2, \qquad S X = Q Σ V^T.
+
+    Parameters
+    ----------
+    X : array_like (n, d)
+        One vector per row.
+    S : Sketch (r, n)
+        Where (1-ε)|y| ≤ |S y| ≤ (1+ε)|y| on the column space of X, all scores lie between 1/(1+ε)² and 1/(1-ε)² times
+        the exact ones, as the singular values of (S U)⁻¹ do, U an orthonormal basis of that space.
+    project : Sketch (p, d), optional
+        Shortens the vectors x_i V Σ⁻¹ before their lengths are taken: O(n d p) operations instead of O(n d²), and
+        another factor (1±ε)², ε that of the Johnson-Lindenstrauss lemma for n vectors, p = O(log(n/δ)/ε²).
+    rtol : float, optional
+        Singular values up to ``rtol`` times the largest, of S X with the columns of X scaled to one size, count as 0.
+        Default: 64·d·eps (8·d·eps for float32).
+
+    Returns
+    -------
+    ndarray (n,)
+        Zeros for a zero matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If ``X`` is not a real finite (n, d), or a sketch does not fit it.
+
+    References
+    ----------
+    Drineas, Magdon-Ismail, Mahoney and Woodruff, "Fast approximation of matrix coherence and statistical leverage",
+    J. Mach. Learn. Res. 13, 2012, Algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> X = np.random.default_rng(0).standard_normal((1000, 3))
+    >>> X[7] *= 100
+    >>> scores = cr.sketched_leverage_scores(X, cr.SparseSign(200, 1000, rng=0))
+    >>> int(scores.argmax())
+    7
+    """
+    owner = "sketched_leverage_scores"
+    X = _checked(X, owner)
+    n, d = X.shape
+    for name, sketch, size in (("S", S, n), ("project", project, d)):
+        if not (isinstance(sketch, Sketch) and sketch.shape[1] == size) and (name == "S" or sketch is not None):
+            raise fail(name, owner, f"a sketch of shape (r, {size})", sketch)
+    tolerance = check_rtol(rtol, max(d, 4), X.dtype, owner)  # from 4 on it is the rule for inexact decompositions
+    if not X.any():
+        return np.zeros(n, X.dtype)
+    _, size_of, Vt = np.linalg.svd(S @ X, full_matrices=False)
+    kept = size_of > tolerance * size_of[0]
+    rank = int(kept.sum())
+    whitening = np.zeros((d, d), X.dtype)
+    whitening[:rank] = Vt[kept] / size_of[kept, None]
+    return _squares(X @ (whitening[:rank] if project is None else project @ whitening).T)
+
+
+def _checked(X: ArrayLike, owner: str, name: str = "X") -> NDArray[Any]:
+    """Return a real finite matrix, its columns scaled to peaks in [1/2, 1): scores stay, ranks are told better."""
+    array: NDArray[Any] = as_real(X, name, owner)
+    if array.ndim != 2 or not array.size:
+        rule = "of shape (n, d) with n, d ≥ 1, one vector per row"
+        raise fail(name, owner, rule, describe(f"shape {array.shape}"))
+    exponent = np.frexp(np.abs(array).max(axis=0))[1]
+    half = -exponent // 2  # in two steps: 2^1074 is not a float64
+    return np.asarray(np.ldexp(np.ldexp(array, half), -exponent - half))
+
+
+def _squares(basis: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.einsum("ij,ij->i", basis, basis))
+
+
+def _exact_scores(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the exact scores of a matrix from `_checked`: QR, then the SVD of R tells its rank."""
+    Q, R = np.linalg.qr(X)
+    U, size, _ = np.linalg.svd(R, full_matrices=False)
+    return _squares(Q @ U[:, size > check_rtol(None, max(X.shape[1], 4), X.dtype, "leverage_scores") * size[0]])
+
+
+class LeverageSampling(Sketch):
+    r"""Sampling of r rows of an (n, d) matrix, independently and with probabilities proportional to their scores.
+
+    .. math:: S_{t j} = rac{[j = j_t]}{\sqrt{r p_j}}, \quad P(j_t = j) = p_j = rac{\ell_j}{\sum_i \ell_i}, \qquad
+        \mathbb E[S^T S] = I_n 	ext{ on the rows of positive score.}
+
+    ``S @ X`` picks rows of X and rescales them, where the other sketches mix them.
+
+    Parameters
+    ----------
+    scores : array_like (n,) or (n, d)
+        Non-negative scores, or a matrix X, whose exact leverage scores are taken.
+    r : int
+        Rows to sample, with replacement.
+    rng : Generator, int or None
+        An integer is the seed; a generator draws one, and None a fresh one. ``LeverageSampling(S.scores, S.r,
+        rng=S.rng)`` rebuilds the map.
+
+    Attributes
+    ----------
+    shape : (r, n)
+    r, d, rng : int
+    scores, rows : ndarray (n,), (r,)
+        The scores, and the rows that were drawn, in the order of the draws.
+
+    Raises
+    ------
+    ArgumentError
+        If the scores are negative, not finite or all zero, or r is not a positive integer; in products, if the shapes
+        do not fit.
+
+    Notes
+    -----
+    A sparse factor gives a sparse result.
+
+    *Dimension.* (1-ε)|y| ≤ |S y| ≤ (1+ε)|y| on the column space of X, of dimension k, but with probability δ, for
+    r ≥ k log(2k/δ)/(β h), h the smaller Chernoff exponent of ε, if p_j ≥ β ℓ_j/k for the exact scores ℓ; β = 1 for
+    these. Approximate scores within 1/(1±ε')² have β = ((1-ε')/(1+ε'))². (Tropp, "User-friendly tail bounds for sums of
+    random matrices", Found. Comput. Math. 12, 2012, Theorem 1.1, for r terms of norm at most k/(β r).)
+
+    *Propositions* of `sketched_cross`: the first holds. The second does for r ≥ 2, the draws being independent and
+    alike for given scores, but not for r = 1, where v is a positive multiple of one basis vector: there are no random
+    signs here.
+
+    References
+    ----------
+    Drineas, Mahoney and Muthukrishnan, "Relative-error CUR matrix decompositions", SIAM J. Matrix Anal. Appl. 30, 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> S = cr.LeverageSampling([0.0, 1.0, 3.0], 4, rng=0)
+    >>> S
+    LeverageSampling(<3 scores>, r=4, rng=0)
+    >>> bool(np.all(np.isin(S.rows, [1, 2])))
+    True
+    """
+
+    exchangeable_rows = True
+
+    def __init__(self, scores: ArrayLike, r: int, *, rng: np.random.Generator | int | None = None) -> None:
+        owner = "LeverageSampling"
+        scores = as_real(scores, "scores", owner, min_ndim=1)
+        if scores.ndim == 2:
+            scores = _exact_scores(_checked(scores, owner, "scores"))
+        if scores.ndim != 1 or not scores.size:
+            raise fail("scores", owner, "of shape (n,), or a matrix (n, d)", describe(f"shape {scores.shape}"))
+        if scores.min() < 0 or not scores.max() > 0:
+            rule, wrong = "non-negative, and not all zero", scores.min() if scores.min() < 0 else scores.max()
+            raise fail("scores", owner, rule, describe(f"the score {wrong}"))
+        self.scores = scores
+        self.r = check_integer(r, "r", owner)
+        self.d = scores.size
+        self.shape = (self.r, self.d)
+        self.rng, _ = drawn_seed(rng, owner)
+        weights = scores.astype(np.float64) / float(scores.max())
+        probability = weights / weights.sum()
+        self.rows = own_stream(self.rng).choice(self.d, size=self.r, p=probability)
+        self._scale = 1 / np.sqrt(self.r * probability[self.rows])
+
+    @staticmethod
+    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1, *, beta: float = 1.0) -> int:
+        """Return the smallest r of the rule in the notes, for a matrix of rank ``k``."""
+        owner = "LeverageSampling.suggest_dim"
+        k, eps, delta = check_accuracy(k, eps, delta, owner)
+        if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta <= 1:
+            raise fail("beta", owner, "a number in (0, 1]", beta)
+        return math.ceil(k * math.log(2 * k / delta) / (beta * chernoff_exponent(eps)))
+
+    def redraw(self, rng: np.random.Generator | int | None = None) -> "LeverageSampling":
+        """Return another sampling by the same scores, drawn by ``rng``."""
+        return LeverageSampling(self.scores, self.r, rng=rng)
+
+    def log_minor(self, k: int) -> float:
+        """Return log c_k = log r!/((r-k)! r^k), -inf for k > r, as for all independent rows of covariance I/r.
+
+        It needs positive scores wherever A and B have columns other than 0.
+        """
+        return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * math.log(self.r)
+
+    def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(x[self.rows] * self._scale.astype(x.dtype)[:, None])
+
+    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        result = np.zeros((self.d, v.shape[1]), v.dtype)
+        np.add.at(result, self.rows, v * self._scale.astype(v.dtype)[:, None])
+        return result
+
+    def _apply_sparse(self, x: Any) -> Any:
+        return self._matrix(x.dtype) @ x.tocsr()
+
+    def _apply_transposed_sparse(self, v: Any) -> Any:
+        return self._matrix(v.dtype).T.tocsr() @ v.tocsr()
+
+    def _matrix(self, dtype: np.dtype[Any]) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array((self._scale.astype(dtype), self.rows, np.arange(self.r + 1)), shape=self.shape)
+
+    def __repr__(self) -> str:
+        return f"LeverageSampling(<{self.d} scores>, r={self.r}, rng={self.rng})"
