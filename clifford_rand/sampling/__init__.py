@@ -1,0 +1,1 @@
+"""Random subspaces, and random subsets of the rows of a matrix."""

@@ -1,0 +1,307 @@
+"""Volume sampling: both methods against enumeration, marginals, invariances, large and extreme inputs."""
+
+from itertools import combinations
+from math import comb, log
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import clifford_rand as cr
+from clifford_rand.sampling.exchange import Exchange, burn_in
+from clifford_rand.sampling.rows import scaled_rows
+from clifford_rand.sampling.spectral import log_elementary
+from clifford_rand.sampling.volume import _cheaper
+
+FAILS = 1e-9  # probability that one chi-square test fails though the law is right
+
+
+def enumerated(X, k):
+    """Return all subsets and det(X_S X_Sᵀ) over its sum: the definition."""
+    subsets = list(combinations(range(len(X)), k))
+    volume = np.array([np.linalg.det(X[list(S)] @ X[list(S)].T) for S in subsets]).clip(0)
+    volume[volume < 1e-12 * volume.max()] = 0.0
+    return subsets, volume / volume.sum()
+
+
+def counts(index, subsets):
+    place = {S: i for i, S in enumerate(subsets)}
+    return np.bincount([place[tuple(S)] for S in index.tolist()], minlength=len(subsets))
+
+
+def assert_has_law(found, probability):
+    """Chi-square, cells of less than 5 expected pooled; impossible subsets do not occur."""
+    assert found[probability == 0].sum() == 0
+    expected = found.sum() * probability
+    large = expected >= 5
+    rest = ~large & (expected > 0)
+    a, b = found[large], expected[large]
+    if rest.any():
+        a, b = np.append(a, found[rest].sum()), np.append(b, expected[rest].sum())
+    if len(a) > 1:
+        assert stats.chi2.sf(((a - b) ** 2 / b).sum(), len(a) - 1) > FAILS
+
+
+def rows(n, d, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) * np.linspace(0.5, 2, n)[:, None]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("d", [4, 5, 8])
+def test_exact_law(d, k):
+    X = rows(6, d)
+    subsets, probability = enumerated(X, k)
+    assert_has_law(counts(cr.volume_sample(X, k, size=20_000, rng=1, method="exact"), subsets), probability)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_exact_law_with_bias(k):
+    X = rows(6, 2) + np.array([3.0, -1.0])
+    subsets, probability = enumerated(np.column_stack([X, np.ones(6)]), k)
+    assert_has_law(counts(cr.volume_sample(X, k, size=20_000, rng=1, bias=True), subsets), probability)
+
+
+def test_dependent_rows_are_never_drawn_together():
+    X = rows(7, 4)
+    X[3], X[5], X[6] = -2 * X[0], 0.0, X[1] + X[2]
+    for k, method, size in ((2, "exact", 10_000), (3, "exact", 10_000), (3, "mcmc", 150)):
+        subsets, probability = enumerated(X, k)
+        index = cr.volume_sample(X, k, size=size, rng=2, method=method)
+        assert 5 not in index
+        assert_has_law(counts(index, subsets), probability)
+
+
+def transition(X, k):
+    """Return the subsets, their law and the matrix of the walk: drop one row of k, add one by volume."""
+    subsets, probability = enumerated(X, k)
+    P = np.zeros((len(subsets),) * 2)
+    for a, S in enumerate(subsets):
+        if not probability[a]:
+            P[a, a] = 1
+            continue
+        for out in S:
+            kept = set(S) - {out}
+            near = [b for b, T in enumerate(subsets) if kept <= set(T)]
+            P[a, near] += probability[near] / probability[near].sum() / k
+    return subsets, probability, P
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(5, 3, 2), (6, 5, 3), (5, 4, 1)])
+def test_walk_takes_the_steps_that_enumeration_gives(n, d, k):
+    X = scaled_rows(rows(n, d), False, only_span=False)
+    subsets, _, P = transition(X, k)
+    walk = Exchange(X, k, 1e-14)
+    start = subsets.index(tuple(sorted(walk.rows.tolist())))
+    rng = np.random.default_rng(0)
+    for steps in (1, 2, 5):
+        index = np.sort([walk.sample(steps, rng) for _ in range(2500)], axis=1)
+        assert_has_law(counts(index, subsets), np.linalg.matrix_power(P, steps)[start])
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(5, 3, 2), (6, 5, 3), (7, 4, 4), (6, 2, 1)])
+def test_burn_in_is_enough(n, d, k):
+    """The stated distance and both bounds that it rests on, by enumeration."""
+    for seed in range(20):
+        X = rows(n, d, seed) * 10.0 ** np.random.default_rng(seed).uniform(-2, 2, (n, 1))
+        subsets, probability, P = transition(X, k)
+        np.testing.assert_allclose(probability @ P, probability, atol=1e-12)
+        walk = Exchange(scaled_rows(X, False, only_span=False), k, 1e-14)
+        start = subsets.index(tuple(sorted(walk.rows.tolist())))
+        assert log(1 / probability[start]) <= log(comb(n, k)) + 2 * sum(np.log(np.arange(1, k + 1)))
+        law = np.eye(len(subsets))[start]
+        entropy = log(1 / probability[start])
+        for _ in range(20):
+            law = law @ P
+            held = law > 0
+            after = float(np.sum(law[held] * np.log(law[held] / probability[held])))
+            assert after <= (1 - 1 / k) * entropy + 1e-12
+            entropy = after
+        final = np.linalg.matrix_power(P, burn_in(n, k))[start]
+        assert np.abs(final - probability).sum() / 2 <= 1e-6
+
+
+def test_methods_agree():
+    X = rows(6, 3)
+    subsets, probability = enumerated(X, 2)
+    assert_has_law(counts(cr.volume_sample(X, 2, size=400, rng=0, method="mcmc"), subsets), probability)
+    # larger: how often each row is drawn, samples of 80 and of 4000. Hoeffding:
+    # 60·exp(-2·80·0.4²) < 5e-10 and 60·exp(-2·4000·0.06²) < 2e-11
+    X = rows(30, 12, 1)
+    walk, exact = (
+        np.bincount(cr.volume_sample(X, 6, size=size, rng=3, method=m).ravel(), minlength=30) / size
+        for m, size in (("mcmc", 80), ("exact", 4000))
+    )
+    assert walk.sum() == pytest.approx(6)
+    assert np.abs(walk - exact).max() < 0.46
+
+
+def test_marginals_are_leverage_scores():
+    X = rows(9, 3)
+    for bias, k in ((False, 3), (True, 4)):
+        scores = cr.leverage_scores(X, bias=bias)
+        full = np.column_stack([X, np.ones(9)]) if bias else X
+        np.testing.assert_allclose(scores, np.diag(full @ np.linalg.pinv(full)), atol=1e-12)
+        assert scores.sum() == pytest.approx(k)
+        index = cr.volume_sample(X, k, size=20_000, rng=0, bias=bias)
+        assert np.all(np.diff(index, axis=1) > 0)  # k rows, no row twice
+        # Hoeffding for 9 indicators: 18·exp(-2·20000·0.025²) < 3e-10
+        assert np.abs(np.bincount(index.ravel(), minlength=9) / 20_000 - scores).max() < 0.025
+
+
+def test_marginals_of_a_low_rank():
+    X = rows(9, 2) @ np.random.default_rng(1).standard_normal((2, 5))
+    scores = cr.leverage_scores(X)
+    assert scores.sum() == pytest.approx(2)
+    index = cr.volume_sample(X, 2, size=20_000, rng=0)
+    assert np.abs(np.bincount(index.ravel(), minlength=9) / 20_000 - scores).max() < 0.025
+    with pytest.raises(
+        cr.ArgumentError, match=r"'k' .* must be an integer from 1 to 2, the rank of the rows\. Got 3 for"
+    ):
+        cr.volume_sample(X, 3, method="exact")
+    with pytest.raises(
+        cr.ArgumentError, match=r"must be an integer from 1 to 2, the rank of the rows\. Got 3 for 9 rows"
+    ):
+        cr.volume_sample(X, 3, method="mcmc")
+    assert cr.volume_sample(X, 3, rtol=0, rng=0).shape == (1, 3)  # the user's own idea of rank
+
+
+def test_one_row_is_drawn_by_its_squared_norm():
+    X = rows(8, 5)
+    squares = (X**2).sum(axis=1)
+    for method, size in (("exact", 20_000), ("mcmc", 500)):
+        index = cr.volume_sample(X, 1, size=size, rng=0, method=method)[:, 0]
+        assert_has_law(np.bincount(index, minlength=8), squares / squares.sum())
+
+
+def test_elementary_polynomials():
+    values = np.array([3.0, 0.5, 2.0, 1.0, 0.25])
+    table = log_elementary(np.log(values), 3)
+    for m in range(6):
+        for j in range(4):
+            direct = sum(np.prod(c) for c in combinations(values[:m], j))
+            assert np.exp(table[m, j]) == pytest.approx(direct, rel=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e-150, 1e-300, 1e300])
+@pytest.mark.parametrize("method", ["exact", "mcmc"])
+def test_scale_changes_nothing(scale, method):
+    X = rows(12, 4)
+    power = 2.0 ** round(np.log2(scale))
+    for k in (1, 3, 4):
+        expected = cr.volume_sample(X, k, size=5, rng=1, method=method)
+        assert np.array_equal(cr.volume_sample(X * power, k, size=5, rng=1, method=method), expected)
+        np.testing.assert_allclose(cr.leverage_scores(X * scale), cr.leverage_scores(X), rtol=1e-12)
+    expected = cr.volume_sample(X, 5, size=5, rng=1, method=method, bias=True)
+    assert np.array_equal(cr.volume_sample(X * power, 5, size=5, rng=1, method=method, bias=True), expected)
+    np.testing.assert_allclose(
+        cr.leverage_scores(X * scale + scale, bias=True), cr.leverage_scores(X, bias=True), rtol=1e-10
+    )
+    # units of the features do not matter where k is their number
+    mixed = np.array([scale, 1.0, 1 / scale, 3.0])
+    expected = cr.volume_sample(X, 4, size=2000, rng=1)
+    found = cr.volume_sample(X * mixed, 4, size=2000, rng=2)
+    scores = cr.leverage_scores(X * mixed)
+    np.testing.assert_allclose(scores, cr.leverage_scores(X), rtol=1e-10)
+    # Hoeffding: 48·exp(-2·2000·0.09²) < 1e-12
+    for index in (expected, found):
+        assert np.abs(np.bincount(index.ravel(), minlength=12) / 2000 - scores).max() < 0.09
+
+
+@pytest.mark.parametrize("method", ["exact", "mcmc"])
+def test_nearly_dependent_columns(method):
+    """σ₂/σ₁ = 1e-10: the law in exact arithmetic is that of the second column alone, given the first."""
+    x, y = rows(6, 2, 3).T
+    X = np.column_stack([x, x + 1e-10 * y, np.zeros(6)])
+    subsets, probability = enumerated(np.column_stack([x, y]), 2)
+    size = 20_000 if method == "exact" else 300
+    assert_has_law(counts(cr.volume_sample(X, 2, size=size, rng=0, method=method), subsets), probability)
+
+
+def test_large():
+    X = np.random.default_rng(0).standard_normal((2000, 100))
+    for k in (99, 100, 50):
+        index = cr.volume_sample(X, k, size=3, rng=0)
+        assert index.shape == (3, k)
+        assert np.all(np.diff(index, axis=1) > 0)
+        assert index.min() >= 0
+        assert index.max() < 2000
+        assert np.linalg.matrix_rank(X[index[0]]) == k
+    wide = np.random.default_rng(0).standard_normal((60, 5000))
+    assert np.array_equal(cr.volume_sample(wide, 60, rng=0), [np.arange(60)])
+    assert cr.volume_sample(wide, 30, size=4, rng=0).shape == (4, 30)
+    walk = cr.volume_sample(X, 20, rng=0, method="mcmc")
+    assert np.linalg.matrix_rank(X[walk[0]]) == 20
+
+
+def test_automatic_choice():
+    assert _cheaper(6, 3, 2, 1) == "exact"
+    assert _cheaper(2000, 100, 99, 1) == "exact"
+    assert _cheaper(4000, 1000, 5, 1) == "mcmc"
+    assert _cheaper(4000, 1000, 5, 1000) == "exact"
+    X = np.random.default_rng(0).standard_normal((1200, 400))
+    assert _cheaper(1200, 400, 2, 1) == "mcmc"
+    assert np.array_equal(cr.volume_sample(X, 2, rng=5), cr.volume_sample(X, 2, rng=5, method="mcmc"))
+
+
+def test_kinds_of_input():
+    X = rows(8, 3)
+    expected = cr.volume_sample(X.astype(np.float32), 2, size=4, rng=0)
+    assert expected.dtype == np.int64
+    integers = np.random.default_rng(0).integers(-5, 6, (8, 3))
+    first = cr.volume_sample(integers, 2, size=4, rng=0)
+    assert np.array_equal(first, cr.volume_sample(integers.astype(float).tolist(), 2, size=4, rng=0))
+    assert cr.volume_sample(X, 2, size=0).shape == (0, 2)
+    assert cr.volume_sample(X, 2, size=0, method="mcmc").shape == (0, 2)
+    assert cr.volume_sample([[3.0]], 1).tolist() == [[0]]
+    assert cr.volume_sample([[3.0]], 1, method="mcmc").tolist() == [[0]]
+    assert cr.volume_sample(np.zeros((1, 1)), 1, bias=True).tolist() == [[0]]
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    before = X.copy()
+    cr.volume_sample(read_only, 2, size=3, method="mcmc")
+    cr.volume_sample(X, 3, bias=True)
+    assert np.array_equal(X, before)
+    assert np.array_equal(cr.leverage_scores(np.zeros((3, 2))), np.zeros(3))
+    assert cr.cross_many(X, cr.volume_sample(X, 2, size=5, rng=0)).any(axis=1).all()
+
+
+def test_errors():
+    X = rows(6, 3)
+    many = r"'k' parameter of volume_sample must be an integer from 1 to {}, the rank of the rows\. Got {} for 6 rows"
+    cases = [
+        ({"k": 4}, many.format(3, 4) + r" of length 3, rtol = .*lower k"),
+        ({"k": 4, "method": "mcmc"}, many.format(3, 4)),
+        ({"k": 5, "bias": True}, many.format(4, 5)),
+        ({"k": 0}, r"'k' parameter of volume_sample must be an integer ≥ 1\. Got 0"),
+        ({"k": 1.5}, r"'k' parameter of volume_sample must be an integer ≥ 1\. Got 1\.5"),
+        ({"k": 2, "size": -1}, r"'size' parameter of volume_sample must be an integer ≥ 0\. Got -1"),
+        ({"k": 2, "method": "fast"}, r"'method' .* must be one of 'auto', 'exact', 'mcmc'\. Got 'fast'"),
+        ({"k": 2, "bias": 1}, r"'bias' parameter of volume_sample must be one of True, False\. Got 1"),
+        ({"k": 2, "rtol": 1.0}, r"'rtol' parameter of volume_sample must be None or a number in \[0, 1\)\. Got 1\.0"),
+        ({"k": 2, "rng": "x"}, r"'rng' parameter of volume_sample"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(cr.ArgumentError, match=message):
+            cr.volume_sample(X, **arguments)
+    zero = r"'k' .* must be at most the rank of the rows, which is 0\. Got 1 for 3 rows of length 2"
+    for method in ("exact", "mcmc"):
+        with pytest.raises(cr.ArgumentError, match=zero):
+            cr.volume_sample(np.zeros((3, 2)), 1, method=method)
+    for bad, message in (
+        (np.ones(3), r"'X' .* of shape \(n, d\) with n, d ≥ 1.* Got shape \(3,\)"),
+        (np.ones((0, 3)), r"Got shape \(0, 3\)"),
+        (np.ones((3, 2)) * 1j, r"'X' .* an array of real numbers\. Got dtype complex128"),
+        (np.array([[1.0, np.nan]]), r"'X' .* finite\. Got 1 NaN or infinite of 2"),
+    ):
+        with pytest.raises(cr.ArgumentError, match=message):
+            cr.volume_sample(bad, 1)
+        with pytest.raises(cr.ArgumentError, match=message):
+            cr.leverage_scores(bad)
+
+
+def test_origin_does_not_matter_to_simplices():
+    X = np.round(rows(12, 4) * 2**10) / 2**10
+    far = X + 2.0**36  # exact
+    np.testing.assert_allclose(cr.leverage_scores(far, bias=True), cr.leverage_scores(X, bias=True), rtol=1e-11)
+    expected = cr.volume_sample(X, 5, size=20, rng=1, bias=True)
+    assert np.array_equal(cr.volume_sample(far, 5, size=20, rng=1, bias=True), expected)

@@ -1,0 +1,174 @@
+"""The plane: which of the 2n activation patterns random gates find, and how often. The laws behind the 2D example."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from clifford_rand_nn import activation_patterns, sample_gates
+
+FAILS = 1e-9  # probability that one chi-square test fails though the law is right
+DRAWS = 10_000
+
+
+def keys(on):
+    """Return a string of 0 and 1 for every column of on (n, m)."""
+    return np.ascontiguousarray(np.where(on.T, "1", "0")).view(f"U{len(on)}")[:, 0]
+
+
+def chambers(X):
+    """Return {pattern: angle of its chamber}, in order of angle; borders are orthogonal to a row."""
+    angles = np.sort(np.concatenate([np.arctan2(X[:, 1], X[:, 0]) + s * np.pi / 2 for s in (1, -1)]) % (2 * np.pi))
+    following = np.append(angles[1:], angles[0] + 2 * np.pi)
+    middle = (angles + following) / 2
+    patterns = keys(X @ np.stack([np.cos(middle), np.sin(middle)]) > 0)
+    assert len(set(patterns)) == 2 * len(X)
+    return dict(zip(patterns, following - angles, strict=True))
+
+
+def frequencies(X, order, **sampler):
+    gates = sample_gates(X, DRAWS, bias=False, rng=11, **sampler)
+    found = keys(gates.on(X))
+    counts = dict(zip(*np.unique(found, return_counts=True), strict=True))
+    assert set(counts) <= set(order)
+    return np.array([counts.get(pattern, 0) for pattern in order])
+
+
+def assert_has_law(found, probability):
+    probability = np.asarray(probability)
+    assert found[probability == 0].sum() == 0
+    keep = probability > 0
+    expected = found.sum() * probability[keep]
+    large = expected >= 5
+    a, b = found[keep][large], expected[large]
+    if not large.all():
+        a, b = np.append(a, found[keep][~large].sum()), np.append(b, expected[~large].sum())
+    assert stats.chi2.sf(((a - b) ** 2 / b).sum(), len(a) - 1) > FAILS
+
+
+@pytest.fixture(scope="module")
+def example():
+    path = Path(__file__).resolve().parents[2] / "examples" / "chambers_2d.py"
+    spec = importlib.util.spec_from_file_location("chambers_2d", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def data(n, seed, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 2)) * rng.uniform(0.1, 10, (n, 1)) * scale
+
+
+SETS = [(1, 0, 1.0), (2, 0, 1.0), (3, 1, 1e-150), (7, 2, 1.0), (8, 3, 1e150), (20, 4, 1.0)]
+
+
+@pytest.mark.parametrize(("n", "seed", "scale"), SETS)
+def test_random_sides_visit_every_pattern_equally(n, seed, scale):
+    X = data(n, seed, scale)
+    order = list(chambers(X))
+    assert_has_law(frequencies(X, order, side="random"), np.full(2 * n, 1 / (2 * n)))
+
+
+@pytest.mark.parametrize(("n", "seed", "scale"), SETS)
+def test_gaussian_directions_visit_by_angle(n, seed, scale):
+    X = data(n, seed, scale)
+    angles = chambers(X)
+    found = frequencies(X, list(angles), method="gaussian")
+    assert_has_law(found, np.array(list(angles.values())) / (2 * np.pi))
+
+
+@pytest.mark.parametrize(("n", "seed"), [(3, 1), (7, 2), (8, 3), (20, 4)])
+def test_incident_rows_on_or_off_miss_patterns(n, seed):
+    """A pattern is entered from a border with its row on: from 0, 1 or 2 borders, and its share is that over 2n."""
+    X = data(n, seed)
+    order = list(chambers(X))
+    for side, mark in (("on", "1"), ("off", "0")):
+        ways = np.zeros(2 * n)
+        for i, pattern in enumerate(order):
+            for other in (order[i - 1], order[(i + 1) % (2 * n)]):
+                (row,) = [j for j in range(n) if pattern[j] != other[j]]  # neighbours differ in the border's row
+                ways[i] += pattern[row] == mark
+        assert ways.sum() == 2 * n
+        found = frequencies(X, order, side=side)
+        assert_has_law(found, ways / (2 * n))
+        assert np.count_nonzero(found) == np.count_nonzero(ways)
+        if n > 3:  # of three rows each pattern may have one way
+            assert np.count_nonzero(found) < 2 * n
+            uniform = DRAWS / (2 * n)
+            assert stats.chi2.sf(((found - uniform) ** 2 / uniform).sum(), 2 * n - 1) < 1e-100  # the paper's law fails
+
+
+def test_all_sides_enumerate_every_pattern():
+    X = data(9, 5)
+    order = chambers(X)
+    gates = sample_gates(X, 400, bias=False, side="all", rng=0)
+    # each gate of a plane is one of 9 rows: one is missed with probability 9·(8/9)^400 < 1e-19
+    assert set(keys(gates.on(X))) == set(order)
+    assert len(activation_patterns(X, gates).gates) == sum("1" in pattern for pattern in order)
+
+
+def test_angles_of_random_data_are_normalised_exponentials():
+    """n gaps of n random lines: each Beta(1, n-1) of the half circle, the smallest with P(> x) = (1 - nx)^(n-1)."""
+    n, trials = 12, 4000
+    X = np.random.default_rng(0).standard_normal((trials, n, 2))
+    line = np.sort(np.arctan2(X[..., 1], X[..., 0]) % np.pi, axis=1)
+    gaps = np.diff(line, axis=1, append=line[:, :1] + np.pi) / np.pi
+    assert stats.kstest(gaps[:, 3], stats.beta(1, n - 1).cdf).pvalue > FAILS
+    smallest = gaps.min(axis=1)
+    assert stats.kstest(smallest, lambda x: 1 - (1 - np.clip(n * x, 0, 1)) ** (n - 1)).pvalue > FAILS
+    # so the mean is 1/n², with a deviation about as large (8 of them here); a chamber's probability is half a gap
+    assert abs(smallest.mean() * n**2 - 1) < 8 / np.sqrt(trials)
+    # and these gaps are the chambers: twice each round the circle
+    for t in range(20):
+        angles = np.sort(list(chambers(X[t]).values()))
+        np.testing.assert_allclose(angles, np.sort(np.tile(gaps[t], 2)) * np.pi, atol=1e-12)
+
+
+def test_example_agrees(example):
+    for n in (1, 2, 5, 12):
+        X = data(n, n)
+        mine = chambers(X)
+        _, width, patterns = example.chambers(X)
+        assert dict(zip(keys(patterns.T), width, strict=True)) == pytest.approx(mine, rel=1e-9)
+        reached = example.reached_with_all_on(X)
+        share = np.bincount(example.visits(X, 4000, 0, method="cross", side="on"), minlength=2 * n)
+        # a way is missed with probability 24·(23/24)^4000 < 1e-70
+        assert np.array_equal(share > 0, reached > 0)
+        # the definition: of 100,000 directions all round, those with a pattern, to one of them at each end
+        a = 2 * np.pi * (np.arange(100_000) + 0.5) / 100_000
+        seen = np.unique(keys(X @ np.stack([np.cos(a), np.sin(a)]) >= 0), return_counts=True)
+        for pattern, count in zip(*seen, strict=True):
+            assert count * 2 * np.pi / 100_000 == pytest.approx(mine[pattern], abs=2 * np.pi / 100_000)
+        assert reached.sum() == 2 * n
+
+
+def test_waiting_times(example):
+    # uniform: 2n·H_{2n}; two outcomes p, 1-p: 1/p + 1/(1-p) - 1
+    for n in (1, 3, 10):
+        assert example.expected_wait(np.full(2 * n, 1 / (2 * n))) == pytest.approx(example.uniform_wait(n), rel=1e-4)
+    for p in (0.5, 0.1, 1e-3):
+        assert example.expected_wait(np.array([p, 1 - p])) == pytest.approx(1 / p + 1 / (1 - p) - 1, rel=1e-4)
+    # measured against both laws. The deviation of one wait is at most its mean, the mean of 300 within 0.5 is 8 σ
+    X = data(6, 0)
+    angles = example.chambers(X)[1] / (2 * np.pi)
+    for sampler, law in (({"method": "gaussian"}, example.expected_wait(angles)), ({}, example.uniform_wait(6))):
+        waits = [example.wait(X, seed, **sampler) for seed in range(300)]
+        assert np.mean(waits) == pytest.approx(law, rel=0.5)
+        assert min(waits) >= 12
+
+
+def test_example_prints_its_table_and_draws(example, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    found = example.measure((4, 6), 3)
+    example.print_table(found, (4, 6))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert [re.split(r"\s+", line.strip())[:2] for line in lines[2:]] == [["4", "8"], ["6", "12"]]
+    figure = example.picture(data(5, 1), found, (4, 6))
+    assert len(figure.axes) == 5
+    figure.savefig(tmp_path / "chambers.png", dpi=40)
+    assert (tmp_path / "chambers.png").stat().st_size > 1000
