@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades, keys_of_masks
@@ -40,6 +40,8 @@ class Algebra:
         The number of basis vectors.
     p, q, r : int
         The numbers of positive, negative and null directions of the metric.
+    form : Metric
+        The metric as the products use it, with its determinant and the plans that were made.
 
     Raises
     ------
@@ -80,24 +82,22 @@ class Algebra:
                 "p", "Algebra", "given alone, or else signature or metric", describe(" and ".join(given) or "nothing")
             )
         if metric is not None:
-            self.metric: Metric = metric_of_gram(metric)
+            self.form: Metric = metric_of_gram(metric)
         elif signature is not None:
-            self.metric = metric_of_signature(signature)
+            self.form = metric_of_signature(signature)
         else:
             counts = [check_integer(value, name, "Algebra", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
             if not sum(counts):
                 raise fail("p", "Algebra", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
-            self.metric = Metric(
-                np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None
-            )
-        self.d: int = self.metric.d
+            self.form = Metric(np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None)
+        self.d: int = self.form.d
         if names is not None:
             self.names: Names = custom_names(names, self.d)
         else:
             self.names = default_names(self.d, 0 if self._first_is_the_null_vector() else 1)
 
     def _first_is_the_null_vector(self) -> bool:
-        diagonal = self.metric.diagonal
+        diagonal = self.form.diagonal
         return diagonal is not None and diagonal[0] == 0 and sum(1 for value in diagonal.tolist() if value == 0) == 1
 
     # ---- the metric
@@ -105,53 +105,53 @@ class Algebra:
     @property
     def p(self) -> int:
         """The number of positive directions of the metric."""
-        return self.metric.counts[0]
+        return self.form.counts[0]
 
     @property
     def q(self) -> int:
         """The number of negative directions of the metric."""
-        return self.metric.counts[1]
+        return self.form.counts[1]
 
     @property
     def r(self) -> int:
         """The number of null directions of the metric."""
-        return self.metric.counts[2]
+        return self.form.counts[2]
 
     @property
     def signature(self) -> tuple[int, ...]:
         """The squares of the basis vectors (1, -1, 0) if these are all; else the signs of the metric's eigenvalues."""
-        if self.metric.is_unit:
-            assert self.metric.diagonal is not None
-            return tuple(self.metric.diagonal.tolist())
-        p, q, r = self.metric.counts
+        if self.form.is_unit:
+            assert self.form.diagonal is not None
+            return tuple(self.form.diagonal.tolist())
+        p, q, r = self.form.counts
         return (0,) * r + (1,) * p + (-1,) * q
 
     @property
-    def gram(self) -> np.ndarray:
+    def metric(self) -> NDArray[Any]:
         """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only."""
-        view = self.metric.gram.view()
+        view = self.form.gram.view()
         view.flags.writeable = False
         return view
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Algebra) and self.metric == other.metric)
+        return self is other or (isinstance(other, Algebra) and self.form == other.form)
 
     def __hash__(self) -> int:
-        return hash(self.metric)
+        return hash(self.form)
 
     def __reduce__(self) -> Any:
-        return _restore, (self.metric, self.names)
+        return _restore, (self.form, self.names)
 
     def __repr__(self) -> str:
         first = 0 if self._first_is_the_null_vector() else 1
         own = "" if self.names == default_names(self.d, first) else f", names={list(self.names.vectors)!r}"
-        if self.metric.is_unit:
-            p, q, r = self.metric.counts
-            assert self.metric.diagonal is not None
+        if self.form.is_unit:
+            p, q, r = self.form.counts
+            assert self.form.diagonal is not None
             if self.signature == (0,) * r + (1,) * p + (-1,) * q:
                 return f"Algebra({', '.join(map(str, (p, q, r) if r else (p, q) if q else (p,)))}{own})"
             return f"Algebra(signature={list(self.signature)}{own})"
-        return f"Algebra(metric={self.metric.gram.tolist()}{own})"
+        return f"Algebra(metric={self.form.gram.tolist()}{own})"
 
     # ---- presets
 
@@ -243,8 +243,8 @@ class Algebra:
     @cached_property
     def inverse_I(self) -> Multivector:
         """I⁻¹ = ~I / det G."""
-        determinant = self.metric.determinant
-        if self.metric.is_degenerate:
+        determinant = self.form.determinant
+        if self.form.is_degenerate:
             raise fail("metric", "inverse_I", "non-degenerate", describe(repr(self)), "Use left_complement or star.")
         if not isinstance(determinant, float) and determinant in (1, -1):
             return self.I.reverse() * int(determinant)
@@ -348,7 +348,7 @@ class Algebra:
         from clifford_rand.symbolic import make_symbols
 
         if not isinstance(name, str) or not name.isidentifier():
-            raise fail("name", "symbols", "an identifier, as \"a\"", name)
+            raise fail("name", "symbols", 'an identifier, as "a"', name)
         keys = keys_of_grades(self.d, self._grades(grades, "symbols"))
         check_size(keys.size, "symbols", "grades")
         return self._new(keys, make_symbols(name, self.names, keys.masks, assumptions))
@@ -504,5 +504,5 @@ class Blades:
 
 def _restore(metric: Metric, names: Names) -> Algebra:
     algebra = object.__new__(Algebra)
-    algebra.metric, algebra.d, algebra.names = metric, metric.d, names
+    algebra.form, algebra.d, algebra.names = metric, metric.d, names
     return algebra

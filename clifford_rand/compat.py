@@ -39,7 +39,7 @@ class Layout:
         self.sig: NDArray[np.int64] = np.array(algebra.signature, dtype=np.int64)
         self.dims = algebra.d
         self.gaDims = 2**algebra.d
-        self.metric: NDArray[np.float64] = algebra.gram.astype(np.float64)
+        self.metric: NDArray[np.float64] = algebra.metric.astype(np.float64)
 
     @cached_property
     def names(self) -> list[str]:

@@ -171,7 +171,7 @@ def _algebra(listed: Sequence[Any]) -> Algebra:
     if not flat:
         raise fail("items", "scene", "at least one multivector", listed)
     algebra: Algebra = flat[0].algebra
-    if not algebra.metric.is_numeric or algebra.metric.counts not in {**_DRAWN, **_ARROWS}:
+    if not algebra.form.is_numeric or algebra.form.counts not in {**_DRAWN, **_ARROWS}:
         raise fail(
             "items",
             "scene",
@@ -187,19 +187,19 @@ def _algebra(listed: Sequence[Any]) -> Algebra:
 
 def _target(algebra: Algebra) -> Algebra:
     """Return the algebra that is drawn, its basis vectors in the order of ganja.js: null, positive, negative."""
-    counts = algebra.metric.counts
+    counts = algebra.form.counts
     return Algebra(*counts) if counts in _DRAWN else Algebra(_ARROWS[counts], 0, 1)
 
 
 def _images(algebra: Algebra) -> list[Multivector] | None:
     """Return the basis vectors of ``algebra`` in the algebra that is drawn."""
-    target = Algebra(*algebra.metric.counts)
+    target = Algebra(*algebra.form.counts)
     vectors = target.basis_vectors()
-    if algebra.metric.is_unit:
+    if algebra.form.is_unit:
         order = sorted(range(algebra.d), key=lambda i: (0, 1, -1).index(algebra.signature[i]))
         return [vectors[order.index(i)] for i in range(algebra.d)]
     n = algebra.d - 2
-    if n > 0 and algebra.metric == Algebra.cga(n, null_basis=True).metric:
+    if n > 0 and algebra.form == Algebra.cga(n, null_basis=True).form:
         plus, minus = vectors[n], vectors[n + 1]
         return [*vectors[:n], (minus - plus) / 2, minus + plus]
     return None
@@ -209,7 +209,7 @@ def _elements(item: Multivector, algebra: Algebra) -> list[Any]:
     """Return the 2^d coefficients of every multivector of a batch; a Euclidean vector as the segment to its end."""
     if item.dtype.kind not in "fi" or not np.isfinite(item.coefficients).all():
         raise fail("items", "scene", "of finite real coefficients", describe(f"dtype {item.dtype}, {item!s}"))
-    if algebra.metric.counts in _ARROWS:
+    if algebra.form.counts in _ARROWS:
         return _arrows(item)
     images = _images(algebra)
     assert images is not None

@@ -10,7 +10,7 @@ __all__ = ["inner", "star", "wedge"]
 def _method(value: Any, name: str) -> Any:
     method = getattr(value, name, None)
     if method is None:
-        raise fail("a", name, "a multivector", describe(f"{type(value).__name__} {value!r}"))
+        raise fail("a", name, "a multivector or a Blade", describe(f"{type(value).__name__} {value!r}"))
     return method
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "union",
 ]
 
+_COUNTED = 2**14  # blades from which a position is counted by binomials instead of looked up in a dictionary
 LARGEST = 2**27  # components of one multivector: 1 GiB of float64
 
 
@@ -102,6 +103,8 @@ class Keys:
             return mask.bit_length() - 1 if mask.bit_count() == 1 else -1
         if mask.bit_count() not in self.grades:
             return -1
+        if self.complete and self.size > _COUNTED:
+            return self.slices[mask.bit_count()].start + _rank(mask, self.d)
         return self._position.get(mask, -1)
 
     def positions(self, masks: NDArray[Any]) -> NDArray[np.int64]:
@@ -122,6 +125,16 @@ class Keys:
     def filled(self) -> "Keys":
         """Every blade of the grades that are present."""
         return self if self.complete else keys_of_grades(self.d, self.grades)
+
+
+def _rank(mask: int, d: int) -> int:
+    """Return the lexicographic rank of a mask among those of its grade."""
+    left, previous, rank = mask.bit_count(), -1, 0
+    for i in range(d):
+        if mask >> i & 1:
+            rank += sum(math.comb(d - 1 - j, left - 1) for j in range(previous + 1, i))
+            left, previous = left - 1, i
+    return rank
 
 
 def _order_of(masks: NDArray[Any], d: int) -> NDArray[np.int64]:

@@ -121,7 +121,7 @@ def _is_rounding(rest: "Multivector", B: "Multivector") -> bool:
     largest = np.abs(rest.coefficients).max(axis=-1)
     if not largest.any():
         return True
-    if not B.algebra.metric.is_unit:
+    if not B.algebra.form.is_unit:
         return False  # the components do not bound the terms of the product
     terms = (np.abs(B.coefficients) ** 2).sum(axis=-1)
     return bool(np.all(largest <= SCALAR * eps_of(B.dtype) * terms))

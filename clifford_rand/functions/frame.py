@@ -39,7 +39,7 @@ class Frame:
     """An orthonormal frame: its algebra, the squares ``signs`` (d,), and the way from coefficients to it and back."""
 
     def __init__(self, algebra: "Algebra") -> None:
-        metric = algebra.metric
+        metric = algebra.form
         self.d = d = metric.d
         self.change: NDArray[np.float64] | None = None
         self.algebra = algebra
@@ -111,7 +111,7 @@ def _frame_of(algebra: "Algebra") -> Frame:
 
 def frame_of(mv: "Multivector", owner: str) -> Frame:
     """Return the orthonormal frame of the algebra of ``mv``, made once for each metric."""
-    metric = mv.algebra.metric
+    metric = mv.algebra.form
     if metric.d > LARGEST_DIMENSION:
         raise fail("A", owner, f"of at most {LARGEST_DIMENSION} dimensions", describe(f"d = {metric.d}"))
     if not metric.is_unit:

@@ -85,7 +85,7 @@ def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
         array = reverse.coefficients / scalar[..., None]
         return A._make(keys, array if exponent is None else times_power(array, -exponent))
     scalars = np.all((rest <= VERSOR * eps * total) & np.isfinite(total))
-    if A.algebra.metric.diagonal is not None and scalars and np.any(null):  # A ~A = 0: A is a divisor of zero
+    if A.algebra.form.diagonal is not None and scalars and np.any(null):  # A ~A = 0: A is a divisor of zero
         raise _singular_to_rounding(size / np.where(total == 0, 1, total), null, limit)
     return None
 

@@ -31,7 +31,7 @@ __all__ = [
 
 def norm_squared(A: "Multivector") -> Any:
     """Return ⟨A ~A⟩_0: a number, or an array over the batch."""
-    metric, array = A.algebra.metric, A.coefficients
+    metric, array = A.algebra.form, A.coefficients
     if metric.diagonal is None or is_exact(A):
         return A.inner(A).coefficients[..., 0][()]
     # Σ_S w_S a_S², each square rounded by itself: 0.1 e1 + 0.1 e2 in Cl(1, 1) has exactly 0 so, no fused additions
@@ -91,7 +91,7 @@ def _null(ratio: float, limit: str) -> Exception:
 
 def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return ⟨A ~A⟩_0 / 4^n and n, per batch element, for n such that no term over- or underflows that counts."""
-    live, _, _ = _weights(A.algebra.metric, A.keys)
+    live, _, _ = _weights(A.algebra.form, A.keys)
     exponent = power_of_two(A.coefficients if live is None else A.coefficients[..., live])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in null blades, which do not enter
         return np.asarray(norm_squared(_times_power(A, -exponent))), exponent
@@ -125,7 +125,7 @@ def size_squared(A: "Multivector") -> Any:
     w_S is the product of the metric's diagonal over the blade S. Of a metric that is not diagonal the spectral norm
     takes the place of every entry: an upper bound.
     """
-    live, _, weights = _weights(A.algebra.metric, A.keys)
+    live, _, weights = _weights(A.algebra.form, A.keys)
     array = A.coefficients if live is None else A.coefficients[..., live]
     if array.ndim == 1 and weights is None:
         return np.vdot(array, array).real
@@ -157,7 +157,7 @@ def _weights(
 
 def is_exact(A: "Multivector") -> bool:
     """Tell whether the coefficients or the metric are fractions or symbols."""
-    return A.coefficients.dtype.kind == "O" or not A.algebra.metric.is_numeric
+    return A.coefficients.dtype.kind == "O" or not A.algebra.form.is_numeric
 
 
 def as_inexact(A: "Multivector") -> "Multivector":

@@ -31,7 +31,7 @@ def closed_form(R: "Multivector", work: Any, dtype: Any) -> "tuple[Multivector |
     if d > 4:
         return None, nothing
     keys = keys_of_grades(d, tuple(range(0, d + 1, 2)))
-    if R.keys is keys and not R.ndim and R.dtype == np.float64 and 2 <= d <= 3 and R.algebra.metric.is_unit:
+    if R.keys is keys and not R.ndim and R.dtype == np.float64 and 2 <= d <= 3 and R.algebra.form.is_unit:
         single = _single_log(R)
         if single is not None:
             return single, np.ones((), dtype=bool)
@@ -83,7 +83,7 @@ def _single_log(R: "Multivector") -> "Multivector | None":
     """Return the logarithm of one unit rotor with s > 0 or a turning plane: the common case, in Python numbers."""
     s, *B = R.coefficients.tolist()
     keys = keys_of_grades(R.algebra.d, (2,))
-    weights = R.algebra.metric.weight(keys.masks).tolist()
+    weights = R.algebra.form.weight(keys.masks).tolist()
     squared = sum(w * b * b for w, b in zip(weights, B, strict=True))
     length = sum(b * b for b in B)
     eps = 2.2e-16
@@ -96,7 +96,7 @@ def _single_log(R: "Multivector") -> "Multivector | None":
 
 def _has_motors(R: "Multivector", work: Any) -> bool:
     algebra = R.algebra
-    return work == np.float64 and algebra.metric.is_unit and (algebra.p, algebra.q, algebra.r) in ((3, 0, 1), (0, 3, 1))
+    return work == np.float64 and algebra.form.is_unit and (algebra.p, algebra.q, algebra.r) in ((3, 0, 1), (0, 3, 1))
 
 
 def _real_factor(s: Array, squared: Array, n: Array, noise: Array) -> tuple[Array, Array]:

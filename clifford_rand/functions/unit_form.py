@@ -55,7 +55,7 @@ class UnitForm:
     """
 
     def __init__(self, algebra: Any, used: int) -> None:
-        metric: Metric = algebra.metric
+        metric: Metric = algebra.form
         vectors = [i for i in range(metric.d) if used >> i & 1] or [0]  # for a scalar any one vector will do
         if metric.diagonal is None:
             metric = metric_of_gram(metric.gram[np.ix_(vectors, vectors)])

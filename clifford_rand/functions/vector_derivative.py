@@ -90,7 +90,7 @@ def _coordinates(algebra: Any, x: Any) -> list[Any]:
 
 def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
     """Return eⁱ with eⁱ·e_j = δ_ij."""
-    metric = F.algebra.metric
+    metric = F.algebra.form
     if not metric.is_numeric:
         from clifford_rand.symbolic import symbols_in
 

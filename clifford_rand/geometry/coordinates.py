@@ -49,7 +49,7 @@ def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
 
 def is_exact(*multivectors: Any) -> bool:
     """Tell whether fractions or symbols take part, as coefficients or in the metric."""
-    return any(A.coefficients.dtype == object for A in multivectors) or not multivectors[0].algebra.metric.is_numeric
+    return any(A.coefficients.dtype == object for A in multivectors) or not multivectors[0].algebra.form.is_numeric
 
 
 def floating(A: Any) -> Any:

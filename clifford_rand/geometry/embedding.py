@@ -84,7 +84,7 @@ def _check_metric(algebra: Any, source: Any, places: dict[int, int]) -> None:
         )
     for i, image_i in places.items():
         for j, image_j in places.items():
-            here, there = _product(source.metric, i, j), _product(algebra.metric, image_i, image_j)
+            here, there = _product(source.form, i, j), _product(algebra.form, image_i, image_j)
             if i <= j and here != there:
                 raise fail(
                     "A",

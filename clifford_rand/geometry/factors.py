@@ -152,7 +152,7 @@ def _unit(a: Any, square: NDArray[Any], *, inverse: bool = False) -> Any:
 
 def _top_grade(A: Any, left: Any, limit: float) -> int:
     """Return the highest grade that is not rounding noise, which has to be the same throughout the batch."""
-    weights = blade_weights(left.algebra.metric, left.keys)
+    weights = blade_weights(left.algebra.form, left.keys)
     weighted = np.abs(left.coefficients if weights is None else left.coefficients * weights)
     size = {k: weighted[..., left.keys.slices[k]].max(axis=-1, initial=0) for k in left.keys.grades}
     largest = np.max(list(size.values()), axis=0)
@@ -177,9 +177,9 @@ class _Directions:
     def __init__(self, algebra: Any, dtype: np.dtype) -> None:
         self.algebra = algebra
         self.keys = keys_of_grades(algebra.d, (1,))
-        weights = blade_weights(algebra.metric, self.keys)
+        weights = blade_weights(algebra.form, self.keys)
         self.weights = np.ones(algebra.d, dtype=dtype) if weights is None else weights.astype(dtype)
-        self.gram = np.asarray(algebra.metric.gram).astype(dtype) / (self.weights[:, None] * self.weights)
+        self.gram = np.asarray(algebra.form.gram).astype(dtype) / (self.weights[:, None] * self.weights)
 
     def vector(self, a: NDArray[Any]) -> Any:
         """Return the multivector of components (..., d) in the scaled basis."""
@@ -189,7 +189,7 @@ class _Directions:
         """Return orthonormal rows (..., k, d) of the part of grade k, those with x·avoid = 0 if that is given."""
         d = self.algebra.d
         part = left.grade(k)._on(keys_of_grades(d, (k,)))
-        weights = blade_weights(self.algebra.metric, part.keys)
+        weights = blade_weights(self.algebra.form, part.keys)
         values = part.coefficients if weights is None else part.coefficients * weights.astype(self.weights.dtype)
         Q = span_of(unit_scale(values, "factorise_versor")[0], d, k)[0]
         if avoid is None:

@@ -68,7 +68,7 @@ def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
     dtype = np.result_type(*[v.coefficients for v in listed])
     rows = np.stack([np.broadcast_to(v.coefficients, (*shape, algebra.d)) for v in listed], axis=-2).astype(dtype)
     rows, scale = unit_scale(rows, OWNER, "vectors")
-    gram = np.asarray(algebra.metric.gram).astype(dtype)
+    gram = np.asarray(algebra.form.gram).astype(dtype)
     products = rows @ gram @ rows.swapaxes(-1, -2)
     _check_regular(products, rows, gram)
     frame = np.linalg.solve(products, rows) / scale

@@ -37,7 +37,7 @@ def right_matrix(A: Any) -> NDArray[Any]:
 
 
 def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
-    metric = A.algebra.metric
+    metric = A.algebra.form
     d = metric.d
     _check_dimension(d, owner)
     keys = dense_keys(d)
@@ -92,7 +92,7 @@ def spinor_matrix(A: Any) -> NDArray[Any]:
     """Return A as a complex matrix: (..., 2^m, 2^m) for d = 2m; for d = 2m + 1 two of them, (..., 2, 2^m, 2^m)."""
     from clifford_rand.kernels.representation import representation_of, to_matrices
 
-    metric = A.algebra.metric
+    metric = A.algebra.form
     if not metric.is_unit or metric.is_degenerate:
         raise fail(
             "A",

@@ -36,7 +36,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
         null = np.asarray(norm == 0, dtype=bool)
         wrong = bool(np.asarray(rest != 0, dtype=bool).any())
     else:
-        weights = blade_weights(B.algebra.metric, B.keys)
+        weights = blade_weights(B.algebra.form, B.keys)
         weighted = B.coefficients if weights is None else B.coefficients * weights
         size = np.square(np.abs(weighted)).sum(axis=-1)
         null = np.asarray(np.abs(norm) <= ROUNDING * np.finfo(B.coefficients.dtype).eps * size)

@@ -85,7 +85,7 @@ def _euclidean(values: NDArray[Any]) -> NDArray[Any]:
 
 def _between_vectors(a: Any, b: Any, free: NDArray[Any] | None = None) -> Any:
     """Return the rotor of vectors; ``free`` (..., n, d) has directions for the plane where b = -a."""
-    metric = a.algebra.metric
+    metric = a.algebra.form
     lowest = ROUNDING * np.finfo(a.coefficients.dtype).eps * float(np.abs(metric.gram).max())
     squares = [_scalar(x, x) for x in (a, b)]
     for name, x, square in (("a", a, squares[0]), ("b", b, squares[1])):
@@ -140,11 +140,11 @@ def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_], free: NDAr
     d, dtype = a.algebra.d, a.coefficients.dtype
     if free is None:
         free = np.eye(d, dtype=dtype)
-        if not (a.algebra.metric.diagonal is not None and d > 2):
+        if not (a.algebra.form.diagonal is not None and d > 2):
             i, j = np.triu_indices(d, 1)
             free = np.concatenate([free, free[i] + free[j], free[i] - free[j]])
     x = a.coefficients[..., None, :]
-    gram = np.asarray(a.algebra.metric.gram).astype(dtype)
+    gram = np.asarray(a.algebra.form.gram).astype(dtype)
     square = ((x @ gram) * x).sum(axis=-1, keepdims=True)
     m = free - ((free @ gram) * x).sum(axis=-1, keepdims=True) / square * x
     size = np.square(np.abs(m)).sum(axis=-1)
@@ -164,7 +164,7 @@ def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_], free: NDAr
 
 def _between_blades(a: Any, b: Any, k: int) -> Any:
     algebra, d = a.algebra, a.algebra.d
-    p, q, r = algebra.metric.counts
+    p, q, r = algebra.form.counts
     definite = r == 0 and (p == 0 or q == 0)
     if k == 0:
         if (np.sign(a.coefficients.real) != np.sign(b.coefficients.real)).any():
@@ -182,7 +182,7 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
     shape = np.broadcast_shapes(a.shape, b.shape)
     dtype = np.result_type(a.coefficients, b.coefficients)
     sign = 1 if q == 0 else -1
-    lower = np.linalg.cholesky(sign * np.asarray(algebra.metric.gram, dtype=np.float64)).astype(
+    lower = np.linalg.cholesky(sign * np.asarray(algebra.form.gram, dtype=np.float64)).astype(
         dtype
     )  # x·y = ±(Lᵀx)·(Lᵀy)
     bases = []

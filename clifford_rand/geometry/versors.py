@@ -30,7 +30,7 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     the images of the basis. ``twisted`` asks for even or odd elements as well.
     """
     keys = U.keys
-    weights = blade_weights(U.algebra.metric, keys)
+    weights = blade_weights(U.algebra.form, keys)
     weighted = U.coefficients if weights is None else U.coefficients * weights
     size = np.square(np.abs(weighted)).sum(axis=-1)
     eps = float(np.finfo(U.coefficients.dtype).eps)
@@ -43,7 +43,7 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     if square.keys.size > (place >= 0):
         other = square.coefficients * (np.arange(square.keys.size) != place)
         if weights is not None:
-            other = other * blade_weights(U.algebra.metric, square.keys)
+            other = other * blade_weights(U.algebra.form, square.keys)
         excess = np.abs(other).max(axis=-1)
         accepted &= excess <= limit * size
         if accepted.all() and (excess > ROUNDING * eps * size).any():
@@ -60,7 +60,7 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
 
 def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell whether U e_i ~U is a vector for all i, to ``limit`` relative to |U|²."""
-    metric = U.algebra.metric
+    metric = U.algebra.form
     keys = keys_of_grades(metric.d, (1,))
     basis = U._make(keys, np.eye(metric.d, dtype=U.coefficients.dtype))
     weights = blade_weights(metric, keys)

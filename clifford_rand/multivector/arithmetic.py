@@ -73,6 +73,8 @@ class Arithmetic(Storage):
         if isinstance(other, np.ndarray):
             return as_coefficients(other, "other", type(self).__name__)[..., None]
         if is_scalar(other):
+            if isinstance(other, int) and not -(2**63) <= other < 2**63:
+                return np.asarray(other, dtype=object)
             return other  # Python numbers keep the dtype (NEP 50)
         return None
 

@@ -38,7 +38,7 @@ class Duality(Involutions):
         return self.reverse() * self.algebra.I
 
     def _need_metric(self, name: str, other: str) -> None:
-        if self.algebra.metric.is_degenerate:
+        if self.algebra.form.is_degenerate:
             raise fail(
                 "metric",
                 name,

@@ -12,7 +12,7 @@ __all__ = ["Products", "multiply"]
 
 def multiply(rule: str, a: Any, b: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of one algebra."""
-    metric = a.algebra.metric
+    metric = a.algebra.form
     plan = metric.plans.get((rule, a.keys, b.keys))
     if plan is None:
         plan = plan_of(metric, rule, a.keys, b.keys)

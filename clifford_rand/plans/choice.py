@@ -20,20 +20,20 @@ __all__ = ["choose", "plan_of", "table_seconds", "transform_seconds"]
 
 Plan = Any  # has .keys and is called with two coefficient arrays
 
-SMALL_TRANSFORM = 2**15  # pairs of blades below which a transform is never asked about
+SMALL_TRANSFORM = 2**13  # pairs of blades below which a transform is never asked about
 RECURSION = 2**12  # pairs of blades of a metric that is not diagonal, 2 µs each when the table is built
 MOST_PLANS = 2000  # of one metric; a session that meets more key sets starts anew
 
 
 def table_seconds(rows: int) -> float:
     """Return the model of one product by a table: a gather and a multiplication a row."""
-    return 5e-6 + 2e-9 * rows
+    return 5e-6 + 7e-9 * rows
 
 
 def transform_seconds(d: int, null: int) -> float:
     """Return the model of one product through matrices: three transforms and 3^null GEMMs of complex numbers."""
     live = d - null
-    return float(3.0**null * (30e-6 + 30e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
+    return float(3.0**null * (60e-6 + 60e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
 
 
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:

@@ -33,7 +33,7 @@ def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 def coordinates_of(X: ArrayLike | Multivector, n: int, name: str, owner: str) -> NDArray[Any]:
     """Return coordinates (..., n): from an array, or from a vector of the Euclidean algebra of n-space."""
     if isinstance(X, Multivector):
-        metric = X.algebra.metric
+        metric = X.algebra.form
         if metric.counts != (n, 0, 0) or not metric.is_unit or X.grades != (1,):
             text = f"grades {X.grades} of {X.algebra!r}"
             raise fail(name, owner, f"an array of coordinates or a vector of Algebra({n})", describe(text))

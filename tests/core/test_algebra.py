@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 import clifford_rand as cr
-from clifford_rand.basis.keys import dense_keys
+from clifford_rand.basis.keys import dense_keys, keys_of_grades
 
 
 def test_counts_and_order():
@@ -37,8 +37,8 @@ def test_the_squares_of_the_basis_are_the_metric():
         frame = alg.basis_vectors()
         for i, a in enumerate(frame):
             for j, b in enumerate(frame):
-                assert a * b + b * a == 2 * int(alg.gram[i, j])
-                assert (a | b) == int(alg.gram[i, j])
+                assert a * b + b * a == 2 * int(alg.metric[i, j])
+                assert (a | b) == int(alg.metric[i, j])
 
 
 def test_inertia_of_any_gram_matrix():
@@ -47,7 +47,7 @@ def test_inertia_of_any_gram_matrix():
         T = rng.standard_normal((p + q + r,) * 2)
         alg = cr.Algebra(metric=T @ np.diag([1] * p + [-1] * q + [0] * r) @ T.T)
         assert (alg.p, alg.q, alg.r) == (p, q, r)
-        assert alg.metric.is_degenerate == (r > 0)
+        assert alg.form.is_degenerate == (r > 0)
         scaled = cr.Algebra(metric=1e-100 * (T @ np.diag([1] * p + [-1] * q + [0] * r) @ T.T))
         assert (scaled.p, scaled.q, scaled.r) == (p, q, r)
 
@@ -57,10 +57,20 @@ def test_determinants_of_exact_metrics():
     for d in range(1, 6):
         gram = rng.integers(-4, 5, (d, d))
         gram = gram + gram.T
-        assert cr.Algebra(metric=gram).metric.determinant == round(np.linalg.det(gram))
+        assert cr.Algebra(metric=gram).form.determinant == round(np.linalg.det(gram))
     a, b, c = sympy.symbols("a b c")
-    assert cr.Algebra(metric=sympy.Matrix([[a, b], [b, c]])).metric.determinant == a * c - b**2
-    assert cr.Algebra(metric=[[Fraction(1, 2), 1], [1, 2]]).metric.is_degenerate
+    assert cr.Algebra(metric=sympy.Matrix([[a, b], [b, c]])).form.determinant == a * c - b**2
+    assert cr.Algebra(metric=[[Fraction(1, 2), 1], [1, 2]]).form.is_degenerate
+
+
+def test_large_metrics_cost_no_exact_determinant():
+    gram = np.eye(60, dtype=int)
+    gram[0, 1] = gram[1, 0] = 1
+    start = time.perf_counter()
+    assert cr.Algebra(metric=gram).form.is_degenerate
+    assert cr.Algebra(metric=2 * np.eye(60) + 1).form.counts == (60, 0, 0)
+    assert cr.Algebra(metric=np.diag(np.arange(-3.0, 57))).form.counts == (56, 3, 1)
+    assert time.perf_counter() - start < 1.0
 
 
 def test_equal_metrics_make_equal_algebras():
@@ -77,7 +87,7 @@ def test_equal_metrics_make_equal_algebras():
     assert alg != cr.Algebra(1, 2)
     assert alg != cr.Algebra(signature=[1, -1, 1])
     null = cr.Algebra.cga(1, null_basis=True)
-    assert null == cr.Algebra(metric=null.gram)
+    assert null == cr.Algebra(metric=null.metric)
     assert null != cr.Algebra.cga(1)
 
 
@@ -204,6 +214,14 @@ def test_random_multivectors_are_seeded_and_normal():
     assert alg.random_multivector(0, dtype=np.complex64).dtype == np.complex64
 
 
+def test_positions_are_counted_as_they_are_listed():
+    for keys in (keys_of_grades(18, (4, 7)), keys_of_grades(200, (2,)), dense_keys(15)):
+        assert keys.size > 2**14
+        for position in (0, 1, keys.size // 3, keys.size - 1):
+            assert keys.find(int(keys.masks[position])) == position
+    assert keys_of_grades(200, (2,)).find(7) == -1
+
+
 def test_threads_may_share_an_algebra():
     """Plans are made at first use by whoever comes first: eight threads meet in a fresh metric, again and again."""
     rng = np.random.default_rng(3)
@@ -215,7 +233,7 @@ def test_threads_may_share_an_algebra():
                 pool.map(lambda _, alg=alg: (alg.multivector(values[0]) * alg.multivector(values[1])).values, range(16))
             )
         assert all((result == results[0]).all() for result in results)
-        assert len({id(plan) for plan in alg.metric.plans.values()}) == 1
+        assert len({id(plan) for plan in alg.form.plans.values()}) == 1
 
 
 def test_the_first_product_needs_no_compiler():

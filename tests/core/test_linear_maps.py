@@ -121,7 +121,7 @@ def test_left_and_right_matrices():
     rng = np.random.default_rng(7)
     for alg in algebras():
         A, B = alg.random_multivector(rng), alg.random_multivector(rng)
-        scale = max(1.0, float(np.abs(alg.gram).max()) ** alg.d)
+        scale = max(1.0, float(np.abs(alg.metric).max()) ** alg.d)
         close = {"rtol": 1e-10, "atol": 1e-11 * scale}
         np.testing.assert_allclose(A.left_matrix() @ B.values, (A * B).dense().values, **close)
         np.testing.assert_allclose(A.right_matrix() @ B.values, (B * A).dense().values, **close)
@@ -139,7 +139,7 @@ def test_left_and_right_matrices():
 def test_spinor_matrices_are_a_representation():
     rng = np.random.default_rng(8)
     for alg in algebras(6, degenerate=False):
-        if not alg.metric.is_unit:
+        if not alg.form.is_unit:
             continue
         A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng)
         product = A.spinor_matrix() @ B.spinor_matrix()

@@ -112,6 +112,7 @@ def test_dtypes_are_kept_and_mixed_as_in_numpy():
     assert ALG.vector(np.ones(3, dtype=bool)).dtype == np.int64
     assert ALG.vector(np.ones(3, dtype=np.float16)).dtype == np.float32
     assert ALG.vector(np.ones(3, dtype=">f8")).dtype == np.float64
+    assert (ALG.e1 * 2**80)["e1"] == 2**80  # beyond int64: Python's integers
     third = ALG.e1 * Fraction(1, 3)
     assert third.dtype == object
     assert third["e1"] == Fraction(1, 3)

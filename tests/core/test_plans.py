@@ -22,7 +22,7 @@ def best(work, repeats=7):
 
 
 def kind(alg, rule, a, b):
-    return type(plan_of(alg.metric, rule, a, b)).__name__
+    return type(plan_of(alg.form, rule, a, b)).__name__
 
 
 def test_what_is_preferred():
@@ -46,9 +46,9 @@ def test_the_choice_is_not_much_worse_than_the_other(d):
     alg = cr.Algebra(d)
     keys = dense_keys(d)
     a, b = rng.standard_normal((2, 2**d))
-    table, transform = TablePlan(alg.metric, "gp", keys, keys), TransformPlan(alg.metric, "gp", keys, keys)
+    table, transform = TablePlan(alg.form, "gp", keys, keys), TransformPlan(alg.form, "gp", keys, keys)
     table(a, b), transform(a, b)
-    by_table = choose(alg.metric, "gp", keys, keys).__class__ is TablePlan
+    by_table = choose(alg.form, "gp", keys, keys).__class__ is TablePlan
     ratios = []
     for _ in range(3):
         seconds = best(lambda: table(a, b)), best(lambda: transform(a, b))
@@ -60,7 +60,7 @@ def test_the_kernel_pays_where_it_is_chosen():
     """At ten times the threshold the compiled kernel is faster than NumPy's gather."""
     rng = np.random.default_rng(0)
     alg = cr.Algebra(4)
-    plan = plan_of(alg.metric, "gp", dense_keys(4), dense_keys(4))
+    plan = plan_of(alg.form, "gp", dense_keys(4), dense_keys(4))
     a, b = rng.standard_normal((2, 10 * KERNEL_FROM // 256, 16))
     np.testing.assert_allclose(plan._by_kernel(a, b), plan._by_gather(a, b), rtol=1e-12, atol=1e-12)
     assert best(lambda: plan._by_kernel(a, b)) < best(lambda: plan._by_gather(a, b))
@@ -77,5 +77,5 @@ def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
     alg = cr.Algebra(12)
     for i in range(1, 2100):
         alg.e1 * alg({alg.names.blade(i): 1})
-    assert len(alg.metric.plans) <= 2000
+    assert len(alg.form.plans) <= 2000
     assert alg.e1 * alg.e1 == 1

@@ -155,8 +155,8 @@ def test_table_and_transform_agree(signature):
     keys = alg.random_multivector(0).keys
     a, b = rng.standard_normal((2, 3, 2**alg.d))
     for rule in ("gp", "commutator", "anticommutator"):
-        table = TablePlan(alg.metric, rule, keys, keys)
-        transform = TransformPlan(alg.metric, rule, keys, keys)
+        table = TablePlan(alg.form, rule, keys, keys)
+        transform = TransformPlan(alg.form, rule, keys, keys)
         by_table = alg._new(table.keys, table(a, b))
         by_transform = alg._new(transform.keys, transform(a, b))
         assert by_transform.isclose(by_table, rtol=1e-12).all()
@@ -174,7 +174,7 @@ def test_table_and_subsets_agree(rule):
         alg = cr.Algebra(signature=signature)
         keys = alg.random_multivector(0).keys
         a, b = rng.standard_normal((2, 2, 2**alg.d))
-        table, subset = TablePlan(alg.metric, rule, keys, keys), SubsetPlan(alg.metric, rule, keys, keys)
+        table, subset = TablePlan(alg.form, rule, keys, keys), SubsetPlan(alg.form, rule, keys, keys)
         assert alg._new(subset.keys, subset(a, b)).isclose(alg._new(table.keys, table(a, b)), rtol=1e-12).all()
 
 
@@ -211,9 +211,9 @@ def test_recursion_and_congruence_agree(rule):
         alg = cr.Algebra(metric=metric)
         keys = alg.random_multivector(0).keys
         a, b = rng.standard_normal((2, 4, 32))
-        inner = choice.plan_of(alg.metric.congruence[0], rule, keys, keys)
-        table = TablePlan(alg.metric, rule, keys, keys)
-        other = CongruencePlan(alg.metric, rule, keys, keys, inner)
+        inner = choice.plan_of(alg.form.congruence[0], rule, keys, keys)
+        table = TablePlan(alg.form, rule, keys, keys)
+        other = CongruencePlan(alg.form, rule, keys, keys, inner)
         first, second = alg._new(table.keys, table(a, b)), alg._new(other.keys, other(a, b))
         assert second.isclose(first, rtol=1e-9).all()
 
@@ -231,7 +231,7 @@ def test_metrics_of_other_numbers():
     wide = cr.Algebra(metric=np.diag(squares))
     a, b, c = (wide.random_multivector(rng) for _ in range(3))
     assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
-    table = TablePlan(wide.metric, "gp", a.keys, b.keys)
+    table = TablePlan(wide.form, "gp", a.keys, b.keys)
     assert (a * b).isclose(wide._new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
 
 

@@ -77,7 +77,7 @@ def test_the_vector_matrix_leaves_the_metric():
             R = versor(alg, rng, count, (2,))
             if R is None:
                 continue
-            M, gram = R.vector_matrix(), alg.gram.astype(float)
+            M, gram = R.vector_matrix(), alg.metric.astype(float)
             assert M.shape == (2, alg.d, alg.d)
             scale = float(np.square(np.abs(M)).max() * np.abs(gram).max())
             np.testing.assert_allclose(

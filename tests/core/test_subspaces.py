@@ -178,7 +178,7 @@ def test_projection_and_rejection():
             for r in range(alg.d):
                 A, a = alg.random_multivector(rng, grades=r), alg.random_multivector(rng, grades=1)
                 size = float(np.abs(A.values).max() * np.abs(a.values).max()) / square**2 * 20
-                size *= max(1.0, float(np.abs(alg.gram).max())) ** (2 * alg.d)
+                size *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
                 close = {"rtol": 1e-9, "atol": 1e-11 * size}
                 assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
                 assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
@@ -207,7 +207,7 @@ def test_reflections():
                 A = alg.random_multivector(rng)
                 wanted = A.outermorphism(F)
                 tolerance = 1e-10 * float(np.abs(wanted.values).max()) / square**2
-                tolerance *= max(1.0, float(np.abs(alg.gram).max())) ** (2 * alg.d)
+                tolerance *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
                 assert A.reflect(B, inside=inside).isclose(wanted, rtol=1e-9, atol=tolerance), (alg, s, inside)
                 again = A.reflect(B, inside=inside).reflect(B, inside=inside)
                 assert again.isclose(A, rtol=1e-9, atol=tolerance)

@@ -275,7 +275,7 @@ def _zero(M):
 def test_derivative_laws(alg):
     F, x, s = _field(alg)
     d = alg.d
-    inverse = sp.Matrix(alg.gram.tolist()).inv()
+    inverse = sp.Matrix(alg.metric.tolist()).inv()
     laplacian = F * 0
     for i, j in itertools.product(range(d), repeat=2):
         laplacian = laplacian + F.diff(s[i]).diff(s[j]) * inverse[i, j]

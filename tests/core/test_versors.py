@@ -169,7 +169,7 @@ def test_a_rotor_takes_one_vector_to_the_other():
         assert R.is_versor()
         assert set(R.grades) <= {0, 2}
         assert (R >> a).isclose(b, rtol=1e-7), alg
-        scale = float(np.square(R.values).sum()) * max(1.0, float(np.abs(alg.gram).max()) ** 2)
+        scale = float(np.square(R.values).sum()) * max(1.0, float(np.abs(alg.metric).max()) ** 2)
         assert abs(abs(float((R * ~R)["1"])) - 1) < 1e-9 * scale
 
 

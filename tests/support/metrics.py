@@ -22,10 +22,10 @@ def algebras(largest=5, *, degenerate=True, diagonal=True):
 
 def vectors(alg, rng, count, shape=(), dtype=np.float64, least=0.2):
     """Random vectors that are not near to null ones; None if the algebra has none."""
-    if not np.any(alg.gram):
+    if not np.any(alg.metric):
         return None
     found = []
-    gram = alg.gram.astype(float)
+    gram = alg.metric.astype(float)
     for _ in range(count):
         while True:
             X = rng.standard_normal((*shape, alg.d))

@@ -33,12 +33,12 @@ __all__ = [
 def model_of(alg: object, owner: str) -> tuple[int, bool]:
     """Return n, and whether the last two basis vectors are n_o and n_∞ themselves."""
     if isinstance(alg, Algebra) and alg.d >= 3:
-        n, diagonal = alg.d - 2, alg.metric.diagonal
-        if alg.metric.is_unit and diagonal is not None and (diagonal[:-1] == 1).all() and diagonal[-1] == -1:
+        n, diagonal = alg.d - 2, alg.form.diagonal
+        if alg.form.is_unit and diagonal is not None and (diagonal[:-1] == 1).all() and diagonal[-1] == -1:
             return n, False
         null = np.eye(n + 2, dtype=np.int64)
         null[n:, n:] = [[0, -1], [-1, 0]]
-        if diagonal is None and np.array_equal(alg.gram, null):
+        if diagonal is None and np.array_equal(alg.metric, null):
             return n, True
     raise fail("alg", owner, "a conformal algebra", alg, "Make one with Algebra.cga(n).")
 

@@ -20,7 +20,7 @@ __all__ = ["coordinates", "dimension_of", "direction", "line", "of_grade", "plan
 
 def dimension_of(alg: object, owner: str) -> int:
     """Return n of Cl(n, 0, 1)."""
-    diagonal = alg.metric.diagonal if isinstance(alg, Algebra) and alg.metric.is_unit else None
+    diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
     if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
         raise fail("alg", owner, "a projective algebra", alg, "Make one with Algebra.pga(n).")
     return len(diagonal) - 1
