@@ -111,11 +111,11 @@ def _product(values: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int6
 def inverses(
     work: NDArray[Any], peaks: NDArray[Any], rtol: float
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return inverses of (m, d, d), of row peaks (m, d), exponents, log-determinants, signs, and which are regular.
+    """Return columns of inverses of (m, d, d), row peaks (m, d); exponents, log-determinants, signs, and the regular.
 
-    Row i of each matrix is scaled by ``2**-exponent[i]`` first; ``inverse`` is of the scaled matrix, the
-    log-determinant of the given one. Regular: the reciprocal condition number of the scaled matrix, in the 1-norm, is
-    above ``rtol``. ``work`` is overwritten.
+    Row i of each matrix is scaled by ``2**-exponent[i]`` first; ``columns[b, i]`` is column i of the inverse of the
+    scaled matrix, the log-determinant is that of the given one. Regular: the reciprocal condition number of the scaled
+    matrix, in the 1-norm, is above ``rtol``. ``work`` is overwritten.
     """
     m, d, _ = work.shape
     exponent = np.frexp(peaks)[1].astype(np.int64)
@@ -125,7 +125,7 @@ def inverses(
         work = np.ldexp(work, -exponent[..., None])
     getrf, getri, getri_lwork = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=work.dtype)
     lwork = int(getri_lwork(d)[0].real)
-    inverse = np.zeros_like(work)
+    columns = np.zeros(work.shape, work.dtype)
     log_det = np.full(m, -np.inf)
     sign = np.ones(m)
     good = np.zeros(m, dtype=bool)
@@ -141,13 +141,13 @@ def inverses(
             odd = np.count_nonzero(swapped != np.arange(d)) + np.count_nonzero(diagonal < 0)
             sign[b] = -1.0 if odd % 2 else 1.0
             found, _ = getri(lu, swapped, lwork=lwork, overwrite_lu=1)
-            inverse[b] = found.T
+            columns[b] = found  # of Bᵀ, so its rows are the columns of B⁻¹
             largest = np.abs(found).sum(axis=0).max()
             good[b] = np.isfinite(largest) and norm[b] * largest * rtol < 1
 
     if d < _OUR_THREADS_FROM:
         invert(slice(0, m))
     else:
-        with ONE_BLAS_THREAD if d >= _BLAS_THREADS_FROM and m > 1 else nullcontext():
+        with ONE_BLAS_THREAD if d < _LARGE or m > 1 else nullcontext():  # getri runs threads from smaller sizes on
             for_each_slice(invert, m, least=1 + 2**17 // d**2)
-    return inverse, exponent, log_det + exponent.sum(axis=1) * np.log(2.0), sign, good
+    return columns, exponent, log_det + exponent.sum(axis=1) * np.log(2.0), sign, good

@@ -120,12 +120,11 @@ def _facets(
     d = X.shape[1]
     work = X[subsets]
     peaks = finite_peaks(work, "X", "cross_simplex")  # of the rows in use only, which may be few of many
-    inverse, exponent, log_det, sign, good = inverses(work, peaks, rtol)
-    columns = np.swapaxes(inverse, -1, -2)
+    columns, exponent, log_det, sign, good = inverses(work, peaks, rtol)
     size = np.sqrt(np.einsum("bij,bij->bi", columns, columns, dtype=np.float64))
     size[~good] = 1.0
     signs = sign[:, None] * np.where(np.arange(d) % 2, -1.0, 1.0)
-    direction[:] = columns * (signs / size)[..., None]
+    np.multiply(columns, (signs / size)[..., None].astype(columns.dtype), out=direction)
     # row i was scaled by 2^-exponent[i]: of its own product it is not a factor
     log_norm[:] = np.log(size) + log_det[:, None] - exponent * np.log(2.0)
     direction += 0.0

@@ -147,7 +147,7 @@ class TablePlan:
         coef = rows.coef.astype(a.dtype)
         out = np.empty((len(a), self.keys.size), dtype=a.dtype)
         sample = (self.size_a + self.size_b + self.keys.size) * a.itemsize
-        tile = int(np.clip(TILE_BYTES // sample // 16 * 16, 16, 256))
+        tile = int(np.clip(TILE_BYTES // sample // 16 * 16, 16, 128))
 
         def work(part: slice) -> None:
             apply_table(a[part], b[part], rows.indptr, rows.left, rows.right, coef, tile, out[part])

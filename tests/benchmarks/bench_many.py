@@ -6,6 +6,7 @@ solves. In turn, medians, random Gaussian data; what both sides compute is compa
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
@@ -14,35 +15,36 @@ from timing import alternate, machine, report, seconds
 import clifford_rand as cr
 
 
+def in_a_row(work: Callable[[], object], repeats: int = 15) -> float:
+    """Return the median time of calls that follow each other, after two of warm-up."""
+    work(), work()
+    return float(np.median([seconds(work) for _ in range(repeats)]))
+
+
 def sketched_directions() -> None:
-    """50 directions of r = 100 of a sketch of 2000 × 1536: the sketch of X is made by both sides."""
+    """50 directions of r = 100 of a sketch of 2000 × 1536, each method in a row.
+
+    The SVDs leave NumPy's BLAS threads spinning for 0.1 s, so a call right after them takes up to twice its time.
+    """
     rng = np.random.default_rng(0)
     X, S = rng.standard_normal((2000, 1536)), cr.SJLT(100, 1536, rng=0)
     index = np.array([rng.permutation(2000)[:99] for _ in range(50)])
     block = rng.permutation(2000)[:100][None]
     others = np.array([np.delete(block[0], i) for i in range(50)])
+    Y = X @ S.T
 
-    def paper(subsets: np.ndarray) -> np.ndarray:
-        Y = X @ S.T
-        return np.stack([np.linalg.svd(Y[rows])[2][-1] for rows in subsets]) @ S
-
-    def independent() -> np.ndarray:
-        return cr.cross_many(X @ S.T, index, normalize=True) @ S
-
-    def adjugate() -> np.ndarray:
-        return cr.cross_simplex(X @ S.T, block).direction[0, :50] @ S
+    def paper(Y: np.ndarray, subsets: np.ndarray) -> np.ndarray:
+        return np.stack([np.linalg.svd(Y[rows])[2][-1] for rows in subsets])
 
     for name, ours, subsets, target in (
-        ("independent", independent, index, 10),
-        ("adjugate trick", adjugate, others, 200),
+        ("independent", lambda: cr.cross_many(Y, index, normalize=True), index, 10),
+        ("adjugate trick", lambda: cr.cross_simplex(Y, block).direction[0, :50], others, 200),
     ):
-        a, b = ours(), paper(subsets)
-        assert np.allclose(np.abs(np.einsum("ij,ij->i", a, b)), np.einsum("ij,ij->i", a, a), rtol=1e-6)
-        times = alternate([ours, lambda subsets=subsets: paper(subsets)])
-        report(f"50 sketched directions, r = 100, {name}", times[0], f"≥ {target} ×", SVDs=times[1])
-    Y = X @ S.T
-    times = alternate([lambda: cr.cross_simplex(Y, block), lambda: [np.linalg.svd(Y[rows])[2][-1] for rows in others]])
-    report("    the same without sketch and embedding", times[0], "", SVDs=times[1])
+        assert np.allclose(np.abs(np.einsum("ij,ij->i", ours(), paper(Y, subsets))), 1, rtol=1e-6)
+        loop = in_a_row(lambda subsets=subsets: paper(Y, subsets))
+        report(f"50 directions, r = 100, {name}", in_a_row(ours), f"≥ {target} ×", SVDs=loop)
+        embedded = in_a_row(lambda ours=ours: (X @ S.T, ours() @ S))
+        report("    with the sketch and the embedding", embedded, SVDs=in_a_row(lambda: (X @ S.T, paper(Y, index) @ S)))
 
 
 def one_large() -> None:
@@ -87,10 +89,6 @@ def walk() -> None:
         subset = subset.copy()
         subset[rng.integers(d - 1)] = rng.choice(np.flatnonzero(~inside))
     last = rng.standard_normal(d)
-
-    def lu() -> None:
-        for rows in index[::20]:
-            scipy.linalg.lu_factor(np.vstack([X[rows], last]))
 
     def solves() -> None:
         target = np.eye(d)[-1]
