@@ -104,7 +104,7 @@ class Keys:
         if mask.bit_count() not in self.grades:
             return -1
         if self.complete and self.size > _COUNTED:
-            return self.slices[mask.bit_count()].start + _rank(mask, self.d)
+            return int(self.slices[mask.bit_count()].start) + _rank(mask, self.d)
         return self._position.get(mask, -1)
 
     def positions(self, masks: NDArray[Any]) -> NDArray[np.int64]:
