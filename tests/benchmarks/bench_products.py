@@ -66,9 +66,7 @@ def million(kingdon: Any, n: int = 1_000_000) -> None:
             name = np.dtype(dtype).name
             title = f"{n} products, Cl{counts}, {name}".replace(" ", "", 0)
             report(title, times[0], f"≥ {target} ×", kingdon=times[1])
-            print(
-                f"    in a row, best of 9: {best[0] * 1e3:.1f} and {best[1] * 1e3:.1f} ms, {best[1] / best[0]:.1f} ×"
-            )
+            print(f"    in a row, best of 9: {best[0] * 1e3:.1f} and {best[1] * 1e3:.1f} ms, {best[1] / best[0]:.1f} ×")
             peaks = peak_mib(lambda A=A, B=B: A * B), peak_mib(lambda E=E, F=F: E * F)
             print(f"    first call {first:.2f} s, kingdon {first_theirs:.2f} s", end="")
             print(f"; peak {peaks[0]:.0f} MiB, kingdon {peaks[1]:.0f} MiB; one operand is {a.nbytes >> 20} MiB")
