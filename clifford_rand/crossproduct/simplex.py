@@ -80,7 +80,8 @@ def cross_simplex(
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     >>> triangle = cr.cross_simplex([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]], bias=True)
-    >>> triangle.direction[0] @ [0.0, 3.0] + triangle.offset[0]  # on the two sides that meet there, 3 above the base
+    >>> height = triangle.direction[0] @ [0.0, 3.0] + triangle.offset[0]
+    >>> np.abs(height).round(12)  # on the two sides that meet there, 3 above the base
     array([0., 0., 3.])
     """
     owner = "cross_simplex"
