@@ -46,6 +46,20 @@ def test_orthogonal_throughout_a_long_walk():
     agree(X, index[-3:], cr.CrossProduct(found.direction[-3:], found.log_norm[-3:]), 1e-8)
 
 
+def test_the_tolerance_is_kept():
+    """What rounding adds up to in 64 steps is beyond 2e-14 now and then; the walk goes back there."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 30))
+    index = random_walk(60, 29, 1000, rng)
+    lengths = np.linalg.norm(X, axis=1)
+
+    def worst(tol):
+        found = cr.cross_walk(X, index, tol=tol)
+        return max(np.abs(X[rows] @ v / lengths[rows]).max() for rows, v in zip(index, found.direction, strict=True))
+
+    assert worst(2e-14) < 2.2e-14 < worst(1e-10)
+
+
 def test_ill_conditioned_walks_are_refactored():
     """Rows close to a hyperplane: every step is nearly singular, and none of the results is wrong."""
     rng = np.random.default_rng(1)

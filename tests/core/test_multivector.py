@@ -126,6 +126,11 @@ def test_sums_of_different_blades():
     assert ALG("-3 + e1 + 2*e23") == A
     assert A.keys.size == 3
     assert 3 - ALG.e1 == ALG("3 - e1")
+    left = 3 - ALG.e1  # not compared with text, which is parsed with the same operators
+    assert (left["1"], left["e1"]) == (3, -1)
+    right = ALG.e1 - 3
+    assert (right["1"], right["e1"]) == (-3, 1)
+    assert (np.array([1.0, 2.0]) - ALG.e1)["1"].tolist() == [1, 2]
     assert (A - A) == 0
     assert (A - A).sparse().keys.size == 0
     assert (A - A).sparse() * A == 0
