@@ -1,24 +1,24 @@
-"""The class `Algebra`: a metric, names, and the ways to make multivectors."""
+"""The class `Algebra`: the ways to make multivectors on a space."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
-from clifford_rand._checks import as_generator, check_integer, describe, fail
-from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades, keys_of_masks
-from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
-from clifford_rand.basis.names import Names, custom_names, default_names
+from clifford_rand._checks import as_generator, describe, fail
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.multivector.named_blades import Blades
 from clifford_rand.multivector.parse import parse_expression
+from clifford_rand.space import Space
 
-__all__ = ["Algebra", "Blades"]
+__all__ = ["Algebra"]
 
 
-class Algebra:
+class Algebra(Space):
     """The Clifford algebra of a metric.
 
     Parameters
@@ -66,124 +66,6 @@ class Algebra:
     (40, True)
     """
 
-    def __init__(
-        self,
-        p: int | None = None,
-        q: int = 0,
-        r: int = 0,
-        *,
-        signature: Sequence[int] | None = None,
-        metric: ArrayLike | None = None,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        given = [name for name, value in (("p", p), ("signature", signature), ("metric", metric)) if value is not None]
-        if len(given) != 1 or (p is None and (q or r)):
-            raise fail(
-                "p", "Algebra", "given alone, or else signature or metric", describe(" and ".join(given) or "nothing")
-            )
-        if metric is not None:
-            self.form: Metric = metric_of_gram(metric)
-        elif signature is not None:
-            self.form = metric_of_signature(signature)
-        else:
-            counts = [check_integer(value, name, "Algebra", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
-            if not sum(counts):
-                raise fail("p", "Algebra", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
-            self.form = Metric(np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None)
-        self.d: int = self.form.d
-        if names is not None:
-            self.names: Names = custom_names(names, self.d)
-        else:
-            self.names = default_names(self.d, 0 if self._first_is_the_null_vector() else 1)
-
-    def _first_is_the_null_vector(self) -> bool:
-        diagonal = self.form.diagonal
-        return diagonal is not None and diagonal[0] == 0 and sum(1 for value in diagonal.tolist() if value == 0) == 1
-
-    # ---- the metric
-
-    @property
-    def p(self) -> int:
-        """The number of positive directions of the metric."""
-        return self.form.counts[0]
-
-    @property
-    def q(self) -> int:
-        """The number of negative directions of the metric."""
-        return self.form.counts[1]
-
-    @property
-    def r(self) -> int:
-        """The number of null directions of the metric."""
-        return self.form.counts[2]
-
-    @property
-    def signature(self) -> tuple[int, ...]:
-        """The squares of the basis vectors (1, -1, 0) if these are all; else the signs of the metric's eigenvalues."""
-        if self.form.is_unit:
-            assert self.form.diagonal is not None
-            return tuple(self.form.diagonal.tolist())
-        p, q, r = self.form.counts
-        return (0,) * r + (1,) * p + (-1,) * q
-
-    @property
-    def metric(self) -> NDArray[Any]:
-        """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only."""
-        view = self.form.gram.view()
-        view.flags.writeable = False
-        return view
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Algebra) and self.form == other.form)
-
-    def __hash__(self) -> int:
-        return hash(self.form)
-
-    def __reduce__(self) -> Any:
-        return _restore, (self.form, self.names)
-
-    def __repr__(self) -> str:
-        first = 0 if self._first_is_the_null_vector() else 1
-        own = "" if self.names == default_names(self.d, first) else f", names={list(self.names.vectors)!r}"
-        if self.form.is_unit:
-            p, q, r = self.form.counts
-            assert self.form.diagonal is not None
-            if self.signature == (0,) * r + (1,) * p + (-1,) * q:
-                return f"Algebra({', '.join(map(str, (p, q, r) if r else (p, q) if q else (p,)))}{own})"
-            return f"Algebra(signature={list(self.signature)}{own})"
-        return f"Algebra(metric={self.form.gram.tolist()}{own})"
-
-    # ---- presets
-
-    @classmethod
-    def vga(cls, n: int) -> "Algebra":
-        """Return the algebra of Euclidean n-space, Cl(n)."""
-        return cls(check_integer(n, "n", "Algebra.vga"))
-
-    @classmethod
-    def pga(cls, n: int) -> "Algebra":
-        """Return the plane-based projective algebra of n-space, Cl(n, 0, 1): e0² = 0, then e1 to en."""
-        return cls(check_integer(n, "n", "Algebra.pga"), 0, 1)
-
-    @classmethod
-    def cga(cls, n: int, *, null_basis: bool = False) -> "Algebra":
-        """Return the conformal algebra of n-space, Cl(n+1, 1).
-
-        The last two basis vectors square to 1 and -1; with ``null_basis=True`` they are the origin ``eo`` and infinity
-        ``ei`` with eo·ei = -1 and both squares 0.
-        """
-        check_integer(n, "n", "Algebra.cga")
-        if not null_basis:
-            return cls(n + 1, 1)
-        gram = np.eye(n + 2, dtype=np.int64)
-        gram[n:, n:] = [[0, -1], [-1, 0]]
-        return cls(metric=gram, names=[*(f"e{i + 1}" for i in range(n)), "eo", "ei"])
-
-    @classmethod
-    def sta(cls) -> "Algebra":
-        """Return the space-time algebra Cl(1, 3), basis vectors g0 (square 1), g1, g2, g3 (square -1)."""
-        return cls(1, 3, names=["g0", "g1", "g2", "g3"])
-
     # ---- multivectors
 
     def _new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
@@ -211,13 +93,6 @@ class Algebra:
             return total.sparse() if not total.ndim else total
         return self.scalar(value)
 
-    def parse_blade(self, name: str) -> tuple[int, int]:
-        """Return (mask, sign) of a blade's name: bit i of the mask is basis vector i."""
-        found = self.names.parse(name) if isinstance(name, str) else None
-        if found is None:
-            raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
-        return found
-
     def blade(self, name: str) -> Multivector:
         """Return a basis blade by its name, with sign: ``alg.blade("e21")`` is -e12."""
         mask, sign = self.parse_blade(name)
@@ -231,7 +106,7 @@ class Algebra:
         return self.blade(name)
 
     @cached_property
-    def blades(self) -> "Blades":
+    def blades(self) -> Blades:
         """The basis blades by name: ``alg.blades["e12"]``, and as a mapping in storage order."""
         return Blades(self)
 
@@ -253,12 +128,6 @@ class Algebra:
     def basis_vectors(self) -> list[Multivector]:
         """Return the d basis vectors in order."""
         return [self.blade(self.names.vector(i)) for i in range(self.d)]
-
-    def _grades(self, grades: int | Iterable[int] | None, owner: str) -> tuple[int, ...]:
-        if grades is None:
-            return tuple(range(self.d + 1))
-        listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
-        return tuple(sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed}))
 
     def multivector(
         self, values: ArrayLike | dict[str, Any], grades: int | Iterable[int] | None = None, *, dtype: Any = None
@@ -455,54 +324,3 @@ class Algebra:
         from clifford_rand.geometry.matrices import from_left_matrix
 
         return from_left_matrix(self, M, rtol)
-
-
-class Blades:
-    """The basis blades of an algebra by name, in storage order where they are listed."""
-
-    def __init__(self, algebra: Algebra) -> None:
-        self._algebra = algebra
-
-    def __getitem__(self, name: str) -> Multivector:
-        try:
-            return self._algebra.blade(name)
-        except ValueError as error:
-            raise KeyError(str(error)) from None
-
-    def __getattr__(self, name: str) -> Multivector:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._algebra, name)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._algebra.names.parse(name) is not None
-
-    def __len__(self) -> int:
-        return 2**self._algebra.d
-
-    def __iter__(self) -> Any:
-        check_size(len(self), "blades", "the list of blades")
-        return (self._algebra.names.blade(int(mask)) for mask in dense_keys(self._algebra.d).masks)
-
-    def keys(self) -> list[str]:
-        """Return the names of all blades, "1" first."""
-        return list(self)
-
-    def grade(self, k: int) -> dict[str, Multivector]:
-        """Return the blades of one grade by name."""
-        masks = keys_of_grades(self._algebra.d, (check_integer(k, "k", "grade", low=0, high=self._algebra.d),)).masks
-        names = [self._algebra.names.blade(int(mask)) for mask in masks]
-        return {name: self._algebra.blade(name) for name in names}
-
-    def items(self) -> list[tuple[str, Multivector]]:
-        """Return (name, blade) of all blades."""
-        return [(name, self[name]) for name in self]
-
-    def __repr__(self) -> str:
-        return f"Blades({self._algebra!r}: {self._algebra.names.hint})"
-
-
-def _restore(metric: Metric, names: Names) -> Algebra:
-    algebra = object.__new__(Algebra)
-    algebra.form, algebra.d, algebra.names = metric, metric.d, names
-    return algebra

@@ -1,0 +1,156 @@
+"""A metric with names: what an algebra is before there are multivectors."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
+from clifford_rand.basis.names import Names, custom_names, default_names
+
+__all__ = ["Space"]
+
+
+class Space:
+    """Basis vectors with a metric and names, equal where the metrics are; `Algebra` makes multivectors on top."""
+
+    def __init__(
+        self,
+        p: int | None = None,
+        q: int = 0,
+        r: int = 0,
+        *,
+        signature: Sequence[int] | None = None,
+        metric: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        given = [name for name, value in (("p", p), ("signature", signature), ("metric", metric)) if value is not None]
+        if len(given) != 1 or (p is None and (q or r)):
+            raise fail(
+                "p", "Algebra", "given alone, or else signature or metric", describe(" and ".join(given) or "nothing")
+            )
+        if metric is not None:
+            self.form: Metric = metric_of_gram(metric)
+        elif signature is not None:
+            self.form = metric_of_signature(signature)
+        else:
+            counts = [check_integer(value, name, "Algebra", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
+            if not sum(counts):
+                raise fail("p", "Algebra", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
+            self.form = Metric(np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None)
+        self.d: int = self.form.d
+        if names is not None:
+            self.names: Names = custom_names(names, self.d)
+        else:
+            self.names = default_names(self.d, 0 if self._first_is_the_null_vector() else 1)
+
+    def _first_is_the_null_vector(self) -> bool:
+        diagonal = self.form.diagonal
+        return diagonal is not None and diagonal[0] == 0 and sum(1 for value in diagonal.tolist() if value == 0) == 1
+
+    # ---- the metric
+
+    @property
+    def p(self) -> int:
+        """The number of positive directions of the metric."""
+        return self.form.counts[0]
+
+    @property
+    def q(self) -> int:
+        """The number of negative directions of the metric."""
+        return self.form.counts[1]
+
+    @property
+    def r(self) -> int:
+        """The number of null directions of the metric."""
+        return self.form.counts[2]
+
+    @property
+    def signature(self) -> tuple[int, ...]:
+        """The squares of the basis vectors (1, -1, 0) if these are all; else the signs of the metric's eigenvalues."""
+        if self.form.is_unit:
+            assert self.form.diagonal is not None
+            return tuple(self.form.diagonal.tolist())
+        p, q, r = self.form.counts
+        return (0,) * r + (1,) * p + (-1,) * q
+
+    @property
+    def metric(self) -> NDArray[Any]:
+        """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only."""
+        view = self.form.gram.view()
+        view.flags.writeable = False
+        return view
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Space) and self.form == other.form)
+
+    def __hash__(self) -> int:
+        return hash(self.form)
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self), self.form, self.names)
+
+    def __repr__(self) -> str:
+        first = 0 if self._first_is_the_null_vector() else 1
+        own = "" if self.names == default_names(self.d, first) else f", names={list(self.names.vectors)!r}"
+        if self.form.is_unit:
+            p, q, r = self.form.counts
+            assert self.form.diagonal is not None
+            if self.signature == (0,) * r + (1,) * p + (-1,) * q:
+                return f"Algebra({', '.join(map(str, (p, q, r) if r else (p, q) if q else (p,)))}{own})"
+            return f"Algebra(signature={list(self.signature)}{own})"
+        return f"Algebra(metric={self.form.gram.tolist()}{own})"
+
+    # ---- presets
+
+    @classmethod
+    def vga(cls, n: int) -> Self:
+        """Return the algebra of Euclidean n-space, Cl(n)."""
+        return cls(check_integer(n, "n", "Algebra.vga"))
+
+    @classmethod
+    def pga(cls, n: int) -> Self:
+        """Return the plane-based projective algebra of n-space, Cl(n, 0, 1): e0² = 0, then e1 to en."""
+        return cls(check_integer(n, "n", "Algebra.pga"), 0, 1)
+
+    @classmethod
+    def cga(cls, n: int, *, null_basis: bool = False) -> Self:
+        """Return the conformal algebra of n-space, Cl(n+1, 1).
+
+        The last two basis vectors square to 1 and -1; with ``null_basis=True`` they are the origin ``eo`` and infinity
+        ``ei`` with eo·ei = -1 and both squares 0.
+        """
+        check_integer(n, "n", "Algebra.cga")
+        if not null_basis:
+            return cls(n + 1, 1)
+        gram = np.eye(n + 2, dtype=np.int64)
+        gram[n:, n:] = [[0, -1], [-1, 0]]
+        return cls(metric=gram, names=[*(f"e{i + 1}" for i in range(n)), "eo", "ei"])
+
+    @classmethod
+    def sta(cls) -> Self:
+        """Return the space-time algebra Cl(1, 3), basis vectors g0 (square 1), g1, g2, g3 (square -1)."""
+        return cls(1, 3, names=["g0", "g1", "g2", "g3"])
+
+    # ---- names and grades
+
+    def parse_blade(self, name: str) -> tuple[int, int]:
+        """Return (mask, sign) of a blade's name: bit i of the mask is basis vector i."""
+        found = self.names.parse(name) if isinstance(name, str) else None
+        if found is None:
+            raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
+        return found
+
+    def _grades(self, grades: int | Iterable[int] | None, owner: str) -> tuple[int, ...]:
+        if grades is None:
+            return tuple(range(self.d + 1))
+        listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
+        return tuple(sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed}))
+
+
+def _restore(kind: type[Space], form: Metric, names: Names) -> Space:
+    space = object.__new__(kind)
+    space.form, space.d, space.names = form, form.d, names
+    return space
