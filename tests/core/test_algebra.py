@@ -262,3 +262,13 @@ def test_the_first_products_of_large_batches_and_of_all_dtypes_agree_with_small_
     for dtype in (np.float32, np.float64):
         a, b = (alg.random_multivector(rng, shape=5000, dtype=dtype) for _ in range(2))
         assert ((a * b)[::1000]).isclose(a[::1000] * b[::1000], rtol=1e-4 if dtype == np.float32 else 1e-12).all()
+
+
+def test_modules_are_reached_from_the_package():
+    code = (
+        "import clifford_rand as cr\n"
+        "alg = cr.Algebra.pga(3)\n"
+        "print(cr.presets.pga.coordinates(cr.presets.pga.point(alg, [1.0, 2.0, 3.0])).tolist(), cr.compat.Cl(2)[0].dims)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[1.0, 2.0, 3.0] 2\n", done.stderr
