@@ -73,11 +73,9 @@ class Frame:
         return like._make(mv.keys, values.astype(dtype))
 
     def _move(self, values: Array, keys: Any, F: Array) -> Array:
-        from clifford_rand.kernels.outermorphism import apply_outermorphism
+        from clifford_rand.kernels.outermorphism import move_components
 
-        dense = np.zeros((*values.shape[:-1], 1 << self.d), dtype=values.dtype)
-        dense[..., keys.masks] = values
-        return apply_outermorphism(dense, F)[..., keys.masks]
+        return move_components(values, keys.masks, F, keys.masks)
 
     # ---- bivectors as matrices
 

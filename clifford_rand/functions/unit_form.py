@@ -104,12 +104,10 @@ class UnitForm:
 
     def _moved(self, keys: Keys, array: NDArray[Any], F: NDArray[np.float64]) -> tuple[Keys, NDArray[Any]]:
         """Apply a change of basis: the grades stay."""
-        from clifford_rand.kernels.outermorphism import apply_outermorphism
+        from clifford_rand.kernels.outermorphism import move_components
 
-        dense = np.zeros((*array.shape[:-1], 1 << len(F)), dtype=array.dtype)
-        dense[..., keys.masks] = array
         filled = keys.filled
-        return filled, apply_outermorphism(dense, F)[..., filled.masks].astype(array.dtype, copy=False)
+        return filled, move_components(array, keys.masks, F, filled.masks).astype(array.dtype, copy=False)
 
 
 @lru_cache(maxsize=256)

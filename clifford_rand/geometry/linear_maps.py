@@ -90,11 +90,9 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
 
 
 def _by_shears(A: Any, F: NDArray[Any], target: Any) -> Any:
-    from clifford_rand.kernels.outermorphism import apply_outermorphism
+    from clifford_rand.kernels.outermorphism import move_components
 
     keys: Keys = A.keys.filled
     dtype = np.result_type(A.coefficients, F)
-    dense = np.zeros((*A.shape, 1 << A.algebra.d), dtype=dtype)
-    dense[..., A.keys.masks] = A.coefficients
-    values = apply_outermorphism(dense, F)[..., keys.masks].astype(dtype, copy=False)
-    return target.multivector(values, keys.grades)
+    values = move_components(A.coefficients.astype(dtype, copy=False), A.keys.masks, F, keys.masks)
+    return target.multivector(values.astype(dtype, copy=False), keys.grades)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["apply_outermorphism", "signed_permutation"]
+__all__ = ["apply_outermorphism", "move_components", "signed_permutation"]
 
 
 @lru_cache(maxsize=64)
@@ -72,6 +72,15 @@ def apply_outermorphism(values: NDArray[Any], F: NDArray[np.floating]) -> NDArra
         inverse[row] = i
     masks, signs = signed_permutation(tuple(inverse))
     return result[..., masks] * signs
+
+
+def move_components(
+    values: NDArray[Any], source: NDArray[np.int64], F: NDArray[np.floating], target: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Return the components on the masks ``target`` of F applied to components (..., n) on the masks ``source``."""
+    dense = np.zeros((*values.shape[:-1], 1 << len(F)), dtype=values.dtype)
+    dense[..., source] = values
+    return apply_outermorphism(dense, F)[..., target]
 
 
 def _add_shear(values: NDArray[Any], d: int, k: int, j: int, factor: float) -> None:

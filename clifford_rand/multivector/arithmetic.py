@@ -54,7 +54,7 @@ class Arithmetic(Storage):
         return self._sum(other, operator.add)
 
     def __radd__(self, other: Any) -> Any:
-        return self._sum(other, lambda a, b: b + a)
+        return self._sum(other, operator.add)
 
     def __sub__(self, other: Any) -> Any:
         return self._sum(other, operator.sub)

@@ -10,7 +10,7 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import METRIC_FREE, SCALAR
 from clifford_rand.plans.congruence_plan import CongruencePlan
-from clifford_rand.plans.dense_plan import LARGEST_TABLE
+from clifford_rand.plans.rounding_plan import LARGEST_TABLE
 from clifford_rand.plans.subset_plan import SubsetPlan
 from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.plans.transform_plan import TransformPlan

@@ -235,6 +235,17 @@ def test_metrics_of_other_numbers():
     assert (a * b).isclose(wide._new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
 
 
+def test_integers_in_a_metric_of_floats_are_not_cut():
+    rng = np.random.default_rng(16)
+    gram = rng.standard_normal((8, 8))
+    for metric in (np.diag(rng.uniform(-2, 2, 8)), gram + gram.T):
+        alg = cr.Algebra(metric=metric)
+        a, b = (alg.multivector(rng.integers(-5, 6, 256)) for _ in range(2))
+        product = a * b
+        assert product.dtype == np.float64
+        assert product.isclose(a.astype(float) * b.astype(float), rtol=1e-12)
+
+
 def test_associative_and_graded_in_high_dimensions():
     rng = np.random.default_rng(11)
     for d in (10, 13):
