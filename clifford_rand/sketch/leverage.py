@@ -102,8 +102,8 @@ def _exact_scores(X: NDArray[Any]) -> NDArray[Any]:
 class LeverageSampling(Sketch):
     r"""Sampling of r rows of an (n, d) matrix, independently and with probabilities proportional to their scores.
 
-    .. math:: S_{t j} = rac{[j = j_t]}{\sqrt{r p_j}}, \quad P(j_t = j) = p_j = rac{\ell_j}{\sum_i \ell_i}, \qquad
-        \mathbb E[S^T S] = I_n 	ext{ on the rows of positive score.}
+    .. math:: S_{t j} = \frac{[j = j_t]}{\sqrt{r p_j}}, \quad P(j_t = j) = p_j = \frac{\ell_j}{\sum_i \ell_i}, \qquad
+        \mathbb E[S^T S] = I_n \text{ on the rows of positive score.}
 
     ``S @ X`` picks rows of X and rescales them, where the other sketches mix them.
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.sketch.base import drawn_seed
-from clifford_rand.sketch.rules import second_moment_dim
 from clifford_rand.sketch.sign_columns import SignColumns
 
 __all__ = ["SJLT"]
@@ -89,17 +88,7 @@ class SJLT(SignColumns):
             raise fail("r", "SJLT", f"at most s·d = {self.s * self.d}", self.r, hint)
         self.rng, generator = drawn_seed(rng, "SJLT")
         rows = _balanced_rows(self.r, self.d, self.s, generator)
-        signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
-        self._set_columns(rows, signs, (self.r, self.d))
-
-    @staticmethod
-    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
-        """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
-        return second_moment_dim(k, eps, delta, "SJLT.suggest_dim")
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "SJLT":
-        """Return another SJLT of the same size, drawn by ``rng``."""
-        return SJLT(self.r, self.d, self.s, rng=rng)
+        self._set_columns(rows, generator)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k for s = 1: the logarithm of the probability that k columns have their entries in k rows.
@@ -119,9 +108,6 @@ class SJLT(SignColumns):
         ]
         peak = max(terms)
         return peak + math.log(math.fsum(math.exp(term - peak) for term in terms)) - _log_choose(self.d, k)
-
-    def __repr__(self) -> str:
-        return f"SJLT(r={self.r}, d={self.d}, s={self.s}, rng={self.rng})"
 
 
 def _balanced_rows(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """Products with a sparse sign matrix, s entries ±1/√s in every column: what `SJLT` and `SparseSign` share."""
 
 import math
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from scipy.sparse import csc_array
 
 from clifford_rand._threads import for_each_slice
 from clifford_rand.sketch.base import Sketch
+from clifford_rand.sketch.rules import second_moment_dim
 
 __all__ = ["SignColumns", "row_blocks"]
 
@@ -20,18 +22,38 @@ _BLOCK_BYTES = 16 * 2**20
 
 
 class SignColumns(Sketch):
-    """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and their signs (d·s,) as int8."""
+    """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and independent signs."""
 
     exchangeable_rows = True
+    r: int
+    d: int
     s: int
+    rng: int
 
-    def _set_columns(self, rows: NDArray[np.int64], signs: NDArray[np.int8], shape: tuple[int, int]) -> None:
+    @abstractmethod
+    def __init__(self, r: int, d: int, s: int, *, rng: np.random.Generator | int | None = None) -> None: ...
+
+    def _set_columns(self, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
+        """Keep the sketch with non-zeros in ``rows`` (d, s), their signs drawn by ``generator``."""
         d, s = rows.shape
-        self.shape = shape
+        signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
+        self.shape = (self.r, self.d)
         starts = np.arange(0, s * d + 1, s)
-        columns = csc_array((signs, rows.ravel(), starts), shape=shape)
+        columns = csc_array((signs, rows.ravel(), starts), shape=self.shape)
         self._matrix = columns.tocsr()
         self._transposed = columns.T
+
+    @classmethod
+    def suggest_dim(cls, k: int, eps: float = 0.5, delta: float = 0.1) -> int:
+        """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
+        return second_moment_dim(k, eps, delta, f"{cls.__name__}.suggest_dim")
+
+    def redraw(self, rng: np.random.Generator | int | None = None) -> Self:
+        """Return another sketch of the same kind and size, drawn by ``rng``."""
+        return type(self)(self.r, self.d, self.s, rng=rng)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(r={self.r}, d={self.d}, s={self.s}, rng={self.rng})"
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self._scaled(self._matrix @ x))

@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer
 from clifford_rand.sketch.base import drawn_seed, log_falling, own_stream
-from clifford_rand.sketch.rules import second_moment_dim
 from clifford_rand.sketch.sign_columns import SignColumns
 
 __all__ = ["SparseSign"]
@@ -73,17 +72,7 @@ class SparseSign(SignColumns):
         self.rng, _ = drawn_seed(rng, "SparseSign")
         generator = own_stream(self.rng)
         rows = _subsets(self.r, self.d, self.s, generator)
-        signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
-        self._set_columns(rows, signs, (self.r, self.d))
-
-    @staticmethod
-    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
-        """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
-        return second_moment_dim(k, eps, delta, "SparseSign.suggest_dim")
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "SparseSign":
-        """Return another sparse sign matrix of the same size, drawn by ``rng``."""
-        return SparseSign(self.r, self.d, self.s, rng=rng)
+        self._set_columns(rows, generator)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r.
@@ -93,9 +82,6 @@ class SparseSign(SignColumns):
         distinct rows in order, each in its column with probability s/r, over s^k.
         """
         return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * float(np.log(self.r))
-
-    def __repr__(self) -> str:
-        return f"SparseSign(r={self.r}, d={self.d}, s={self.s}, rng={self.rng})"
 
 
 def _subsets(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:
