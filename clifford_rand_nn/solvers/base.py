@@ -1,14 +1,14 @@
 """What every solver returns."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.problems.problem import Coefficients
-
 __all__ = ["HistoryRow", "Result"]
+
+Solution = TypeVar("Solution")
 
 
 class HistoryRow(NamedTuple):
@@ -21,7 +21,7 @@ class HistoryRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Generic[Solution]):
     """A solution, how far from the optimum it is at most, and how it was reached.
 
     Attributes
@@ -39,7 +39,8 @@ class Result:
         One row for each check of the gap.
     solver : str
     seconds : float
-    coefficients : Coefficients
+    coefficients : Coefficients, ReLUCoefficients, Weights or WeightedNeurons
+        What was found, in the form of the problem: gated, constrained ReLU, Lasso, or neurons of a family.
     fitted : (n, C)
         The solver's own predictions on the training rows.
     dual_point : (n, C)
@@ -54,7 +55,7 @@ class Result:
     history: tuple[HistoryRow, ...]
     solver: str
     seconds: float
-    coefficients: Coefficients
+    coefficients: Solution
     fitted: NDArray[np.float64]
     dual_point: NDArray[np.float64]
 

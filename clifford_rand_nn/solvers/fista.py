@@ -9,7 +9,7 @@ import numpy as np
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_integer, check_positive
-from clifford_rand_nn.problems.problem import GatedReLUProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 
 __all__ = ["Fista"]
@@ -74,21 +74,25 @@ class Fista:
         if self.max_time is not None:
             check_positive(self.max_time, "max_time", "Fista")
 
-    def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result:
-        """Minimise the problem, from ``start`` or zero."""
+    def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
+        """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         flops = 2 * problem.n * problem.map.d * problem.map.n_patterns * problem.outputs
         with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
-            return self._solve(problem, problem.start() if start is None else start)
+            return self._solve(problem, problem.null_point() if start is None else start)
 
-    def _solve(self, problem: GatedReLUProblem, z: Point) -> Result:
+    def _solve(self, problem: GatedReLUProblem, z: Point) -> Result[Coefficients]:
         began = time.perf_counter()
         f = problem.predictions(z)
         y, f_y = z, f  # extrapolated point and its predictions
         L, t = problem.lipschitz(), 1.0
         kappa = problem.datafit.curvature / problem.n
         best = problem.dual_bound(f)
-        history: list[HistoryRow] = []
-        status = ""
+        objective = problem.objective(z, f)
+        gap = problem.relative_gap(objective, best.value)
+        history = [HistoryRow(0, time.perf_counter() - began, objective, gap)]
+        if self.callback is not None:
+            self.callback(history[0])
+        status = "optimal" if gap <= self.tol else ""
         k, next_check = 0, self.check_every
         while not status:
             k += 1

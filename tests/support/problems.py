@@ -4,13 +4,15 @@ import numpy as np
 
 from clifford_rand_nn import GatedReLUProblem, activation_patterns, sample_gates
 
-LOSSES = ["squared", "logistic", "softmax"]
+LOSSES = ["squared", "huber", "logistic", "squared_hinge", "softmax"]
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 
 def targets(loss, n, rng):
-    if loss == "squared":
+    if loss in ("squared", "huber"):
         return rng.standard_normal((n, 2))
+    if loss == "squared_hinge":
+        return np.where(rng.random((n, 2)) < 0.5, -1.0, 1.0)
     if loss == "logistic":
         return np.where(rng.random(n) < 0.5, -1.0, 1.0)
     return np.eye(3)[rng.integers(0, 3, n)]

@@ -1,20 +1,20 @@
 """The gated-ReLU group lasso: objective, gradient, prox, duality gap, and the map to coefficients."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_positive, describe, fail
-from clifford_rand_nn.problems.datafits import Datafit, Logistic, Softmax, Squared
+from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2
 
-__all__ = ["Coefficients", "DualBound", "GatedReLUProblem", "Point"]
+__all__ = ["Coefficients", "GatedReLUProblem", "Point"]
 
 Array = NDArray[np.float64]
-
-_BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
 
 
 class Point(NamedTuple):
@@ -30,13 +30,6 @@ class Coefficients(NamedTuple):
     coef: Array
     gate_intercept: Array
     intercept: Array
-
-
-class DualBound(NamedTuple):
-    """A lower bound of the optimum and the dual point (n, C) that proves it."""
-
-    value: float
-    theta: Array
 
 
 class GatedReLUProblem:
@@ -59,12 +52,15 @@ class GatedReLUProblem:
     ----------
     X : (n, d) array
     y : (n,) or (n, C) array
-        Targets: real for "squared", -1 and 1 for "logistic", one-hot (n, C) for "softmax".
+        Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
+        "softmax".
     patterns : (n, P) bool array
         One activation pattern per column; P = 0 leaves the intercept alone.
     beta : float > 0
-    loss : {"squared", "logistic", "softmax"}
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
     bias, fit_intercept : bool
+    huber_delta : float > 0
+        Where the Huber loss turns from square to line.
 
     Raises
     ------
@@ -90,6 +86,7 @@ class GatedReLUProblem:
         loss: str = "squared",
         bias: bool = True,
         fit_intercept: bool = True,
+        huber_delta: float = 1.0,
     ) -> None:
         owner = "GatedReLUProblem"
         data = as_real(X, "X", owner)
@@ -101,7 +98,7 @@ class GatedReLUProblem:
             raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
         self.loss = loss
         check_positive(beta, "beta", owner)
-        self.datafit = _datafit(loss, y, len(data), owner)
+        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta)
         self.X = np.asarray(data, dtype=np.float64)
         self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
         self.penalty = GroupL2(float(beta), self.map.weights)
@@ -126,6 +123,11 @@ class GatedReLUProblem:
         return Point(
             np.zeros((self.map.d, self.map.n_patterns, self.outputs)), np.zeros((self.map.Q.shape[1], self.outputs))
         )
+
+    def null_point(self) -> Point:
+        """Return the best point without an active gate, the optimum from `beta_max` on: biases and intercept alone."""
+        free = unpenalised_fit(self.datafit, self.map.Q)
+        return Point(self.start().U, self.map.Q.T @ free / self.map.sigma)
 
     def predictions(self, z: Point) -> Array:
         """Predictions on the training rows, (n, C)."""
@@ -153,19 +155,23 @@ class GatedReLUProblem:
 
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
         """
-        theta = self.datafit.balance(self.datafit.residual(predictions), self.map.Q)
-        if np.linalg.norm(self.map.Q.T @ theta) > _BALANCED * np.linalg.norm(theta):
-            theta = np.zeros_like(theta)  # always feasible
-        size = self.penalty.dual_norm(self.map.gated_adjoint(theta))
-        largest = self.n * self.beta / size if size > 0 else np.inf
-        theta = self.datafit.scale(theta, largest) * theta
-        return DualBound(self.datafit.dual_value(theta), theta)
+        return dual_bound(
+            self.datafit, self.datafit.residual(predictions), self.map.Q, self._dual_norm, self.n * self.beta
+        )
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-        zero = self.datafit.value(np.zeros_like(self.datafit.y))
-        scale = max(primal, np.finfo(np.float64).eps * max(zero, np.finfo(np.float64).tiny))
-        return max(primal - dual, 0.0) / scale
+        return relative_gap(self.datafit, primal, dual)
+
+    def beta_max(self) -> float:
+        r"""Least beta whose optimum has no active gate: :math:`\max_i||X^TD_i\theta_0||_F/n`.
+
+        :math:`\theta_0` is the residual of the best fit by biases and intercept alone.
+        """
+        return self._dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
+
+    def _dual_norm(self, theta: Array) -> float:
+        return self.penalty.dual_norm(self.map.gated_adjoint(theta))
 
     def coefficients(self, z: Point) -> Coefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""
@@ -178,25 +184,3 @@ class GatedReLUProblem:
         U = np.einsum("dr,cpd->rpc", self.map.basis / self.map.weights, coefficients.coef, optimize=True)
         c = self.map.unpenalised(U, coefficients.gate_intercept.T, coefficients.intercept)
         return Point(U, c)
-
-
-def _datafit(loss: str, y: Any, n: int, owner: str) -> Datafit:
-    check_choice(loss, "loss", owner, ("squared", "logistic", "softmax"))
-    targets = np.asarray(as_real(y, "y", owner), dtype=np.float64)
-    if targets.ndim == 1:
-        targets = targets[:, None]
-    if targets.ndim != 2 or len(targets) != n or targets.shape[1] == 0:
-        raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {np.shape(y)}"))
-    if loss == "squared":
-        return Squared(targets)
-    if loss == "logistic":
-        if targets.shape[1] != 1 or not np.isin(targets, (-1, 1)).all():
-            raise fail("y", owner, "one column of -1 and 1 for loss='logistic'", describe(_range(targets)))
-        return Logistic(targets)
-    if not (np.isin(targets, (0, 1)).all() and (targets.sum(axis=1) == 1).all() and targets.shape[1] > 1):
-        raise fail("y", owner, "one-hot rows of C ≥ 2 columns for loss='softmax'", describe(_range(targets)))
-    return Softmax(targets)
-
-
-def _range(targets: Array) -> str:
-    return f"shape {targets.shape}, values from {targets.min():g} to {targets.max():g}"

@@ -1,0 +1,129 @@
+"""The Lasso over a dictionary of neurons: objective, duality gap, the least beta without a neuron."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
+
+__all__ = ["LassoProblem", "Weights", "constant_columns"]
+
+Array = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """A sparse solution: the columns in use (m,), their weights (m, C), the intercept (C,)."""
+
+    columns: NDArray[np.intp]
+    values: Array
+    intercept: Array
+
+
+class LassoProblem:
+    r"""Lasso over the columns of K (paper, eq. cvxnn:lasso), with a free intercept.
+
+    .. math:: \min_{Z,t}\ \frac1n\sum_{i=1}^n\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
+
+    For one output :math:`||Z_j||_2 = |z_j|`. If column j is the activation :math:`(Xv_j+b_j)_+` of a neuron with
+    :math:`||v_j||_p = 1`, the network :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` has the penalty
+    :math:`\frac12\sum_j(||w_j||_p^2+||\alpha_j||_2^2)` when it is balanced, :math:`w_j = v_j\sqrt{||Z_j||}`.
+
+    Dual: :math:`\max_\theta\frac1n\sum_i-\ell^*(-\theta_i)` subject to :math:`||K_j^T\theta||_2\le n\beta` for all
+    j, and :math:`\sum_i\theta_i = 0` with an intercept.
+
+    Parameters
+    ----------
+    K : (n, N) array
+        Kept as it is, without a copy, if it is float64.
+    y : (n,) or (n, C) array
+        As in `GatedReLUProblem`.
+    beta : float > 0
+        In the 1/n scale. The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is
+        :math:`\beta = \beta_p/(2n)` here.
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    fit_intercept : bool
+    huber_delta : float > 0
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = LassoProblem(np.eye(3), [0.0, 0.0, 3.0], beta=0.1)
+    >>> round(problem.beta_max(), 6)
+    0.666667
+    """
+
+    def __init__(
+        self,
+        K: ArrayLike,
+        y: ArrayLike,
+        beta: float,
+        *,
+        loss: str = "squared",
+        fit_intercept: bool = True,
+        huber_delta: float = 1.0,
+    ) -> None:
+        owner = "LassoProblem"
+        columns = as_real(K, "K", owner)
+        if columns.ndim != 2 or len(columns) == 0:
+            raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
+        check_positive(beta, "beta", owner)
+        self.loss = loss
+        self.datafit = make_datafit(loss, y, len(columns), owner, huber_delta)
+        self.K = np.asarray(columns, dtype=np.float64)
+        self.beta = float(beta)
+        self.fit_intercept = bool(fit_intercept)
+        self.Q = constant_columns(len(columns), self.fit_intercept)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.K)
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs C."""
+        return int(self.datafit.y.shape[1])
+
+    def predictions(self, weights: Weights) -> Array:
+        """Predictions on the training rows, (n, C)."""
+        return np.asarray(self.K[:, weights.columns] @ weights.values + weights.intercept)
+
+    def objective(self, weights: Weights, predictions: Array | None = None) -> float:
+        """Primal objective."""
+        f = self.predictions(weights) if predictions is None else predictions
+        return self.datafit.value(f) + self.beta * float(np.linalg.norm(weights.values, axis=1).sum())
+
+    def dual_norm(self, theta: Array) -> float:
+        r"""Return :math:`\max_j||K_j^T\theta||_2`."""
+        return float(np.linalg.norm(theta.T @ self.K, axis=0).max(initial=0.0))
+
+    def dual_bound(self, predictions: Array) -> DualBound:
+        """Lower bound of the optimum from any predictions; equal to it at the optimal ones."""
+        theta = self.datafit.residual(predictions)
+        return dual_bound(self.datafit, theta, self.Q, self.dual_norm, self.n * self.beta)
+
+    def relative_gap(self, primal: float, dual: float) -> float:
+        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
+        return relative_gap(self.datafit, primal, dual)
+
+    def beta_max(self) -> float:
+        r"""Least beta whose optimum uses no column: :math:`\max_j||K_j^T\theta_0||/n`.
+
+        :math:`\theta_0` is the residual of the best constant. In the paper's scale, for the squared loss, it is
+        :math:`2\max_j|K_j^T(y-\bar y)|`.
+        """
+        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
+
+
+def constant_columns(n: int, fit_intercept: bool) -> Array:
+    """Orthonormal basis (n, q) of what an intercept adds: the constant vector, or nothing."""
+    return np.full((n, 1), n**-0.5) if fit_intercept else np.zeros((n, 0))

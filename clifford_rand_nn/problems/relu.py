@@ -1,0 +1,299 @@
+"""The convex ReLU program: the gated problem with every unit kept inside the cone of its pattern."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_choice, check_positive, describe, fail
+from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.problems.cones import project_on_cone, support
+from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
+from clifford_rand_nn.problems.lasso import constant_columns
+
+__all__ = ["ConvexReLUProblem", "ReLUCoefficients"]
+
+Array = NDArray[np.float64]
+
+_INSIDE = 1e-12  # a row violates a cone if it does so by more than this share of |x| |u| + |b|
+
+
+class ReLUCoefficients(NamedTuple):
+    """Units of both signs, outputs first: coef_plus and coef_minus (C, P, d), biases (C, P), intercept (C,)."""
+
+    coef_plus: Array
+    coef_minus: Array
+    bias_plus: Array
+    bias_minus: Array
+    intercept: Array
+
+    def neurons(self, p: int = 2) -> WeightedNeurons:
+        r"""Return the ReLU network :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` with :math:`||v_j||_p = 1`, without zero units.
+
+        Column c of unit i becomes one neuron, with weight :math:`\pm||u_{ic}||_p` in output c alone. A unit that is a
+        bias only keeps v = 0.
+        """
+        C, P, d = self.coef_plus.shape
+        directions = np.stack([self.coef_plus, self.coef_minus]).reshape(-1, d)
+        offsets = np.stack([self.bias_plus, self.bias_minus]).reshape(-1)
+        sizes = np.linalg.norm(directions, ord=p, axis=1) if d else np.zeros(len(directions))
+        lengths = np.where(sizes > 0, sizes, np.abs(offsets))
+        (used,) = np.nonzero(lengths)
+        lengths = lengths[used]
+        values = np.zeros((used.size, C))
+        values[np.arange(used.size), used // P % C] = np.where(used < C * P, lengths, -lengths)
+        neurons = Neurons.free(np.ascontiguousarray((directions[used] / lengths[:, None]).T), offsets[used] / lengths)
+        return WeightedNeurons(neurons, values, self.intercept)
+
+
+class ConvexReLUProblem:
+    r"""Convex training problem of a ReLU network over P activation patterns D_i (paper, eqs. cvxnn:relu, relu_bias).
+
+    .. math:: \min_{U,U',b,b',t}\ \frac1n\sum_j\ell\Big(\sum_i D_{i,jj}\big(x_j^T(U_i-U_i')+b_i-b_i'\big)+t,\ y_j\Big)
+              +\beta\sum_i(||U_i||_p+||U_i'||_p)\quad\text{s.t.}\quad(2D_i-I)(XU_i+1b_i)\ge0,
+
+    the same for U', b'. ``beta`` is in the 1/n scale; biases and intercept are not penalised. For C outputs every
+    column of U_i (d, C) lies in the cone and the norm is that of all its entries.
+
+    It is the convex form of training ReLU units :math:`x\mapsto\alpha_i(W_i^Tx+b_i)_+`, W_i (d, C), with the penalty
+    :math:`\frac\beta2\sum_i(||W_i||_p^2+\alpha_i^2)`. On the cone :math:`D_i(XU_i+1b_i) = (XU_i+1b_i)_+`, so
+    :math:`W_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \sqrt{||U_i||_p}` (and :math:`-\alpha_i` for U') is a network
+    of the same objective. With all patterns of X the optima are equal, given enough units; with some, this is an upper
+    bound of the non-convex optimum, and the gated problem with the same patterns a lower bound of this one.
+
+    Dual: :math:`\max_\theta\frac1n\sum_j-\ell^*(-\theta_j)` subject to, for all i and both signs,
+
+    .. math:: \sup\{\pm\langle\theta,D_i(XU+1b)\rangle : (2D_i-I)(XU+1b)\ge0,\ ||U||_p\le1\}\le n\beta,
+
+    and :math:`1^T\theta = 0` with an intercept. Any multipliers :math:`\Lambda\ge0` bound the supremum by
+    :math:`||{\pm}X^TD_i\theta+X^T(2D_i-I)\Lambda||_q` if :math:`\pm1^TD_i\theta+1^T(2D_i-I)\Lambda = 0`; its least
+    value, the norm of a projection on the cone if p = 2, is the supremum.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    y : (n,) or (n, C) array
+        As in `GatedReLUProblem`.
+    patterns : (n, P) bool array
+        One activation pattern per column.
+    beta : float > 0
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    penalty : {"group_l2", "group_l1"}
+        p = 2 or p = 1.
+    bias, fit_intercept : bool
+    huber_delta : float > 0
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[-1.0], [1.0], [2.0]])
+    >>> problem = ConvexReLUProblem(X, [0.0, 1.0, 2.0], X >= 0, beta=0.01, bias=False, fit_intercept=False)
+    >>> zero = problem.start()
+    >>> ramp = zero._replace(coef_plus=np.ones((1, 1, 1)))
+    >>> problem.objective(zero) > problem.objective(ramp)
+    True
+    """
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        patterns: ArrayLike,
+        beta: float,
+        *,
+        loss: str = "squared",
+        penalty: str = "group_l2",
+        bias: bool = True,
+        fit_intercept: bool = True,
+        huber_delta: float = 1.0,
+    ) -> None:
+        owner = "ConvexReLUProblem"
+        data = as_real(X, "X", owner)
+        if data.ndim != 2 or 0 in data.shape:
+            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+        D = np.asarray(patterns)
+        if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
+            rule = f"a boolean array of shape ({len(data)}, P)"
+            raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
+        check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
+        self.beta = check_positive(beta, "beta", owner)
+        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta)
+        self.X = np.ascontiguousarray(data, dtype=np.float64)
+        self.patterns = D
+        self.loss, self.penalty = loss, penalty
+        self.p = 2 if penalty == "group_l2" else 1
+        self.bias, self.fit_intercept = bool(bias), bool(fit_intercept)
+        # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.
+        self.Q = constant_columns(len(data), self.fit_intercept or (self.bias and bool(D.all(axis=0).any())))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of patterns P; there are 2P units."""
+        return int(self.patterns.shape[1])
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs C."""
+        return int(self.datafit.y.shape[1])
+
+    def start(self) -> ReLUCoefficients:
+        """Return the zero network."""
+        C, P, d = self.outputs, self.n_patterns, self.X.shape[1]
+        u, b = np.zeros((C, P, d)), np.zeros((C, P))
+        return ReLUCoefficients(u, u.copy(), b, b.copy(), np.zeros(C))
+
+    def inputs(self, c: ReLUCoefficients) -> Array:
+        """Return what every unit sees, X U_i + b_i, as (n, 2, P, C)."""
+        coef, offsets = np.stack([c.coef_plus, c.coef_minus]), np.stack([c.bias_plus, c.bias_minus])
+        C, P, d = c.coef_plus.shape
+        Z = (self.X @ coef.reshape(2 * C * P, d).T).reshape(self.n, 2, C, P) + offsets
+        return np.asarray(Z.transpose(0, 1, 3, 2))
+
+    def predictions(self, c: ReLUCoefficients) -> Array:
+        """Predictions (n, C) of the program, by its patterns: linear in c."""
+        Z = self.inputs(c)
+        return np.asarray(np.einsum("np,npc->nc", self.patterns, Z[:, 0] - Z[:, 1]) + c.intercept)
+
+    def network_predictions(self, c: ReLUCoefficients) -> Array:
+        """Predictions (n, C) of the ReLU network: those of the program if c meets its cones."""
+        Z = np.maximum(self.inputs(c), 0)
+        return np.asarray(Z[:, 0].sum(axis=1) - Z[:, 1].sum(axis=1) + c.intercept)
+
+    def penalty_value(self, c: ReLUCoefficients) -> float:
+        r"""Return :math:`\beta\sum_i(||U_i||_p+||U_i'||_p)`."""
+        coef = np.concatenate([c.coef_plus, c.coef_minus], axis=1)
+        norms = np.linalg.norm(coef, axis=(0, 2)) if self.p == 2 else np.abs(coef).sum(axis=(0, 2))
+        return self.beta * float(norms.sum())
+
+    def objective(self, c: ReLUCoefficients, predictions: Array | None = None) -> float:
+        """Primal objective by the patterns; it counts as one of the program only where `violation` is zero."""
+        f = self.predictions(c) if predictions is None else predictions
+        return self.datafit.value(f) + self.penalty_value(c)
+
+    def network_objective(self, c: ReLUCoefficients) -> float:
+        """Objective of the balanced ReLU network, valid whether c meets its cones or not."""
+        return self.objective(c, self.network_predictions(c))
+
+    def violation(self, c: ReLUCoefficients) -> float:
+        """Largest violation of a cone, as a share of |x| |u| + |b|; rounding alone gives some 1e-16."""
+        Z = np.where(self.patterns[:, None, :, None], 1.0, -1.0) * self.inputs(c)
+        return float(np.max(-Z / self._reach(c), initial=0.0))
+
+    def feasible(self, c: ReLUCoefficients) -> ReLUCoefficients:
+        """Return c with every unit outside its cone projected on it, in (U, b) with b in units of the largest |x|."""
+        bad = -np.where(self.patterns[:, None, :, None], 1.0, -1.0) * self.inputs(c) > _INSIDE * self._reach(c)
+        if not bad.any():
+            return c
+        coef = np.stack([c.coef_plus, c.coef_minus])
+        offsets = np.stack([c.bias_plus, c.bias_minus])
+        middle = self.X.mean(axis=0) if self.bias else np.zeros(self.X.shape[1])
+        centred = self.X - middle  # the same cone, with b + middle·u for b
+        unit = float(np.abs(centred).max()) or 1.0
+        for sign, i, k in np.argwhere(bad.any(axis=0)):
+            u = coef[sign, k, i]
+            A = np.where(self.patterns[:, [i]], centred, -centred) / unit
+            if self.bias:
+                A = np.hstack([A, np.where(self.patterns[:, [i]], 1.0, -1.0)])
+                u = np.append(u, (offsets[sign, k, i] + middle @ u) / unit)
+            v = project_on_cone(A, u)
+            coef[sign, k, i] = v[: self.X.shape[1]]
+            if self.bias:
+                offsets[sign, k, i] = unit * v[-1] - middle @ coef[sign, k, i]
+        return ReLUCoefficients(coef[0], coef[1], offsets[0], offsets[1], c.intercept)
+
+    def dual_bound(self, predictions: Array, multipliers: Array | None = None) -> DualBound:
+        """Lower bound of the optimum from any predictions (n, C) and cone multipliers (n, 2, P, C).
+
+        Without multipliers the best ones are computed, a small program for each unit. The bound holds wherever both
+        come from, and equals the optimum at the optimal ones.
+        """
+        return self.bound_at(self.datafit.residual(predictions), multipliers)
+
+    def bound_at(self, theta: Array, multipliers: Array | None = None) -> DualBound:
+        """Return the lower bound of a dual point (n, C) in the domain of the loss, moved and scaled to be feasible."""
+
+        def size(moved: Array) -> float:
+            return self.cone_norm(moved, multipliers)
+
+        return dual_bound(self.datafit, theta, self.Q, size, self.n * self.beta)
+
+    def cone_norm(self, theta: Array, multipliers: Array | None = None) -> float:
+        """Return an upper bound of the largest supremum in the dual constraints; without multipliers it is attained."""
+        if self.n_patterns == 0:
+            return 0.0
+        Lambda = self._best_multipliers(theta) if multipliers is None else np.maximum(multipliers, 0)
+        signed = np.where(self.patterns, 1.0, -1.0)[:, None, :, None]
+        masked = np.where(self.patterns[:, :, None], theta[:, None, :], 0.0)
+        middle = np.zeros(self.X.shape[1])
+        force = np.stack([masked, -masked], axis=1)
+        if self.bias:
+            middle = self.X.mean(axis=0)
+            Lambda = _balanced(Lambda, force.sum(axis=0), self.patterns)
+        G = (self.X - middle).T @ (force + signed * Lambda).reshape(self.n, -1)
+        G = G.reshape(-1, 2, self.n_patterns, self.outputs)
+        norms = np.sqrt(np.einsum("dspc,dspc->sp", G, G)) if self.p == 2 else np.abs(G).max(axis=(0, 3))
+        return float(norms.max())
+
+    def relative_gap(self, primal: float, dual: float) -> float:
+        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
+        return relative_gap(self.datafit, primal, dual)
+
+    def beta_max(self) -> float:
+        """Least beta whose optimum is a constant: the dual size of the residual of the best one, over n."""
+        return self.cone_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
+
+    def _reach(self, c: ReLUCoefficients) -> Array:
+        """Return |x| |u| + |b| of every row and unit, (n, 2, P, C), above zero."""
+        sizes = np.linalg.norm(np.stack([c.coef_plus, c.coef_minus]), axis=3).transpose(0, 2, 1)
+        reach = np.linalg.norm(self.X, axis=1)[:, None, None, None] * sizes
+        reach = reach + np.abs(np.stack([c.bias_plus, c.bias_minus])).transpose(0, 2, 1)
+        return np.asarray(np.maximum(reach, np.finfo(np.float64).tiny))
+
+    def _best_multipliers(self, theta: Array) -> Array:
+        """Multipliers (n, 2, P, C) of the suprema themselves."""
+        centred = self.X - self.X.mean(axis=0) if self.bias else self.X
+        unit = float(np.abs(centred).max()) or 1.0
+        full = np.hstack([centred / unit, np.ones((self.n, 1))]) if self.bias else centred / unit
+        out = np.zeros((self.n, 2, self.n_patterns, self.outputs))
+        for i in range(self.n_patterns):
+            on = self.patterns[:, i]
+            A = np.where(on[:, None], full, -full)
+            for k in range(self.outputs):
+                g = full[on].T @ theta[on, k]
+                for sign in range(2):
+                    out[:, sign, i, k] = support(A, g if sign == 0 else -g, self.p, self.bias)[1] * 1.0
+        return out
+
+
+def _balanced(Lambda: Array, total: Array, patterns: NDArray[np.bool_]) -> Array:
+    r"""Change multipliers so that :math:`\pm1^TD\theta+1^T(2D-I)\Lambda = 0`, with ``total`` (2, P, C) the first term.
+
+    What is missing is added in equal parts to the rows on the side that helps. If there is none, the pattern is on (or
+    off) everywhere: its multipliers are scaled instead, and theta itself has to meet what is left.
+    """
+    count_on = patterns.sum(axis=0)[None, :, None]
+    count_off = len(patterns) - count_on
+    on = patterns[:, None, :, None]
+    excess = total + np.where(on, Lambda, -Lambda).sum(axis=0)
+    pull = np.where(excess > 0, count_off, count_on)
+    share = np.where(pull > 0, np.abs(excess) / np.maximum(pull, 1), 0.0)
+    Lambda = Lambda + np.where(on == (excess < 0), share, 0.0)
+    stuck = pull == 0
+    if stuck.any():
+        present = Lambda.sum(axis=0)
+        wanted = np.where(count_on > 0, np.maximum(-total, 0), 0.0)
+        factor = np.where(stuck, wanted / np.maximum(present, np.finfo(np.float64).tiny), 1.0)
+        Lambda = Lambda * np.minimum(factor, 1.0)
+    return np.asarray(Lambda)

@@ -1,0 +1,146 @@
+"""Losses: derivative, prox, conjugate, domain, and the balance of a dual point, each against its definition."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, brentq, minimize_scalar
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn.datafits.base import Separable
+from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.softmax import Softmax
+from support.problems import LOSSES, targets
+
+SEPARABLE = [loss for loss in LOSSES if loss != "softmax"]
+
+
+def fit_of(loss, n=9, seed=0, delta=0.7):
+    return make_datafit(loss, targets(loss, n, np.random.default_rng(seed)), n, "test", delta)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_residual_is_minus_the_slope(loss):
+    fit = fit_of(loss)
+    f = 1.5 * np.random.default_rng(1).standard_normal(fit.y.shape)
+    slope = approx_fprime(f.ravel(), lambda x: len(f) * fit.value(x.reshape(f.shape)), 1e-7)
+    np.testing.assert_allclose(fit.residual(f).ravel(), -slope, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("step", [1e-3, 1.0, 1e4])
+def test_prox_solves_its_optimality_condition(loss, step):
+    """f - v = step * residual(f), and no nearby point is better."""
+    fit = fit_of(loss, n=40)
+    v = 4 * np.random.default_rng(2).standard_normal(fit.y.shape)
+    f = fit.prox(v, step)
+    np.testing.assert_allclose(f - v, step * fit.residual(f), atol=1e-11 * (1 + step))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_conjugate_by_fenchel_young(loss):
+    """Equality of Fenchel and Young at theta = residual, inequality elsewhere, -inf outside the domain."""
+    fit, rng = fit_of(loss, n=7), np.random.default_rng(0)
+    f = 3 * rng.standard_normal(fit.y.shape)
+    theta = fit.residual(f)
+    assert fit.value(f) == pytest.approx(fit.dual_value(theta) - np.sum(theta * f) / 7, rel=1e-12)
+    other = fit.residual(rng.standard_normal(fit.y.shape))
+    assert fit.value(f) > fit.dual_value(other) - np.sum(other * f) / 7
+    outside = {"huber": np.full_like(fit.y, 0.71), "squared": None}.get(loss, -1e-3 * fit.y)
+    if outside is not None:
+        assert fit.dual_value(outside) == -np.inf
+
+
+@pytest.mark.parametrize("loss", SEPARABLE)
+def test_conjugate_by_maximisation_and_its_derivatives(loss):
+    fit = make_datafit(loss, np.array([[1.0]]), 1, "test", 0.7)
+    assert isinstance(fit, Separable)
+    low, high = (bound.item() for bound in fit.dual_domain())
+    for theta in (0.3, 0.69, 0.05):
+        best = minimize_scalar(lambda f, t=theta: t * f + fit.value(np.array([[f]])), bracket=(-1, 1))
+        assert fit.dual_value(np.array([[theta]])) == pytest.approx(best.fun, abs=1e-8)
+        assert low < theta < high
+        f = fit.predictions_at(np.array([[theta]]))
+        assert fit.residual(f).item() == pytest.approx(theta, rel=1e-12)
+        h = 1e-6
+        more, less = (fit.predictions_at(np.array([[theta + s * h]])).item() for s in (1, -1))
+        assert fit.dual_curvature(np.array([[theta]])).item() == pytest.approx((less - more) / (2 * h), rel=1e-6)
+    for end in (low, high):
+        if np.isfinite(end):
+            assert fit.dual_value(np.array([[end + np.sign(end - 0.3) * 1e-9]])) == -np.inf
+            assert np.isfinite(fit.dual_value(np.array([[end]])))
+
+
+def test_the_softmax_does_not_separate():
+    assert not isinstance(Softmax(np.eye(2)), Separable)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("q", [1, 3])
+def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q):
+    fit, rng = fit_of(loss, n=60), np.random.default_rng(3)
+    B = np.column_stack([np.ones(60), rng.random((60, q - 1)) < 0.5])
+    Q, _ = np.linalg.qr(B)
+    near = fit.residual(unpenalised_fit(fit, Q) + 0.05 * rng.standard_normal(fit.y.shape))
+    theta = fit.balance(near, Q)
+    assert np.abs(Q.T @ theta).max() <= 1e-12 * np.linalg.norm(theta)
+    assert np.isfinite(fit.dual_value(theta))
+    assert np.linalg.norm(theta - near) < 0.5 * np.linalg.norm(near)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_scale_is_the_best_factor(loss):
+    fit, rng = fit_of(loss, n=20), np.random.default_rng(4)
+    theta = fit.residual(rng.standard_normal(fit.y.shape))
+    for largest in (0.3, 5.0):
+        t = fit.scale(theta, largest)
+        assert 0 <= t <= largest
+        assert np.isfinite(fit.dual_value(t * theta))
+        if loss not in ("logistic", "softmax"):  # those keep the residual, the best of its ray at the optimum
+            others = [fit.dual_value(s * theta) for s in np.linspace(0, largest, 200)]
+            assert fit.dual_value(t * theta) >= max(others) - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_unpenalised_fit_leaves_no_slope(loss):
+    fit, rng = fit_of(loss, n=50), np.random.default_rng(5)
+    for Q in (np.full((50, 1), 50**-0.5), np.linalg.qr(rng.standard_normal((50, 3)))[0]):
+        assert np.abs(Q.T @ fit.residual(unpenalised_fit(fit, Q))).max() <= 1e-11 * np.linalg.norm(fit.y)
+    assert not unpenalised_fit(fit, np.zeros((50, 0))).any()
+
+
+def test_unpenalised_fit_of_a_constant_is_the_known_one():
+    rng = np.random.default_rng(6)
+    one = np.full((40, 1), 40**-0.5)
+    label = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
+    share = (label > 0).mean()
+    found = unpenalised_fit(make_datafit("logistic", label, 40, "test"), one)
+    np.testing.assert_allclose(found, np.log(share / (1 - share)), rtol=1e-10)
+    y = 5 * rng.standard_normal((40, 1))
+    slope = lambda t: np.clip(y - t, -0.2, 0.2).sum()  # noqa: E731
+    found = unpenalised_fit(make_datafit("huber", y, 40, "test", 0.2), one)
+    assert abs(slope(found[0, 0])) <= 1e-9
+    assert found[0, 0] == pytest.approx(brentq(slope, -20, 20, xtol=1e-14), abs=1e-6)
+    classes = np.eye(3)[rng.integers(0, 3, 40)]
+    found = unpenalised_fit(make_datafit("softmax", classes, 40, "test"), one)
+    expected = np.log(classes.mean(axis=0))
+    np.testing.assert_allclose(found[0] - found[0].mean(), expected - expected.mean(), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "message"),
+    [
+        ("squared_hinge", [0.0, 1.0], "columns of -1 and 1 for loss='squared_hinge'"),
+        ("logistic", [0.0, 1.0], "one column of -1 and 1 for loss='logistic'"),
+        ("softmax", [[0.0, 1.0], [1.0, 1.0]], "one-hot rows"),
+        ("squared", [1.0, 2.0, 3.0], r"of shape \(2,\) or \(2, C\)"),
+        ("nothing", [1.0, 2.0], "must be one of"),
+    ],
+)
+def test_targets_are_checked(loss, y, message):
+    with pytest.raises(ArgumentError, match=message):
+        make_datafit(loss, y, 2, "test")
+
+
+def test_huber_delta_is_checked():
+    with pytest.raises(ArgumentError, match="huber_delta"):
+        make_datafit("huber", [1.0, 2.0], 2, "test", 0.0)
