@@ -1,0 +1,200 @@
+"""An interior point of every chamber of a central arrangement, from those of its restrictions to each plane."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["half_of_the_chambers"]
+
+Array = NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+# Independent rows have all sign patterns, and their points come from the pseudo-inverse. It is used where the
+# smallest singular value leaves the points good margins; other rows take the general way, which is always right.
+_WELL_CONDITIONED = 0.05
+_BLOCK = 2**19  # entries of a block of margins: some 4 MB for each of its few arrays
+
+
+def half_of_the_chambers(Z: Array, error: Array) -> Array:
+    r"""Return a point inside each chamber :math:`\{w : \mathrm{sign}(z_i^Tw) = s_i\}` with :math:`s_0 = 1`.
+
+    They are the columns of an (R, P/2) array; the other half are the negatives. Z (n, R), n ≥ 1, are unit vectors
+    known up to ``error`` (n,).
+
+    Planes are added one after another. Plane k cuts the chambers of the planes before it in the chambers of their
+    restriction to it, an arrangement of one dimension less, whose points p this function finds itself. On either
+    side of p, at p ± ε z_k, is a point of a chamber of the first k + 1 planes, at a distance ≥ ε from all of them.
+    A chamber that no later plane cuts keeps this distance to all later planes, since its ball of radius ε is cut by
+    none. So points that come nearer to a later plane are dropped, and every chamber still has the point that
+    the last plane to cut it gave. Duplicates go by their signs; the widest margin stays.
+    """
+    n, R = Z.shape
+    if n == 1:
+        return Z.T.copy()
+    if R == 2:
+        return _arcs(Z, error)
+    if n <= R:
+        U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
+        if singular[-1] > _WELL_CONDITIONED:
+            return _unit((Vt.T / singular) @ (U.T @ _signs(n)))
+    faces = _faces_in_space(Z, error) if R == 3 else _faces(Z, error)
+    return _chambers(faces)
+
+
+class _Faces(NamedTuple):
+    """Points F (R, C), point c inside a chamber of the restriction of Z[:plane[c]] to the plane of Z[plane[c]]."""
+
+    Z: Array
+    points: Array
+    plane: NDArray[np.intp]
+
+
+def _arcs(Z: Array, error: Array) -> Array:
+    """Return the middles of the arcs, in the plane."""
+    turn = np.mod(np.arctan2(Z[0, 0] * Z[:, 1] - Z[0, 1] * Z[:, 0], Z @ Z[0]), np.pi)
+    turn[0] = 0
+    middle, wide = _middles(turn[:, None], error[:, None])
+    angle = np.arctan2(Z[0, 1], Z[0, 0]) - np.pi / 2 + middle[wide]
+    return np.stack([np.cos(angle), np.sin(angle)])
+
+
+def _middles(turn: Array, error: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Sort angles (n, K) in [0, π], the first 0, in every column; return the middles to the next, π at the end.
+
+    Those of arcs that are wider than the errors of their two ends are marked.
+    """
+    order = np.argsort(turn, axis=0)
+    turn, error = np.take_along_axis(turn, order, axis=0), np.take_along_axis(error, order, axis=0)
+    end = np.full_like(turn[:1], np.pi)
+    gap = np.diff(turn, axis=0, append=end)
+    return turn + gap / 2, gap > error + np.concatenate([error[1:], error[:1]])
+
+
+def _complements(Z: Array) -> Array:
+    """Return orthonormal bases (n, R, R-1) of the planes: columns of the Householder matrices that map z to ∓e_1."""
+    v = Z.copy()
+    v[:, 0] += np.copysign(1.0, Z[:, 0])
+    Q = -v[:, :, None] * (v[:, None, 1:] / (1 + np.abs(Z[:, 0]))[:, None, None])
+    i = np.arange(1, Z.shape[1])
+    Q[:, i, i - 1] += 1
+    return np.asarray(Q)
+
+
+def _faces_in_space(Z: Array, error: Array) -> _Faces:
+    """Return the faces for R = 3, all planes at once: in each of them lines, which are sorted by angle."""
+    Q = _complements(Z)
+    Y = np.einsum("jr,krq->jkq", Z, Q)  # row j in the plane of row k
+    length = np.linalg.norm(Y, axis=2)
+    before = np.triu(np.ones((len(Z), len(Z)), dtype=bool), 1)  # j < k
+    single = ~(before & (length <= error[:, None] + error)).any(axis=0)
+    if not single.all():
+        Z, error, Q = Z[single], error[single], Q[single]
+        Y, length = Y[single][:, single], length[single][:, single]
+        before = before[single][:, single]
+    if len(Z) == 1:
+        return _Faces(Z, np.zeros((3, 0)), np.zeros(0, dtype=np.intp))
+    first, Y, length, before = Y[0, 1:], Y[:, 1:], length[:, 1:], before[:, 1:]
+    turn = np.mod(
+        np.arctan2(first[:, 0] * Y[..., 1] - first[:, 1] * Y[..., 0], np.einsum("jkq,kq->jk", Y, first)), np.pi
+    )
+    turn[~before] = np.pi  # a later row is no line yet: as an empty arc at the end
+    turn[0] = 0
+    spread = (error[:, None] + error[1:]) / np.where(before, length, 1)
+    middle, wide = _middles(turn, np.where(before, spread, spread[0]))
+    plane, place = np.nonzero(wide.T)
+    angle = np.arctan2(first[:, 1], first[:, 0])[plane] - np.pi / 2 + middle.T[plane, place]
+    base = Q[plane + 1]
+    points = base[:, :, 0].T * np.cos(angle) + base[:, :, 1].T * np.sin(angle)
+    return _Faces(Z, points, plane + 1)
+
+
+def _faces(Z: Array, error: Array) -> _Faces:
+    """Return the faces for any R, plane by plane."""
+    kept = np.zeros(len(Z), dtype=np.intp)
+    m = 1
+    points, plane = [], []
+    for k in range(1, len(Z)):
+        before = kept[:m]
+        base = _complements(Z[k : k + 1])[0]
+        Y = Z[before] @ base
+        length = np.linalg.norm(Y, axis=1)
+        noise = error[before] + error[k]
+        if (length <= noise).any():
+            continue  # parallel to a plane before it
+        points.append(base @ half_of_the_chambers(Y / length[:, None], noise / length))
+        plane.append(np.full(points[-1].shape[1], m))
+        kept[m] = k
+        m += 1
+    if not points:
+        return _Faces(Z[:1], np.zeros((Z.shape[1], 0)), np.zeros(0, dtype=np.intp))
+    return _Faces(Z[kept[:m]], np.concatenate(points, axis=1), np.concatenate(plane))
+
+
+def _chambers(faces: _Faces) -> Array:
+    """Return one point for every chamber on either side of the faces."""
+    Z, F, plane = faces
+    if not plane.size:
+        return Z[:1].T.copy()
+    step = max(1, _BLOCK // len(Z))
+    gram = Z @ Z.T
+    points, keys, margins = [], [], []
+    for start in range(0, plane.size, step):
+        block = slice(start, start + step)
+        for found, key, margin in _two_sides(Z, gram, F[:, block], plane[block]):
+            points.append(found)
+            keys.append(key)
+            margins.append(margin)
+    key, margin = np.concatenate(keys), np.concatenate(margins)
+    order = np.lexsort((-margin, *key.T))
+    key = key[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (key[1:] != key[:-1]).any(axis=1)
+    return np.asarray(np.concatenate(points, axis=1)[:, order[fresh]])
+
+
+def _two_sides(
+    Z: Array, gram: Array, F: Array, plane: NDArray[np.intp]
+) -> list[tuple[Array, NDArray[np.uint64], Array]]:
+    """Move the points F (R, C) off their planes, to both sides; return the points far from later planes.
+
+    Returns
+    -------
+    list of two
+        Points (R, C'), their signs as words of 64 bits (C', ·), and their distances (C',) to the nearest plane.
+    """
+    column = np.arange(plane.size)
+    M, slope = Z @ F, gram[:, plane]
+    before = np.arange(len(Z))[:, None] < plane
+    size, towards = np.abs(M), np.sign(M) * slope
+    found = []
+    for side in (1.0, -1.0):
+        # |m_j| ± ε sign(m_j) z_j·z_k ≥ ε for every earlier plane. No more than 1: beyond, the point only nears z_k.
+        room = np.where(before, size / np.maximum(1 - side * towards, _EPS), 1)
+        epsilon = np.minimum(room.min(axis=0), 1)
+        value = M + side * epsilon * slope
+        value[plane, column] = side * epsilon
+        # Half of ε: rounding never costs a chamber. A point between the two is as good as any.
+        far = (before | (np.abs(value) >= epsilon / 2)).all(axis=0)
+        moved = F[:, far] + side * epsilon[far] * Z[plane[far]].T
+        length = np.linalg.norm(moved, axis=0)
+        found.append((moved / length, _words(value[:, far] > 0), epsilon[far] / length))
+    return found
+
+
+def _words(on: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack the columns of on (n, C) to words (C, ceil(n/64))."""
+    bits = np.packbits(on, axis=0)
+    padded = np.zeros((on.shape[1], -(-len(bits) // 8) * 8), dtype=np.uint8)
+    padded[:, : len(bits)] = bits.T
+    return padded.view(np.uint64)
+
+
+def _signs(n: int) -> Array:
+    """Return all the columns (n, 2^(n-1)) of signs whose first is 1."""
+    code = np.arange(2 ** (n - 1))
+    return np.concatenate([np.ones((1, code.size)), 1.0 - 2 * ((code >> np.arange(n - 1)[:, None]) & 1)])
+
+
+def _unit(W: Array) -> Array:
+    return np.asarray(W / np.linalg.norm(W, axis=0))

@@ -1,0 +1,160 @@
+"""The public functions: every activation pattern, and a gate inside each of their chambers."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_choice, check_integer, describe, fail
+from clifford_rand_nn.arrangements.cells import half_of_the_chambers
+from clifford_rand_nn.arrangements.counts import central_count
+from clifford_rand_nn.arrangements.reduction import distinct, reduce_rows
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.patterns import ActivationPatterns
+
+__all__ = ["enumerate_patterns", "exhaustive_gates"]
+
+Array = NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+_MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB
+_BLOCK = 2**22  # entries of a block of margins
+
+
+def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_000_000) -> NDArray[np.bool_]:
+    r"""Return every activation pattern :math:`1(Xh + c \ge 0)` of a full-dimensional chamber, each once.
+
+    The same as ``exhaustive_gates(X, bias).patterns``, see there.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    bias : bool
+        Whether gates have an offset; c = 0 if not.
+    max_patterns : int
+        Refuse, before the work, data that may have more.
+
+    Returns
+    -------
+    (n, P) bool
+        In lexicographic order of the columns, off before on: the all-off pattern is the first.
+
+    Raises
+    ------
+    ArgumentError
+        X is not a finite (n, d) array with n, d ≥ 1, or may have more patterns than ``max_patterns`` or 4 GiB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> enumerate_patterns(np.array([[0.0], [2.0], [1.0]])).astype(int).T.tolist()
+    [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
+    """
+    return _every(X, bias, max_patterns, "enumerate_patterns").patterns
+
+
+def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_000_000) -> ActivationPatterns:
+    r"""Return every activation pattern :math:`1(Xh + c \ge 0)`, each with a gate strictly inside its chamber.
+
+    In general position there are :math:`2\sum_{k<r}\binom{n-1}{k}` of them without bias and
+    :math:`2\sum_{k\le r}\binom{n-1}{k}` with bias, r the rank of X (centred with bias), and fewer for repeated,
+    parallel or otherwise dependent rows. A pattern and its complement come together; a row that is 0 without bias is
+    on in all.
+
+    Rows that are dependent up to the rounding of X count as dependent: a grid of step 0.1 is a grid. A chamber so thin
+    that rounding would decide the sign of a row in it is left out; every gate returned was checked on X.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    bias : bool
+        Whether gates have an offset; c = 0 if not.
+    max_patterns : int
+        Refuse, before the work, data that may have more.
+
+    Returns
+    -------
+    ActivationPatterns
+        ``patterns`` (n, P) bool, in lexicographic order of the columns, off before on, so the all-off pattern is
+        the first; ``gates``, one for each, for which ``gates.on(X)`` is ``patterns`` bit for bit.
+        :math:`x_i^Th + c` is of the order of 1 over the rows, at most, whatever the scale of X.
+
+    Raises
+    ------
+    ArgumentError
+        X is not a finite (n, d) array with n, d ≥ 1, or may have more patterns than ``max_patterns`` or 4 GiB.
+
+    References
+    ----------
+    The count: Cover, "Geometrical and statistical properties of systems of linear inequalities", 1965, equation (5).
+    The recursion is the deletion and restriction of Zaslavsky, "Facing up to arrangements", 1975.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((6, 2))
+    >>> patterns, gates = exhaustive_gates(X)
+    >>> patterns.shape, bool((gates.on(X) == patterns).all())
+    ((6, 32), True)
+    """
+    return _every(X, bias, max_patterns, "exhaustive_gates")
+
+
+def _every(X: ArrayLike, bias: bool, max_patterns: int, owner: str) -> ActivationPatterns:
+    data: Any = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+    if data.ndim != 2 or 0 in data.shape:
+        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    check_choice(bias, "bias", owner, (True, False))
+    check_integer(max_patterns, "max_patterns", owner)
+    reduced = reduce_rows(data, bias)
+    if reduced.rank == 0:  # all rows are zero, without bias: on for every gate
+        none = Gates.without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")
+        return ActivationPatterns(none.on(data), none)
+    if reduced.rank <= 2:  # a sort: the count is known as soon as the bound
+        W = half_of_the_chambers(reduced.unit, reduced.error) if reduced.rank == 2 else reduced.unit[:1].T
+        _check_size(2 * W.shape[1], max_patterns, data.shape, reduced.rank - bias, owner)
+    else:
+        most = 1
+        while most < len(reduced.unit) and central_count(most + 1, reduced.rank) <= max_patterns:
+            most += 1
+        kept = distinct(reduced.unit, reduced.error, most)
+        m = kept.size if kept.size <= most else len(reduced.unit)  # too many: then not all were compared
+        _check_size(central_count(m, reduced.rank), max_patterns, data.shape, reduced.rank - bias, owner)
+        W = half_of_the_chambers(reduced.unit[kept], reduced.error[kept])
+    return _ordered(data, *reduced.gates(W), np.zeros(len(data), dtype=bool) if bias else ~data.any(axis=1))
+
+
+def _check_size(count: int, most: int, shape: tuple[int, int], rank: int, owner: str) -> None:
+    """Refuse more than ``most`` patterns, and more than memory holds."""
+    n, d = shape
+    about = str(count) if count < 10**15 else f"about 10^{int((count.bit_length() - 1) * math.log10(2))}"
+    hint = "Take fewer rows, or sample some of the patterns with sample_gates."
+    if count > most:
+        raise fail("max_patterns", owner, f"at least {about}, what {n} rows of rank {rank} may have", most, hint)
+    size = count * (n + 8 * (d + 1))
+    if size > _MOST_BYTES:
+        got = describe(f"shape {shape}, up to {about} patterns and gates, {size / 2**30:.1f} GiB")
+        raise fail("X", owner, "small enough for all patterns and gates in 4 GiB", got, hint)
+
+
+def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> ActivationPatterns:
+    """Keep the gates that are clear of every row but the ``still`` ones, add their negatives, and sort by pattern."""
+    # Two ways to add the d + 1 terms of a margin differ by less than (d + 1) eps times the sum of their sizes.
+    clear = max(64, 2 * (X.shape[1] + 1)) * _EPS
+    step = max(1, _BLOCK // len(X))
+    wide = np.empty(c.size, dtype=bool)
+    for start in range(0, c.size, step):
+        block = slice(start, start + step)
+        size = np.abs(X @ H[:, block] + c[block])
+        noise = clear * (np.abs(X) @ np.abs(H[:, block]) + np.abs(c[block]))
+        wide[block] = ((size > noise) | still[:, None]).all(axis=0)
+    H, c = H[:, wide], c[wide]
+    H, c = np.concatenate([H, -H], axis=1), np.concatenate([c, 0 - c])
+    on = np.empty((len(X), c.size), dtype=bool)
+    for start in range(0, c.size, step):
+        block = slice(start, start + step)
+        on[:, block] = X @ H[:, block] + c[block] >= 0
+    order = np.lexsort(np.packbits(on, axis=0)[::-1])
+    gates = Gates.without_incidence(np.ascontiguousarray(H[:, order]), c[order], "exhaustive")
+    return ActivationPatterns(on[:, order], gates)

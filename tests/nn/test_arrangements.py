@@ -1,0 +1,304 @@
+"""Every activation pattern: counts against exact arithmetic, gates that hold, and what must not matter."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import activation_patterns, sample_gates
+from clifford_rand_nn.arrangements.cells import half_of_the_chambers
+from clifford_rand_nn.arrangements.counts import pattern_count
+from clifford_rand_nn.arrangements.every import enumerate_patterns, exhaustive_gates
+
+
+def rank(rows):
+    """Return the rank of rows of integers or fractions, by elimination without rounding."""
+    left, r = [[Fraction(x) for x in row] for row in rows], 0
+    for column in range(len(left[0]) if left else 0):
+        pivot = next((i for i in range(r, len(left)) if left[i][column]), None)
+        if pivot is None:
+            continue
+        left[r], left[pivot] = left[pivot], left[r]
+        for i in range(r + 1, len(left)):
+            factor = left[i][column] / left[r][column]
+            left[i] = [a - factor * b for a, b in zip(left[i], left[r], strict=True)]
+        r += 1
+    return r
+
+
+def lifted(X, bias):
+    return [[*map(Fraction, row), *([1] if bias else [])] for row in X.tolist()]
+
+
+def exact_count(X, bias):
+    """Return the chambers by Whitney's theorem: (-1)^(|B| + rank B), summed over the sets B of rows but 0."""
+    rows = [row for row in lifted(X, bias) if any(row)]
+    subsets = itertools.chain.from_iterable(itertools.combinations(rows, k) for k in range(len(rows) + 1))
+    return sum((-1) ** (len(B) + rank(B)) for B in subsets)
+
+
+def by_linear_programs(X, bias):
+    """Return the set of patterns (as tuples) of all 2^n that a gate with margins of 1 has."""
+    Z = np.column_stack([X, np.ones(len(X))]) if bias else X
+    zero = ~Z.any(axis=1)
+    found = set()
+    for on in itertools.product([False, True], repeat=len(X)):
+        if not all(np.array(on)[zero]):
+            continue
+        s = np.where(on, 1.0, -1.0)[~zero, None]
+        program = linprog(np.zeros(Z.shape[1]), A_ub=-s * Z[~zero], b_ub=-np.ones(len(s)), bounds=(None, None))
+        if program.status == 0:
+            found.add(on)
+    return found
+
+
+def columns(patterns):
+    return set(map(tuple, patterns.T.tolist()))
+
+
+def assert_sound(X, bias, patterns, gates):
+    """Assert that the patterns are distinct and sorted, have their complements, and are those of the gates, exactly."""
+    assert patterns.dtype == bool
+    assert len(gates) == patterns.shape[1]
+    assert gates.method == "exhaustive"
+    assert np.array_equal(gates.on(X), patterns)
+    listed = list(map(tuple, patterns.T.tolist()))
+    assert listed == sorted(set(listed))
+    zero = np.zeros(len(X), dtype=bool) if bias else ~X.any(axis=1)
+    assert patterns[zero].all()
+    assert columns(~patterns[~zero]) == columns(patterns[~zero])
+    if not bias:
+        assert not gates.offsets.any()
+    margin = np.abs(X @ gates.directions + gates.offsets)
+    noise = np.abs(X) @ np.abs(gates.directions) + np.abs(gates.offsets)
+    assert (margin > 32 * np.finfo(float).eps * noise)[~zero].all()
+
+
+def assert_exact(X, bias):
+    """Assert that the patterns are all there are: sound in exact arithmetic, and as many as Whitney's theorem has."""
+    patterns, gates = exhaustive_gates(X, bias)
+    assert_sound(X, bias, patterns, gates)
+    rows = [list(map(Fraction, row)) for row in X.tolist()]
+    for j in range(len(gates)):
+        h, c = [Fraction(x) for x in gates.directions[:, j].tolist()], Fraction(gates.offsets[j])
+        values = [sum(a * b for a, b in zip(row, h, strict=True)) + c for row in rows]
+        assert [v >= 0 for v in values] == patterns[:, j].tolist()
+        assert all(v != 0 or (not bias and not any(row)) for v, row in zip(values, rows, strict=True))
+    assert patterns.shape[1] == exact_count(X, bias)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("r", range(1, 6))
+@pytest.mark.parametrize("n", range(1, 10))
+def test_general_position_has_the_count_of_the_formula(n, r, bias):
+    rng = np.random.default_rng(n + 10 * r)
+    X = rng.standard_normal((n, r))
+    for data in (X, X @ rng.standard_normal((r, r + 3))):  # of full rank, and in a larger space
+        patterns, gates = exhaustive_gates(data, bias)
+        assert_sound(data, bias, patterns, gates)
+        assert patterns.shape[1] == pattern_count(n, r, bias) == pattern_count(n, r + 3, bias, min(n - bias, r))
+        sampled = sample_gates(data, 50, bias=bias, rng=0)
+        assert columns(activation_patterns(data, sampled).patterns) <= columns(patterns)
+
+
+@st.composite
+def integers(draw):
+    n, d, size = draw(st.integers(1, 6)), draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 3, 1000]))
+    entries = draw(st.lists(st.integers(-size, size), min_size=n * d, max_size=n * d))
+    return np.array(entries).reshape(n, d)
+
+
+@settings(max_examples=150, deadline=None)
+@given(integers(), st.booleans())
+def test_small_integers_are_exact(X, bias):
+    assert_exact(X, bias)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-1, 1), min_size=28, max_size=28), st.booleans())
+def test_integers_of_four_features_are_exact(entries, bias):
+    assert_exact(np.array(entries).reshape(7, 4), bias)
+
+
+GRID = np.array(list(itertools.product(range(3), range(3))))
+SIMPLE = {
+    "cube": np.array(list(itertools.product([0, 1], repeat=3))),
+    "grid": GRID,
+    "line": np.column_stack([np.arange(6), 2 * np.arange(6) + 1]),
+    "line through 0": np.outer(np.arange(-3, 4), [1, 2, 3]),
+    "duplicates": GRID[[0, 1, 4, 4, 1, 0, 8, 8]],
+    "parallel": np.array([[1, 2], [2, 4], [-3, -6], [0, 0], [1, 0], [0, 0], [-2, 0]]),
+    "one point": np.ones((4, 2)),
+    "zeros": np.zeros((3, 2)),
+    "one row": np.array([[3, 0, 1]]),
+    "one number": np.array([[5]]),
+    "roots of A3": np.array([np.eye(4)[i] - np.eye(4)[j] for i, j in itertools.combinations(range(4), 2)]),
+    "more features": np.array([[1, 2, 3, 4, 5], [2, 4, 6, 8, 10], [0, 0, 1, 0, 0], [1, 2, 4, 4, 5]]),
+    "coplanar": np.array([[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0], [0, 0, 1], [2, 1, 0], [1, 1, 1]]),
+}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("name", SIMPLE)
+def test_simple_degenerate_data_are_exact(name, bias):
+    assert_exact(SIMPLE[name], bias)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("name", ["grid", "parallel", "line", "more features", "coplanar"])
+def test_linear_programs_find_the_same_patterns(name, bias):
+    X = SIMPLE[name]
+    assert columns(enumerate_patterns(X, bias)) == by_linear_programs(X, bias)
+
+
+def test_known_arrangements():
+    for m in (3, 4, 5, 6):  # reflections of S_m: a chamber for every permutation
+        roots = np.array([np.eye(m)[i] - np.eye(m)[j] for i, j in itertools.combinations(range(m), 2)])
+        assert enumerate_patterns(roots, bias=False).shape[1] == math.factorial(m)
+    for m in (2, 3, 4):  # of B_m: of every signed permutation
+        roots = [np.eye(m)[i] + s * np.eye(m)[j] for i, j in itertools.combinations(range(m), 2) for s in (1, -1)]
+        roots = np.array([*roots, *np.eye(m)])
+        assert enumerate_patterns(roots, bias=False).shape[1] == math.factorial(m) * 2**m
+    # threshold functions of m inputs
+    for m, count in ((1, 4), (2, 14), (3, 104), (4, 1882), (5, 94572)):
+        cube = np.array(list(itertools.product([0, 1], repeat=m)))
+        assert enumerate_patterns(cube).shape[1] == count
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("X", [SIMPLE["grid"], SIMPLE["cube"], np.random.default_rng(1).standard_normal((9, 3))])
+def test_scale_position_and_basis_do_not_matter(X, bias):
+    rng = np.random.default_rng(2)
+    expected = enumerate_patterns(X, bias)
+    for scale in (1e8, 1e-8, 0.1, 1 / 3, 1e150, 1e-150, 1e300, 1e-290):
+        patterns, gates = exhaustive_gates(X * scale, bias)
+        assert np.array_equal(patterns, expected)
+        assert_sound(X * scale, bias, patterns, gates)
+    d = X.shape[1]
+    others = [X @ np.linalg.qr(rng.standard_normal((d, d)))[0], X * np.logspace(-8, 8, d), X / 7]
+    if bias:
+        others += [X / 10 + 123.456, X / 10 - 1e6]
+    else:
+        rows = np.logspace(-4, 4, len(X))[:, None]
+        others += [X * rows, X * rows[::-1] * np.logspace(-100, 100, d)]
+    for other in others:
+        assert np.array_equal(enumerate_patterns(other, bias), expected)
+    order = rng.permutation(len(X))
+    assert columns(enumerate_patterns(X[order], bias)) == columns(expected[order])
+
+
+def test_a_feature_that_is_constant_but_for_rounding_is_constant():
+    X = np.random.default_rng(3).standard_normal((8, 3))
+    X[:, 2] = 0.1 + 0.2
+    X[::2, 2] = 0.3
+    assert np.array_equal(enumerate_patterns(X), enumerate_patterns(X[:, :2]))
+
+
+def test_close_rows_are_told_apart_above_rounding():
+    X = np.array([[0.0], [1e-10], [1.0]])
+    assert_exact(X, True)
+    assert enumerate_patterns(X).shape[1] == 6
+    assert enumerate_patterns(np.array([[0.1 + 0.2], [0.3], [1.0]])).shape[1] == 4
+    # three points within 1e-10 of a line
+    assert enumerate_patterns(np.array([[0.0, 0.0], [1.0, 1e-10], [2.0, 0.0]])).shape[1] == 8
+    assert enumerate_patterns(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])).shape[1] == 6
+
+
+def test_points_of_the_chambers_keep_their_distance():
+    """The points of one half, against the chambers of 2^18 random directions and the widest distance in each."""
+    Z = np.random.default_rng(4).standard_normal((9, 4))
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    W = half_of_the_chambers(Z, np.full(9, 1e-14))
+    np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1)
+    assert (Z[0] @ W > 0).all()
+    draws = np.random.default_rng(5).standard_normal((4, 2**18))
+    draws *= np.sign(Z[0] @ draws) / np.linalg.norm(draws, axis=0)
+    widest = {}
+    for key, reach in zip((2 ** np.arange(9) @ (Z @ draws > 0)).tolist(), np.abs(Z @ draws).min(axis=0), strict=True):
+        widest[key] = max(widest.get(key, 0), reach)
+    ours = dict(zip((2 ** np.arange(9) @ (Z @ W > 0)).tolist(), np.abs(Z @ W).min(axis=0), strict=True))
+    assert len(ours) == W.shape[1]
+    assert set(widest) <= set(ours)
+    for key, reach in widest.items():
+        assert ours[key] > reach / 20
+
+
+def test_chambers_thinner_than_rounding_are_left_out():
+    """Far from the origin rounding eats the thin chambers: what is left is sound, and nearly everything."""
+    X = np.random.default_rng(0).standard_normal((60, 2)) + 1e8
+    patterns, gates = exhaustive_gates(X)
+    assert_sound(X, True, patterns, gates)
+    assert 0.99 * pattern_count(60, 2) < patterns.shape[1] <= pattern_count(60, 2)
+
+
+def test_larger_planes_and_spaces():
+    rng = np.random.default_rng(6)
+    for n, d in ((160, 2), (12, 5), (14, 12), (300, 1)):
+        X = rng.standard_normal((n, d))
+        patterns, gates = exhaustive_gates(X)
+        assert patterns.shape[1] == pattern_count(n, d)
+        assert np.array_equal(gates.on(X), patterns)
+    # of a grid of 6 x 6 each separable cut once: against the gates of a fine net of angles, with all their offsets
+    X = np.array(list(itertools.product(range(6), range(6))))
+    angle = 2 * np.pi * (np.arange(4000) + 0.5) / 4000
+    H = np.stack([np.cos(angle), np.sin(angle)])
+    seen = set()
+    values = np.sort(X @ H, axis=0)
+    for c in (values[1:] + values[:-1]) / 2:
+        seen |= columns(X @ H - c >= 0)
+    seen |= {(True,) * 36, (False,) * 36}
+    assert columns(enumerate_patterns(X)) == seen
+
+
+def test_formula():
+    assert [pattern_count(n, 2) for n in range(1, 6)] == [2, 4, 8, 14, 22]
+    assert pattern_count(7, 3, bias=False, rank=0) == 1
+    assert pattern_count(7, 3, rank=0) == 2
+    n, d = 3000, 50
+    assert pattern_count(n, d) == 2 * sum(math.comb(n - 1, k) for k in range(d + 1))
+    assert pattern_count(n, d, bias=False) == 2 * sum(math.comb(n - 1, k) for k in range(d))
+    with pytest.raises(
+        ArgumentError, match=r"'rank' parameter of pattern_count must be an integer from 0 to 2\. Got 3"
+    ):
+        pattern_count(3, 5, rank=3)
+    with pytest.raises(ArgumentError, match="'n' parameter of pattern_count must be an integer ≥ 1"):
+        pattern_count(0, 5)
+
+
+def test_too_many_are_refused_before_the_work():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((160, 2))
+    message = (
+        r"'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have\. "
+    )
+    with pytest.raises(ArgumentError, match=message + r"Got 25441 instead\. Take fewer rows, or sample"):
+        enumerate_patterns(X, max_patterns=25441)
+    with pytest.raises(ArgumentError, match=r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"):
+        exhaustive_gates(rng.standard_normal((5000, 20)))
+    with pytest.raises(ArgumentError, match="at least 200000, what 100000 rows of rank 1 may have"):
+        exhaustive_gates(np.arange(100_000.0)[:, None], max_patterns=1000)
+    with pytest.raises(
+        ArgumentError, match=r"small enough .* in 4 GiB\. Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB"
+    ):
+        exhaustive_gates(np.arange(100_000.0)[:, None])
+    with pytest.raises(ArgumentError, match=r"small enough .* Got shape \(16, 10000\)"):
+        exhaustive_gates(rng.standard_normal((16, 10_000)))
+    with pytest.raises(ArgumentError, match="what 200000 rows of rank 2 may have"):
+        exhaustive_gates(rng.standard_normal((200_000, 2)))
+    # duplicates do not count: 9 rows have at most 74
+    many = enumerate_patterns(np.repeat(GRID, 3000, axis=0), max_patterns=74)
+    assert np.array_equal(many[::3000], enumerate_patterns(GRID))
+    with pytest.raises(ArgumentError, match="'X' parameter of exhaustive_gates must be an \\(n, d\\) array"):
+        exhaustive_gates(np.zeros((0, 3)))
+    with pytest.raises(ArgumentError, match="'X' parameter of enumerate_patterns must be finite"):
+        enumerate_patterns(np.array([[np.nan]]))
+    with pytest.raises(ArgumentError, match="'bias' parameter of exhaustive_gates must be one of True, False"):
+        exhaustive_gates(X, bias="yes")
+    with pytest.raises(ArgumentError, match="'max_patterns' parameter of exhaustive_gates must be an integer ≥ 1"):
+        exhaustive_gates(X, max_patterns=0)
