@@ -1,0 +1,1 @@
+"""Dictionaries of neurons: the columns of a convex program with one variable a column."""

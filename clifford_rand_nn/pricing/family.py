@@ -1,0 +1,67 @@
+"""Which neurons a solution is compared with, as a value that can be stored and priced again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.arrangements.every import exhaustive_gates
+from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.base import Pricer
+from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.sweep import SweepPricer
+
+__all__ = ["Family"]
+
+_SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    r"""A family of neurons :math:`(x^Tv+b)_+` with :math:`||v||_p = 1`.
+
+    Attributes
+    ----------
+    kind : {"all", "cross", "neurons", "gates"}
+        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons
+        whose pattern on the training rows is that of one of the given gates.
+    p : {1, 2}
+    bias : bool
+    members : Neurons, Gates or None
+        The given ones.
+    """
+
+    kind: str
+    p: int
+    bias: bool
+    members: Neurons | Gates | None = None
+
+    @classmethod
+    def of(cls, dictionary: CrossProductDictionary) -> "Family":
+        """Family of a dictionary: of the exact one, every neuron there is, for their optima are the same."""
+        if dictionary.exact:
+            return cls("all", 1, dictionary.bias)
+        if dictionary.subsample is None and dictionary.family == "rows":
+            return cls("cross", dictionary.p, dictionary.bias)
+        return cls("neurons", dictionary.p, dictionary.bias, dictionary.neurons())
+
+    def pricer(self, X: NDArray[np.float64]) -> Pricer:
+        """Return the pricer of the family on the rows X (n, d)."""
+        if isinstance(self.members, Gates):
+            words = "given" if self.members.method == "given" else "sampled"
+            patterns = self.members.on(X)
+            return ConePricer(X, patterns, self.p, self.bias, f"over the {patterns.shape[1]:,} {words} patterns")
+        if isinstance(self.members, Neurons):
+            return BlockPricer(X, self.members, f"over {len(self.members):,} columns of the dictionary")
+        if self.kind == "cross":
+            return BlockPricer(X, cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias))
+        if X.shape[1] <= _SWEEP_D:
+            return SweepPricer(X, self.p, self.bias)
+        if self.p == 1:
+            every = cross_product_dictionary(X, "l1", bias=self.bias)
+            return BlockPricer(X, every, f"global: all {every.n_columns:,} columns of the exact dictionary")
+        patterns = exhaustive_gates(X, self.bias).patterns
+        return ConePricer(X, patterns, self.p, self.bias, f"global: all {patterns.shape[1]:,} patterns enumerated")

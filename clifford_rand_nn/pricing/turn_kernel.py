@@ -1,0 +1,154 @@
+"""Turning a line about many pivots: the Numba kernel, arrays in, arrays out; `turn` says what it computes."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["turn_about"]
+
+
+@njit(cache=True, nogil=True)
+def _value(S: NDArray[Any], x: float, y: float) -> Any:
+    """Return Sᵀ(x, y): itself for C = 1, else its norm."""
+    C = S.shape[1]
+    if C == 1:
+        return x * S[0, 0] + y * S[1, 0]
+    total = 0.0
+    for c in range(C):
+        term = x * S[0, c] + y * S[1, c]
+        total += term * term
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _keep(
+    slot: int, value: float, x: float, y: float, item: int, values: NDArray[Any], at: NDArray[Any], items: NDArray[Any]
+) -> None:
+    """Keep ``value`` in the slot of the largest, or, if negative, the next one, of the least values."""
+    if value < 0:
+        slot += 1
+    if abs(value) > abs(values[slot]):
+        values[slot], at[slot, 0], at[slot, 1], items[slot] = value, x, y, item
+
+
+@njit(cache=True, nogil=True)
+def _add(S: NDArray[Any], error: NDArray[Any], x: float, y: float, theta: NDArray[Any]) -> None:
+    """Add (x, y) θᵀ to S and the rounding errors of the additions to ``error``."""
+    for i in range(2):
+        z = x if i == 0 else y
+        for c in range(theta.size):
+            term = z * theta[c]
+            total = S[i, c] + term
+            added = total - S[i, c]
+            error[i, c] += (S[i, c] - (total - added)) + (term - added)
+            S[i, c] = total
+
+
+@njit(cache=True, nogil=True)
+def turn_about(
+    X: NDArray[Any],
+    pivots: NDArray[Any],
+    theta: NDArray[Any],
+    order: NDArray[Any],
+    p: int,
+    first: int,
+    values: NDArray[Any],
+    directions: NDArray[Any],
+    items: NDArray[Any],
+) -> None:
+    """Write the candidates of the pivots from ``first`` on, one a row of ``order`` (m, n).
+
+    Parameters
+    ----------
+    X : (n, 2)
+    pivots : (M, 2)
+    theta : (n, C)
+    order : (m, n) integers, from `edge_order`
+    p : 1 or 2
+    first : int
+    values, directions, items : (M, 8), (M, 8, 2), (M, 8), outputs
+        As `Turned`; zero, zero and n at the start.
+    """
+    n, C = theta.shape
+    q = np.empty((n, 2))
+    running, error = np.empty((2, C)), np.empty((2, C))
+    S, other, everything = np.empty((2, C)), np.empty((2, C)), np.empty((2, C))
+    for row in range(order.shape[0]):
+        m = first + row
+        value, at, item = values[m], directions[m], items[m]
+        px, py = pivots[m, 0], pivots[m, 1]
+        running[:], error[:] = 0.0, 0.0
+        for i in range(n):
+            x, y = X[i, 0] - px, X[i, 1] - py
+            _add(running, error, x, y, theta[i])
+        everything[:] = running + error
+        running[:], error[:] = 0.0, 0.0
+        count = 0
+        for k in range(n):
+            i = order[row, k]
+            x, y = X[i, 0] - px, X[i, 1] - py
+            if x > 0 or (x == 0 and y < 0):
+                _add(running, error, x, y, theta[i])
+                q[k, 0], q[k, 1] = x, y
+            else:
+                q[k, 0], q[k, 1] = -x, -y
+            if x != 0 or y != 0:
+                count += 1
+        for k in range(count):  # rows at the pivot come last in the order
+            i = order[row, k]
+            _add(running, error, -q[k, 0], -q[k, 1], theta[i])
+            for axis in range(2):
+                for c in range(C):
+                    S[axis, c] = running[axis, c] + error[axis, c]
+                    other[axis, c] = everything[axis, c] - S[axis, c]
+            ex, ey = -q[k, 1], q[k, 0]
+            size = abs(ex) + abs(ey) if p == 1 else np.hypot(ex, ey)
+            ex, ey = ex / size, ey / size
+            _keep(0, _value(S, ex, ey), ex, ey, i, value, at, item)
+            _keep(2, _value(other, -ex, -ey), -ex, -ey, i, value, at, item)
+            if p == 2:
+                if k + 1 < count:
+                    fx, fy = -q[k + 1, 1], q[k + 1, 0]
+                else:
+                    fx, fy = q[0, 1], -q[0, 0]
+                for half in range(2):
+                    part = S if half == 0 else other
+                    a, b, c2 = 0.0, 0.0, 0.0
+                    for c in range(C):
+                        a += part[0, c] * part[0, c]
+                        b += part[0, c] * part[1, c]
+                        c2 += part[1, c] * part[1, c]
+                    big = np.sqrt(0.5 * (a + c2 + np.hypot(a - c2, 2 * b)))
+                    slot = 4 + 2 * half
+                    # a kept value that is larger in both slots spares the angle
+                    if big <= abs(value[slot]) and (C > 1 or big <= abs(value[slot + 1])):
+                        continue
+                    angle = 0.5 * np.arctan2(2 * b, a - c2)
+                    wx, wy = np.cos(angle), np.sin(angle)
+                    left, right = ex * wy - ey * wx, wx * fy - wy * fx
+                    middle = wx * ex + wy * ey + (wx * fx + wy * fy) / np.hypot(fx, fy)
+                    sign = 0.0
+                    if left >= 0 and right >= 0 and middle > -1:
+                        sign = 1.0
+                    elif left <= 0 and right <= 0 and middle < 1:
+                        sign = -1.0
+                    if half == 1:
+                        sign = -sign
+                    if sign != 0:
+                        _keep(slot, _value(part, sign * wx, sign * wy), sign * wx, sign * wy, n, value, at, item)
+        if p == 1:
+            for axis in range(2):
+                for half in range(2):
+                    sign = 1.0 - 2.0 * half
+                    S[0], error[0] = 0.0, 0.0
+                    for i in range(n):
+                        z = sign * (X[i, axis] - pivots[m, axis])
+                        if z > 0:
+                            for c in range(C):
+                                S[0, c] += z * theta[i, c]
+                    slot = 4 + 2 * axis + half
+                    value[slot] = _value(S, 1.0, 0.0) if C == 1 else np.sqrt(np.sum(S[0] * S[0]))
+                    at[slot, axis] = sign
+                    item[slot] = n + 2 - axis

@@ -1,0 +1,221 @@
+"""Dictionaries of cross products: which hyperplanes, how many, and that none is forgotten."""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand import ArgumentError
+from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+from clifford_rand_nn.dictionaries.distinct import distinct
+from clifford_rand_nn.dictionaries.subsets import random_subsets
+from clifford_rand_nn.neurons import Neurons
+
+KINDS = [("l1", "mixed"), ("l1", "rows"), ("l2", "mixed"), ("l2", "rows")]
+
+
+def whole(dictionary, size=10**6):
+    return Neurons.joined(list(dictionary.blocks(size)))
+
+
+def one_by_one(X, penalty, bias, family):
+    """The definition, in the coordinates of R^d: cross products of the rows of [X; I], differences with bias."""
+    n, d = X.shape
+    rows = np.concatenate([X, np.eye(d)]) if family == "mixed" else X
+    found = []
+    for subset in combinations(range(len(rows)), d - 1 + bias):
+        data = [i for i in subset if i < n]
+        if bias and not data:
+            continue
+        pivot = X[data[-1]] if bias else np.zeros(d)
+        vectors = [rows[i] - pivot if i < n else rows[i] for i in subset if not (bias and i == data[-1])]
+        v = cr.cross(np.array(vectors).reshape(d - 1, d))
+        norm = np.linalg.norm(v, ord=int(penalty[1]))
+        if norm > 1e-12:
+            for s in (1, -1):
+                found.append(np.r_[s * v / norm, -s * v @ pivot / norm])
+    return np.array(found)
+
+
+def as_set(neurons):
+    table = np.concatenate([neurons.directions, neurons.offsets[None]]).T
+    return table[np.lexsort(np.round(table, 9).T)]
+
+
+@pytest.mark.parametrize(("penalty", "family"), KINDS)
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(6, 1), (6, 2), (5, 3), (5, 4), (4, 4)])
+def test_definition_counts_and_order(n, d, bias, penalty, family):
+    X = np.random.default_rng(d).standard_normal((n, d)) + 2
+    dictionary = cross_product_dictionary(X, penalty, bias=bias, family=family)
+    neurons = whole(dictionary)
+    expected = one_by_one(X, penalty, bias, family)
+    assert len(neurons) == dictionary.n_columns == len(expected)
+    np.testing.assert_allclose(as_set(neurons), expected[np.lexsort(np.round(expected, 9).T)], atol=1e-12)
+    np.testing.assert_allclose(neurons.norms(dictionary.p), 1, rtol=1e-14)
+    np.testing.assert_array_equal(neurons.directions[:, ::2], -neurons.directions[:, 1::2])
+    np.testing.assert_array_equal(neurons.offsets[::2], -neurons.offsets[1::2])
+    for size in (2, 7):
+        parts = list(dictionary.blocks(size))
+        assert max(map(len, parts)) <= size
+        again = Neurons.joined(parts)
+        np.testing.assert_array_equal(again.directions, neurons.directions)
+        np.testing.assert_array_equal(again.rows, neurons.rows)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_planes_hold_their_rows_and_basis_vectors_exactly(bias, scale):
+    X = scale * np.random.default_rng(0).standard_normal((7, 4))
+    neurons = whole(cross_product_dictionary(X, bias=bias))
+    A = X @ neurons.directions + neurons.offsets
+    for j, rows in enumerate(neurons.rows):
+        assert np.abs(A[rows[rows < 7], j]).max(initial=0.0) <= 1e-13 * scale
+        assert not neurons.directions[rows[rows >= 7] - 7, j].any()
+        assert not neurons.columns(X)[rows[rows < 7], j].any()
+    unit = whole(cross_product_dictionary(X / scale, bias=bias))
+    np.testing.assert_allclose(neurons.directions, unit.directions, atol=1e-13)
+    np.testing.assert_allclose(neurons.offsets, scale * unit.offsets, atol=1e-13 * scale)
+
+
+def test_counts_of_the_formula():
+    spiral = np.random.default_rng(0).standard_normal((160, 2))
+    assert cross_product_dictionary(spiral, "l2").n_columns == 2 * math.comb(160, 2)
+    assert cross_product_dictionary(spiral).n_columns == 2 * (math.comb(162, 2) - 1)
+    assert cross_product_dictionary(np.ones((1000, 50))).n_columns == 2 * (math.comb(1050, 50) - 1)
+
+
+def test_integer_grid_against_exact_arithmetic():
+    """Repeated lines are dropped, and those with no row inside; lines are told apart by exact fractions."""
+    X = np.stack(np.meshgrid(np.arange(4), np.arange(3)), -1).reshape(-1, 2)
+    points = [tuple(map(Fraction, row.tolist())) for row in X]
+    lines = []
+    for i, j in combinations(range(len(points) + 2), 2):
+        if i >= len(points):
+            continue
+        p = points[i]
+        a, b = (points[j][k] - p[k] for k in (0, 1)) if j < len(points) else (Fraction(j == 12), Fraction(j == 13))
+        size = abs(a) + abs(b)
+        lines += [(s * b / size, -s * a / size, -s * (b * p[0] - a * p[1]) / size) for s in (1, -1)]
+    inside = [line for line in lines if any(line[0] * x + line[1] * y + line[2] > 0 for x, y in points)]
+    dictionary = cross_product_dictionary(X)
+    assert dictionary.n_columns == len(lines)
+    assert len(dictionary.neurons()) == len(set(inside))
+    assert dictionary.n_zero == len(lines) - len(inside)
+    assert dictionary.n_duplicates == len(inside) - len(set(inside))
+    K = dictionary.matrix()
+    assert K.shape == (12, len(set(inside)))
+    assert (K.max(axis=0) > 0).all()
+    assert dictionary.rows.shape == (K.shape[1], 2)
+
+
+def test_degenerate_rows_are_skipped():
+    rng = np.random.default_rng(1)
+    repeated = np.repeat(rng.standard_normal((4, 3)), 2, axis=0)
+    once = cross_product_dictionary(repeated[::2])
+    twice = cross_product_dictionary(repeated)
+    assert len(twice.neurons()) == len(once.neurons())
+    assert twice.n_duplicates > 0
+    assert len(whole(twice)) < twice.n_columns
+    line = np.outer(np.arange(5.0), [1.0, 2.0, 3.0])
+    assert len(cross_product_dictionary(line, "l2").neurons()) == 0
+    assert len(cross_product_dictionary(line).neurons()) > 0
+    same = cross_product_dictionary(np.ones((3, 2)))
+    assert same.neurons().directions.shape == (2, 0)
+    assert same.matrix().shape == (3, 0)
+    far = cross_product_dictionary(np.ones((3, 2)), bias=False)
+    assert len(far.neurons()) == 2  # ± e_1 and ± e_2 where they are on, (1, -1) nowhere
+
+
+def test_more_features_than_rows():
+    X = np.random.default_rng(2).standard_normal((3, 5))
+    dictionary = cross_product_dictionary(X)
+    assert dictionary.n_columns == 2 * (math.comb(8, 5) - 1)
+    assert len(whole(dictionary)) == dictionary.n_columns
+    with pytest.raises(
+        ArgumentError, match=r"'X' parameter of cross_product_dictionary must be at least 5 rows.*mixed"
+    ):
+        cross_product_dictionary(X, "l2")
+
+
+def test_subsample_is_part_of_the_whole_and_distinct():
+    X = np.random.default_rng(3).standard_normal((12, 3))
+    for penalty, family in KINDS:
+        everything = cross_product_dictionary(X, penalty, family=family)
+        every = {tuple(r): v for r, v in zip(whole(everything).rows, whole(everything).directions.T, strict=True)}
+        some = cross_product_dictionary(X, penalty, family=family, subsample=40, rng=0)
+        neurons = whole(some, 14)
+        assert some.n_columns == len(neurons) == 80
+        assert len({tuple(r) for r in neurons.rows}) == 40
+        for r, v in zip(neurons.rows[1::2], neurons.directions.T[1::2], strict=True):
+            np.testing.assert_allclose(every[tuple(r)], v, atol=1e-14)
+        again = cross_product_dictionary(X, penalty, family=family, subsample=40, rng=0)
+        np.testing.assert_array_equal(whole(again).rows, neurons.rows)
+    assert everything.exact is False
+    assert cross_product_dictionary(X).exact
+    assert not cross_product_dictionary(X, subsample=5, rng=0).exact
+
+
+def test_subsample_of_many_and_of_too_few():
+    big = np.random.default_rng(4).standard_normal((400, 6))
+    assert len(whole(cross_product_dictionary(big, subsample=300, rng=1))) == 600
+    line = np.outer(np.arange(30.0), [1.0, 2.0])
+    few = cross_product_dictionary(line, "l2", bias=False, subsample=29, rng=1)  # row 0 is 0, the others agree
+    assert few.n_columns == few.n_zero == 58
+    assert few.notes == ()
+    none = cross_product_dictionary(np.outer(np.arange(300.0), [1.0, 2.0, 1.0]), "l2", subsample=10, rng=1)
+    assert none.n_columns == 0
+    assert "only 0 of 10 subsets" in none.notes[0]
+    asked_too_much = cross_product_dictionary(line[:4], "l2", subsample=10, rng=1)
+    assert asked_too_much.n_columns == 12
+    assert "only 6 of 10 subsets: no more of all 6 subsets" in asked_too_much.notes[0]
+
+
+def test_random_subsets_are_uniform():
+    """Each of 10 subsets has probability 1/10: a chi-square of 9 degrees exceeds 33.7 with probability 1e-4."""
+    drawn = random_subsets(5, 3, 20000, np.random.default_rng(5))
+    assert (np.diff(drawn, axis=1) > 0).all()
+    _, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(counts) == 10
+    assert np.sum((counts - 2000.0) ** 2 / 2000) < 33.7
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_distinct_keeps_the_first_of_each(offset):
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((20, 3)) + offset
+    V = rng.standard_normal((3, 50))
+    V /= np.abs(V).sum(axis=0)
+    row = rng.integers(0, 20, 50)
+    index = rng.integers(0, 50, 300)
+    noisy = V[:, index] + 1e-14 * rng.standard_normal((3, 300))
+    kept = distinct(noisy, -np.einsum("ij,ji->i", noisy.T, X[row[index]].T), X)
+    np.testing.assert_array_equal(kept, np.sort(np.unique(index, return_index=True)[1]))
+    assert len(distinct(np.ones((3, 2)) / 3, np.array([0.0, 1e-6]), X)) == 2
+
+
+def test_errors():
+    X = np.random.default_rng(7).standard_normal((50, 3))
+    dictionary = cross_product_dictionary(X)
+    with pytest.raises(ArgumentError, match=r"'penalty' parameter of cross_product_dictionary .* 'l1', 'l2'"):
+        cross_product_dictionary(X, "l3")
+    with pytest.raises(ArgumentError, match=r"'family' parameter .* Got 'columns'"):
+        cross_product_dictionary(X, family="columns")
+    with pytest.raises(ArgumentError, match=r"'X' parameter .* an \(n, d\) array"):
+        cross_product_dictionary(X[0])
+    with pytest.raises(ArgumentError, match=r"'X' parameter .* finite"):
+        cross_product_dictionary(np.array([[np.nan]]))
+    with pytest.raises(ArgumentError, match=r"'subsample' parameter"):
+        cross_product_dictionary(X, subsample=0)
+    with pytest.raises(ArgumentError, match=r"'size' parameter of blocks .* pairs"):
+        dictionary.blocks(1)
+    needed = 8 * 50 * dictionary.n_columns
+    with pytest.raises(ArgumentError, match=rf"fits in max_bytes\. Got {needed:,} bytes .* Use blocks"):
+        dictionary.matrix(max_bytes=10_000)
+    with pytest.raises(ArgumentError, match=r"fewer than 2\^62 subsets.*subsample"):
+        cross_product_dictionary(np.ones((1000, 50))).blocks(10)
+    assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(dictionary)
+    assert f"{dictionary.n_columns:,} columns" in repr(dictionary)

@@ -1,0 +1,362 @@
+"""Pricing three ways: turning lines, cones of patterns, columns of dictionaries; and all against a direct search."""
+
+from itertools import product
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import pattern_count
+from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing import cones, sweep
+from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.pricing.turn import running_sum
+
+GRID = np.stack(np.meshgrid(np.arange(3.0), np.arange(2.0)), -1).reshape(-1, 2)
+DATA = {
+    "general": np.random.default_rng(0).standard_normal((6, 2)),
+    "grid": GRID,
+    "duplicates": np.repeat(np.random.default_rng(1).standard_normal((3, 2)), 2, axis=0),
+    "collinear": np.outer(np.arange(6.0), [1.0, 2.0]) + 3,
+    "vertical": np.stack([np.full(6, 3.0), 2.0 * np.arange(6) + 1], axis=1),
+    "one": np.array([[1.0, -2.0]]),
+    "same": np.ones((4, 2)),
+    "origin": np.r_[np.zeros((2, 2)), np.random.default_rng(2).standard_normal((4, 2))],
+    "line": np.random.default_rng(3).standard_normal((6, 1)),
+    "integers": np.array([[0.0], [1.0], [1.0], [3.0], [0.0]]),
+    "large": 1e6 * np.random.default_rng(4).standard_normal((6, 2)),
+    "small": 1e-6 * np.random.default_rng(5).standard_normal((6, 2)),
+    "unequal": np.random.default_rng(6).standard_normal((6, 2)) * [1.0, 1e-7],
+}
+
+
+def dual_point(n, C=1, bias=True, seed=0, scale=1.0):
+    theta = np.random.default_rng(seed).standard_normal((n, C))
+    theta = scale * (theta - theta.mean(axis=0) if bias else theta)
+    return np.zeros_like(theta) if n == 1 and bias else theta
+
+
+def value(X, theta, v, b):
+    return np.linalg.norm(np.maximum(X @ v + b, 0).T @ theta, axis=-1)
+
+
+def all_patterns(n):
+    """All 2^n: on the closed cone of any pattern the network is linear, so none can exceed the supremum."""
+    return np.array(list(product([False, True], repeat=n))).T
+
+
+def check_atoms(priced, X, theta, p, most, rtol=1e-12):
+    """The neurons attain the size, are sorted, distinct and of norm 1, and vanish on the rows that span them."""
+    size, neurons = priced
+    assert len(neurons) <= most
+    if len(neurons) == 0:
+        assert size == 0 or most == 0
+        return
+    values = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)
+    assert values[0] == pytest.approx(size, rel=rtol)
+    assert (np.diff(values) <= 0).all()
+    assert (values > 0).all()
+    np.testing.assert_allclose(neurons.norms(p), 1, rtol=1e-12)
+    np.testing.assert_allclose(
+        values, value(X, theta, neurons.directions, neurons.offsets), rtol=1e-9, atol=1e-13 * size
+    )
+    table = np.concatenate([neurons.directions, (neurons.offsets / np.abs(X).max())[None]])
+    for j in range(len(neurons)):
+        assert np.count_nonzero((np.abs(table - table[:, [j]]) < 1e-11).all(axis=0)) == 1
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("bias", [True, False])
+def test_three_ways_agree_in_the_plane(name, bias):
+    X = DATA[name]
+    theta = dual_point(len(X), bias=bias)
+    for p in (1, 2):
+        turned = SweepPricer(X, p, bias).price(theta, 4)
+        cone = ConePricer(X, all_patterns(len(X)), p, bias).price(theta, 4)
+        check_atoms(turned, X, theta, p, 4)
+        check_atoms(cone, X, theta, p, 4)
+        tiny = 1e-13 * np.abs(X).max()  # of rows that are all equal nothing but rounding is left
+        assert turned.size == pytest.approx(cone.size, rel=1e-12, abs=tiny)
+        column = BlockPricer(X, cross_product_dictionary(X, f"l{p}", bias=bias, family="mixed")).price(theta, 4)
+        check_atoms(column, X, theta, p, 4)
+        if p == 1:
+            assert column.size == pytest.approx(turned.size, rel=1e-12, abs=tiny)
+        else:
+            assert column.size <= turned.size * (1 + 1e-12) + tiny
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(7, 3), (3, 5), (5, 4)])
+def test_cones_and_exact_dictionary_agree_in_space(n, d, bias):
+    for X in (np.random.default_rng(d).standard_normal((n, d)), np.random.default_rng(d).integers(-1, 2, (n, d))):
+        theta = dual_point(n, bias=bias)
+        cone = ConePricer(X, all_patterns(n), 1, bias).price(theta, 3)
+        check_atoms(cone, X, theta, 1, 3)
+        column = BlockPricer(X, cross_product_dictionary(X, bias=bias)).price(theta, 3)
+        assert cone.size == pytest.approx(column.size, rel=1e-12)
+        euclidean = ConePricer(X, all_patterns(n), 2, bias).price(theta, 3)
+        check_atoms(euclidean, X, theta, 2, 3)
+        assert cone.size <= euclidean.size <= np.sqrt(d) * cone.size
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("C", [1, 3])
+@pytest.mark.parametrize("name", ["general", "grid", "collinear", "line"])
+def test_sweep_is_the_supremum_of_a_dense_search(name, C, p, bias):
+    """Planes through every row in 4000 directions: never above, and below by less than the square of the step."""
+    X = DATA[name]
+    theta = dual_point(len(X), C, bias, seed=1)
+    angle = np.linspace(0, 2 * np.pi, 4000, endpoint=False)
+    V = np.array([np.cos(angle), np.sin(angle)]) if X.shape[1] == 2 else np.array([[1.0, -1.0]])
+    V /= np.linalg.norm(V, ord=p, axis=0)
+    best = max(value(X, theta, V, -x @ V).max() for x in (X if bias else np.zeros((1, X.shape[1]))))
+    priced = SweepPricer(X, p, bias).price(theta, 6)
+    check_atoms(priced, X, theta, p, 6)
+    assert best <= priced.size * (1 + 1e-12)
+    assert best >= priced.size * (1 - (2e-3 if p == 1 else 1e-5))  # p = 1 has corners
+
+
+@pytest.mark.parametrize("C", [1, 2])
+@pytest.mark.parametrize("p", [1, 2])
+def test_no_neuron_is_above_the_size(p, C):
+    """Offsets that pass through no row are no better; n = 150 rows, 20000 random neurons, then the best improved."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((150, 2))
+    theta = dual_point(150, C)
+    size = SweepPricer(X, p).price(theta, 1).size
+    V, b = rng.standard_normal((2, 20000)), rng.standard_normal(20000)
+    step = 1.0
+    for _ in range(12):
+        V /= np.linalg.norm(V, ord=p, axis=0)
+        values = value(X, theta, V, b)
+        assert values.max() <= size * (1 + 1e-12)
+        best = np.argsort(-values)[:20]
+        step *= 0.4
+        V = V[:, best].repeat(100, axis=1) + step * rng.standard_normal((2, 2000))
+        b = b[best].repeat(100) + step * rng.standard_normal(2000)
+    assert values.max() >= size * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("C", [1, 3])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("bias", [True, False])
+def test_kernel_and_numpy_agree(monkeypatch, p, C, bias):
+    rng = np.random.default_rng(8)
+    lines = [np.outer(rng.standard_normal(6), rng.standard_normal(2)) for _ in range(20)]  # half-turns between edges
+    for X in (*DATA.values(), *lines, rng.standard_normal((80, 2)), rng.integers(0, 6, (80, 2)) * 1.0):
+        theta = dual_point(len(X), C, bias)
+        by_numpy = SweepPricer(X, p, bias).price(theta, 8)
+        with monkeypatch.context() as patch:
+            patch.setattr(sweep, "_NUMPY_UP_TO", 0)
+            by_kernel = SweepPricer(X, p, bias).price(theta, 8)
+        assert by_kernel.size == pytest.approx(by_numpy.size, rel=1e-13)
+        check_atoms(by_kernel, X, theta, p, 8)
+
+
+@pytest.mark.parametrize("C", [1, 2])
+@pytest.mark.parametrize("limit", [0, 10**6])
+@pytest.mark.parametrize("bias", [True, False])
+def test_turning_the_data_turns_the_neurons(monkeypatch, C, limit, bias):
+    """A grid that is turned by 0.3 has many rows in line up to rounding only."""
+    monkeypatch.setattr(sweep, "_NUMPY_UP_TO", limit)
+    X = np.stack(np.meshgrid(np.arange(-3.0, 4.0), np.arange(-2.0, 4.0)), -1).reshape(-1, 2)
+    turn = np.array([[np.cos(0.3), np.sin(0.3)], [-np.sin(0.3), np.cos(0.3)]])
+    for seed in range(10):
+        theta = dual_point(42, C, bias, seed=seed)
+        still, turned = SweepPricer(X, 2, bias).price(theta, 3), SweepPricer(X @ turn, 2, bias).price(theta, 3)
+        assert turned.size == pytest.approx(still.size, rel=1e-12)
+        along = turned.neurons.directions[:, 0] @ (still.neurons.directions[:, 0] @ turn)
+        assert abs(along) == pytest.approx(1, rel=1e-12)  # a neuron that is on everywhere is as good turned round
+
+
+def test_chunks_and_kept_orders_change_nothing(monkeypatch):
+    X, theta = np.random.default_rng(9).standard_normal((50, 2)), dual_point(50)
+    pricer = SweepPricer(X, 2)
+    first = pricer.price(theta, 5)
+    np.testing.assert_array_equal(pricer.price(theta, 5).neurons.directions, first.neurons.directions)
+    monkeypatch.setattr(sweep, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(sweep, "_CHUNK_BYTES", 50_000)
+    np.testing.assert_array_equal(SweepPricer(X, 2).price(theta, 5).neurons.directions, first.neurons.directions)
+
+
+def test_running_sums_do_not_lose_digits():
+    """A large term that comes and goes: a plain cumulative sum ends at 0 or off by the rounding of 1e16."""
+    terms = np.array([1.0, 1e16, 1.0, -1e16, 1.0])[None]
+    np.testing.assert_array_equal(running_sum(terms)[0], [1.0, 1e16, 1e16 + 2, 2.0, 3.0])
+    assert np.cumsum(terms)[-1] != 3.0
+
+
+def test_large_sweep_against_cones_near_its_best():
+    """n = 1200 by the kernel: the cone of the best neuron's own pattern has the same size, and more rows no less."""
+    rng = np.random.default_rng(10)
+    X, theta = rng.standard_normal((1200, 2)), dual_point(1200)
+    for p in (1, 2):
+        priced = SweepPricer(X, p).price(theta, 10)
+        check_atoms(priced, X, theta, p, 10)
+        patterns = priced.neurons.columns(X) > 0
+        cone = ConePricer(X, patterns, p).price(theta, 10)
+        assert cone.size == pytest.approx(priced.size, rel=1e-12)
+        column = BlockPricer(X, cross_product_dictionary(X, f"l{p}", family="mixed", subsample=2000, rng=0))
+        assert column.price(theta, 1).size <= priced.size * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("p", [1, 2])
+def test_single_cones_against_cvxpy(p, bias):
+    rng = np.random.default_rng(11)
+    X, theta = rng.standard_normal((25, 4)), dual_point(25, bias=bias)
+    patterns = X @ rng.standard_normal((4, 4)) + bias * 0.5 * rng.standard_normal(4) > 0
+    for D in patterns.T:
+        best = 0.0
+        for sign in (1, -1):
+            u, b = cp.Variable(4), cp.Variable() if bias else cp.Constant(0.0)
+            inside = cp.multiply(np.where(D, 1.0, -1.0), X @ u + b) >= 0
+            goal = cp.Maximize(sign * (theta[D, 0] @ (X[D] @ u + b)))
+            best = max(best, cp.Problem(goal, [inside, cp.norm(u, p) <= 1]).solve())
+        priced = ConePricer(X, D[:, None], p, bias).price(theta, 2)
+        assert priced.size == pytest.approx(best, rel=1e-6)
+        check_atoms(priced, X, theta, p, 2)
+        margin = np.where(D[:, None], 1, -1) * (X @ priced.neurons.directions + priced.neurons.offsets)
+        assert margin.min() >= -1e-11
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("d", [1, 2, 3, 6, 12])
+def test_compiled_projections_agree(monkeypatch, d, bias):
+    rng = np.random.default_rng(d)
+    X, theta = rng.standard_normal((30, d)), dual_point(30, bias=bias)
+    patterns = X @ rng.standard_normal((d, 20)) + bias * rng.standard_normal(20) > 0
+    one = ConePricer(X, patterns, 2, bias).price(theta, 20)
+    monkeypatch.setattr(cones, "_INTERPRETED_UP_TO", 0)
+    other = ConePricer(X, patterns, 2, bias).price(theta, 20)
+    assert one.size == pytest.approx(other.size, rel=1e-12)
+    values = np.linalg.norm(one.neurons.columns(X).T @ theta, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(other.neurons.columns(X).T @ theta, axis=1), values, rtol=1e-9)
+
+
+def test_unfinished_projections_bound_the_supremum(monkeypatch):
+    rng = np.random.default_rng(12)
+    X, theta = rng.standard_normal((30, 6)), dual_point(30)
+    patterns = X @ rng.standard_normal((6, 20)) > 0
+    size = ConePricer(X, patterns).price(theta, 1).size
+    project = cones.project_on_cones
+    for steps in (1, 3, 6):
+
+        def cut(*args, steps=steps):
+            project(*args[:7], steps, *args[8:])
+
+        monkeypatch.setattr(cones, "project_on_cones", cut)
+        assert ConePricer(X, patterns).price(theta, 1).size >= size * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_sizes_scale_with_data_and_dual_point(scale):
+    X, theta = DATA["general"], dual_point(6)
+    for p in (1, 2):
+        for make in (
+            lambda X, p=p: SweepPricer(X, p),
+            lambda X, p=p: ConePricer(X, all_patterns(6), p),
+            lambda X, p=p: BlockPricer(X, cross_product_dictionary(X, f"l{p}")),
+        ):
+            size = make(X).price(theta, 1).size
+            assert make(scale * X).price(theta, 1).size == pytest.approx(scale * size, rel=1e-12)
+            assert make(X).price(scale * theta, 1).size == pytest.approx(scale * size, rel=1e-12)
+
+
+def test_an_offset_without_balance_has_no_supremum():
+    X, theta = DATA["general"], np.ones(6)
+    assert SweepPricer(X, 1).price(theta, 1).size == np.inf
+    assert np.isfinite(SweepPricer(X, 1, bias=False).price(theta, 1).size)
+    assert ConePricer(X, all_patterns(6)).price(theta, 1).size == np.inf
+    assert np.isfinite(ConePricer(X, all_patterns(6)[:, 1:-1]).price(theta, 1).size)
+
+
+def test_zero_dual_point_and_no_atoms_wanted():
+    X = DATA["general"]
+    for pricer in (SweepPricer(X), ConePricer(X, all_patterns(6)), BlockPricer(X, cross_product_dictionary(X))):
+        size, neurons = pricer.price(np.zeros(6), 3)
+        assert size == 0
+        assert len(neurons) == 0
+        assert neurons.directions.shape == (2, 0)
+        size, neurons = pricer.price(dual_point(6), 0)
+        assert size > 0
+        assert len(neurons) == 0
+    assert ConePricer(X, np.zeros((6, 0), bool)).price(dual_point(6), 2).size == 0
+
+
+def test_blocks_of_any_size_find_the_same(monkeypatch):
+    X, theta = np.random.default_rng(13).standard_normal((20, 3)), dual_point(20, 2)
+    dictionary = cross_product_dictionary(X)
+    neurons = dictionary.neurons()
+    values = np.linalg.norm(dictionary.matrix().T @ theta, axis=1)
+    expected = np.sort(values)[::-1][:7]
+    for pricer in (BlockPricer(X, dictionary), BlockPricer(X, neurons)):
+        for block_bytes in (8 * 20 * 10, 2**25):
+            monkeypatch.setattr("clifford_rand_nn.pricing.blocks._BLOCK_BYTES", block_bytes)
+            found = pricer.price(theta, 7)
+            np.testing.assert_allclose(np.linalg.norm(found.neurons.columns(X).T @ theta, axis=1), expected, rtol=1e-13)
+            assert found.size == pytest.approx(expected[0], rel=1e-13)
+    assert BlockPricer(X, neurons).scope == f"over the {len(neurons):,} given neurons"
+    assert BlockPricer(X, dictionary).scope == f"over the {dictionary.n_columns:,} columns of the dictionary"
+
+
+def test_pattern_counts_are_those_of_random_patterns():
+    rng = np.random.default_rng(14)
+    for d, bias in [(1, True), (2, False), (2, True)]:
+        X = rng.standard_normal((5, d))
+        V, b = rng.standard_normal((d, 100_000)), bias * rng.standard_normal(100_000) * 2
+        assert np.unique(X @ V + b > 0, axis=1).shape[1] == pattern_count(5, d, bias)
+    assert SweepPricer(rng.standard_normal((160, 2))).scope == "global: all 25,442 patterns"
+
+
+def test_errors():
+    X = DATA["general"]
+    with pytest.raises(ArgumentError, match=r"'X' parameter of SweepPricer .*\(n, 2\).* shape \(3, 3\).*ConePricer"):
+        SweepPricer(np.eye(3))
+    with pytest.raises(ArgumentError, match=r"'p' parameter of SweepPricer must be one of 1, 2. Got 3"):
+        SweepPricer(X, 3)
+    with pytest.raises(
+        ArgumentError, match=r"'theta' parameter of SweepPricer.price must be of shape \(6,\) or \(6, C\)"
+    ):
+        SweepPricer(X).price(np.ones(5), 1)
+    with pytest.raises(ArgumentError, match=r"'theta' parameter of SweepPricer.price must be finite"):
+        SweepPricer(X).price(np.full(6, np.nan), 1)
+    with pytest.raises(ArgumentError, match=r"'most' parameter of BlockPricer.price must be an integer ≥ 0. Got -1"):
+        BlockPricer(X, cross_product_dictionary(X)).price(np.ones(6), -1)
+    with pytest.raises(ArgumentError, match=r"'atoms' parameter of BlockPricer must be Neurons or a dictionary"):
+        BlockPricer(X, X)
+    with pytest.raises(ArgumentError, match=r"'atoms' parameter of BlockPricer must be neurons in R\^2.* d = 3"):
+        BlockPricer(X, Neurons.free(np.eye(3), np.zeros(3)))
+    with pytest.raises(ArgumentError, match=r"'patterns' parameter of ConePricer must be an array of booleans"):
+        ConePricer(X, np.ones((6, 2)))
+    with pytest.raises(ArgumentError, match=r"'patterns' parameter of ConePricer must be of shape \(6, P\)"):
+        ConePricer(X, np.ones((2, 6), bool))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("p", [1, 2])
+def test_vector_valued_units_by_cvxpy(p, bias):
+    """The supremum of <θ, D(XV + 1bᵀ)> over V (d, C), every column in the cone, with one norm over all entries."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((12, 2))
+    theta = rng.standard_normal((12, 3))
+    theta -= theta.mean(axis=0) * bias
+    patterns = X @ rng.standard_normal((2, 4)) + 0.5 * bias * rng.standard_normal(4) > 0
+    best = 0.0
+    for D in patterns.T:
+        V, b = cp.Variable((2, 3)), cp.Variable((1, 3))
+        inside = X @ V + np.ones((12, 1)) @ b * bias
+        side = np.where(D, 1.0, -1.0)[:, None] * np.ones((1, 3))
+        rules = [cp.multiply(side, inside) >= 0, cp.norm(cp.vec(V, order="F"), p) <= 1]
+        form = cp.sum(cp.multiply(theta * D[:, None], inside))
+        if D.all() and bias:
+            rules = [rules[1], b == 0]  # a large b meets the cone and gains nothing, since θ sums to zero
+        best = max(best, *(cp.Problem(cp.Maximize(sign * form), rules).solve() for sign in (1, -1)))
+    found = ConePricer(X, patterns, p, bias).price(theta, 3)
+    assert found.size == pytest.approx(best, rel=1e-6)
+    assert len(found.neurons) == 0
