@@ -1,0 +1,1 @@
+"""The Lasso over a dictionary: interior points, working sets, the exact path, basic solutions."""

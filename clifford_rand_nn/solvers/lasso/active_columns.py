@@ -1,0 +1,164 @@
+"""Columns of a dictionary seen through the intercept, and the QR factors of the few that are active."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, qr_delete, solve_triangular
+
+__all__ = ["ActiveColumns", "CentredColumns", "Segment"]
+
+Array = NDArray[np.float64]
+
+# A column nearer than this to the span of the others, relative to its norm, is one of them: the columns come with an
+# error of 2e-16 of their norm, so a share of 1e-12 of it still has four digits.
+_DEPENDENT = 1e-12
+
+_BLOCK = 2**22  # entries of K that are centred at a time, 32 MiB
+# QR updates lose orthogonality slowly. To factorise m columns anew after m updates or more costs no more than those.
+_MAX_UPDATES = 64
+
+
+class CentredColumns:
+    """The columns of K (n, N), less their means if there is an intercept; K itself is neither copied nor changed."""
+
+    def __init__(self, K: Array, fit_intercept: bool) -> None:
+        n, count = K.shape
+        self.K = K
+        self.centred = fit_intercept
+        self.norms = np.empty(count)  # of the centred columns
+        self.sizes = np.empty(count)  # of the columns as given, to which rounding is proportional
+        self.means = np.zeros(count)
+        step = max(_BLOCK // max(n, 1), 1)
+        for first in range(0, count, step):
+            part = slice(first, first + step)
+            block = K[:, part]
+            self.sizes[part] = np.linalg.norm(block, axis=0)
+            if fit_intercept:
+                self.means[part] = block.mean(axis=0)
+                block = block - self.means[part]
+            self.norms[part] = np.linalg.norm(block, axis=0)
+        # A constant column is the intercept: what is left of it is rounding.
+        self.norms[self.norms <= 4 * np.finfo(np.float64).eps * np.sqrt(n) * self.sizes] = 0.0
+
+    def take(self, index: NDArray[np.intp] | int) -> Array:
+        """Return centred columns, (n,) or (n, m)."""
+        return np.asarray(self.K[:, index] - self.means[index])
+
+    def correlate(self, v: Array) -> Array:
+        """Inner products of all columns with a v (n,) that sums to 0 if they are centred, (N,)."""
+        return np.asarray(np.where(self.norms > 0, self.K.T @ v, 0.0))
+
+    def centre(self, v: Array) -> Array:
+        """Return v less its mean, or v itself if there is no intercept."""
+        return v - v.mean() if self.centred else v
+
+
+class Segment(NamedTuple):
+    r"""A linear piece of the path: residual :math:`r+\lambda g`, weights :math:`a-\lambda d`, with λ = nβ."""
+
+    r: Array
+    g: Array
+    a: Array
+    d: Array
+
+
+class ActiveColumns:
+    r"""Linearly independent columns A with signs s and their factors :math:`K_A = QR`.
+
+    Where the residual θ has :math:`K_A^T\theta = \lambda s`,
+
+    .. math:: z = R^{-1}Q^Ty-\lambda R^{-1}R^{-T}s,\qquad \theta = y-QQ^Ty+\lambda QR^{-T}s.
+
+    Nothing is carried over from one λ to the next, so no error accumulates but that of the QR updates, which are
+    renewed.
+    """
+
+    def __init__(self, columns: CentredColumns) -> None:
+        self.columns = columns
+        self.index: list[int] = []
+        self.signs: list[float] = []
+        self.matrix = np.zeros((len(columns.K), 0), order="F")  # the centred active columns, (n, m)
+        self._Q = self.matrix
+        self._R = np.zeros((0, 0))
+        self._updates = 0
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def append(self, j: int, sign: float) -> bool:
+        """Add column j unless it depends on the others; say whether it was added."""
+        n, m = self._Q.shape
+        if m == n:
+            return False
+        k = self.columns.take(j)
+        along = self._Q.T @ k
+        rest = k - self._Q @ along
+        again = self._Q.T @ rest  # classical Gram-Schmidt is as good as Householder when done twice
+        rest = self.columns.centre(rest - self._Q @ again)
+        left = float(np.linalg.norm(rest))
+        if left <= _DEPENDENT * self.columns.sizes[j]:
+            return False
+        R = np.zeros((m + 1, m + 1), order="F")
+        R[:m, :m], R[:m, m], R[m, m] = self._R, along + again, left
+        self._Q, self._R = _with_column(self._Q, rest / left), R
+        self.matrix = _with_column(self.matrix, k)
+        self.index.append(j)
+        self.signs.append(sign)
+        self._count_update()
+        return True
+
+    def remove(self, j: int) -> None:
+        """Take column j out."""
+        place = self.index.index(j)
+        del self.index[place], self.signs[place]
+        m = len(self.index)
+        self.matrix = np.asfortranarray(np.delete(self.matrix, place, axis=1))
+        if m:
+            Q, R = qr_delete(self._Q, self._R, place, which="col", check_finite=False)
+            self._Q, self._R = Q[:, :m], R[:m]  # SciPy keeps a square Q square
+            self._count_update()
+        else:
+            self._Q, self._R = self.matrix, np.zeros((0, 0))
+
+    def _count_update(self) -> None:
+        self._updates += 1
+        if self._updates >= max(_MAX_UPDATES, len(self.index)):
+            self._updates = 0
+            self._Q, self._R = qr(self.matrix, mode="economic", check_finite=False)
+
+    def direction(self) -> tuple[Array, Array]:
+        r"""Return :math:`d = (K_A^TK_A)^{-1}s` and :math:`g = K_Ad`."""
+        if not self.index:
+            return np.zeros(0), np.zeros(len(self._Q))
+        u = _solve(self._R, np.array(self.signs), "T")
+        return _solve(self._R, u), self.columns.centre(self._Q @ u)
+
+    def weights(self, y: Array, lam: float) -> Array:
+        r"""Return the weights at λ, more accurately than as :math:`a-\lambda d`, which are often large and cancel."""
+        if not self.index:
+            return np.zeros(0)
+        bound = lam * _solve(self._R, np.array(self.signs), "T")
+        z = _solve(self._R, self._Q.T @ y - bound)
+        return np.asarray(z + _solve(self._R, self._Q.T @ (y - self.matrix @ z) - bound))  # one step of refinement
+
+    def segment(self, y: Array) -> Segment:
+        """Return the linear piece of the path on these columns for centred targets y."""
+        d, g = self.direction()
+        if not self.index:
+            return Segment(y, g, d, d)
+        along = self._Q.T @ y
+        r = y - self._Q @ along
+        r = self.columns.centre(r - self._Q @ (self._Q.T @ r))
+        return Segment(r, g, _solve(self._R, along), d)
+
+
+def _with_column(A: Array, column: Array) -> Array:
+    n, m = A.shape
+    wider = np.empty((n, m + 1), order="F")
+    wider[:, :m], wider[:, m] = A, column
+    return wider
+
+
+def _solve(R: Array, b: Array, trans: str = "N") -> Array:
+    return np.asarray(solve_triangular(R, b, trans=trans, check_finite=False))

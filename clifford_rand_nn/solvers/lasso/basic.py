@@ -1,0 +1,121 @@
+"""Basic solutions: as few columns as the rank allows, with the same predictions and no larger penalty."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.problems.lasso import Weights
+
+__all__ = ["purify"]
+
+Array = NDArray[np.float64]
+
+_RANK = 1e-12  # a column is dependent if its part outside the basis is below this share of the largest contribution
+_TIES = 1e-9  # of the step: among ratios this close the largest pivot is taken (Harris)
+_ZERO = 1e-11  # entries of the tableau, relative to its column, that are rounding and block nothing
+
+
+def purify(K: Array, weights: Weights, fit_intercept: bool) -> Weights:
+    r"""Return weights on linearly independent columns, with the same predictions and no larger penalty.
+
+    Carathéodory's argument as a "push" of linear programming. The solution is :math:`\sum_jx_ja_j` with x = 1 and the
+    contributions :math:`a_j = K_jZ_j` (n C numbers, centred if there is an intercept), at the cost
+    :math:`\sum_jx_j||Z_j||`. As long as the contributions are dependent, a null vector is followed in the direction in
+    which the cost does not rise, until some x is zero; that column is dropped. Each group stays on its own ray.
+
+    At most :math:`\mathrm{rank}[a_1\dots a_m]` columns remain: n for one output, n - 1 with an intercept, and C times
+    as many for C outputs.
+
+    Parameters
+    ----------
+    K : (n, N) array
+    weights : Weights
+        On columns of K.
+    fit_intercept : bool
+        Whether the intercept may move.
+
+    Returns
+    -------
+    Weights
+        On a subset of the columns. Predictions differ by rounding of the largest contribution.
+
+    Raises
+    ------
+    ArgumentError
+        The weights do not belong to columns of K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    >>> found = purify(K, Weights(np.arange(3), np.array([[1.0], [1.0], [2.0]]), np.zeros(1)), False)
+    >>> found.columns.size, (K[:, found.columns] @ found.values).ravel().tolist()
+    (2, [3.0, 3.0])
+    """
+    columns, values, intercept = weights
+    if values.shape[:1] != columns.shape or values.ndim != 2 or np.max(columns, initial=-1) >= K.shape[1]:
+        raise fail(
+            "weights",
+            "purify",
+            f"on columns of K, which has {K.shape[1]}, with values (m, C)",
+            describe(f"columns up to {np.max(columns, initial=-1)}, values of shape {values.shape}"),
+        )
+    norms = np.linalg.norm(values, axis=1)
+    columns, values, norms = columns[norms > 0], values[norms > 0], norms[norms > 0]
+    if columns.size == 0:
+        return Weights(columns, values, intercept)
+    S = K[:, columns]
+    contributions = S[:, None, :] * values.T[None]  # (n, C, m)
+    if fit_intercept:
+        contributions = contributions - contributions.mean(axis=0)
+    x = _push(contributions.reshape(-1, columns.size), norms)
+    kept = np.flatnonzero(x)
+    moved = values[kept] * x[kept, None]
+    if fit_intercept:
+        shift = S[:, kept] @ moved - S @ values
+        intercept = intercept - shift.mean(axis=0)
+    return Weights(columns[kept], moved, intercept)
+
+
+def _push(A: Array, cost: Array) -> Array:
+    """Return x ≥ 0 with Ax = A1, cost·x ≤ cost·1 and independent columns where x > 0."""
+    m = A.shape[1]
+    R, order = qr(A, mode="r", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int(np.count_nonzero(diagonal > _RANK * diagonal[0])) if diagonal[0] > 0 else 0
+    x = np.ones(m)
+    if rank == m:
+        return x
+    if rank == 0:
+        return np.zeros(m)
+    T = solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)  # basic columns @ T = the others
+    basis, rest = order[:rank].copy(), order[rank:].copy()
+    level = np.ones(rank)  # x of the basic columns
+    while rest.size:
+        t = T[:, -1]  # the other with the smallest part outside the basis: x falls, or rises if that is cheaper
+        sign = -1.0 if cost[rest[-1]] >= cost[basis] @ t else 1.0
+        falls = sign * t > _ZERO * np.abs(t).max()
+        step = np.full(rank, np.inf)
+        step[falls] = level[falls] / np.abs(t[falls])
+        least = float(step.min())
+        if sign < 0 and least >= 1.0:
+            level = np.maximum(level + t, 0.0)
+        else:
+            ties = np.flatnonzero(step <= least * (1 + _TIES) + np.finfo(float).tiny)
+            out = ties[np.argmax(np.abs(t[ties]))]
+            level = np.maximum(level - sign * least * t, 0.0)
+            level[out] = 1.0 + sign * least
+            basis[out] = rest[-1]
+            row = T[out, :-1] / t[out]
+            T[:, :-1] -= np.outer(t, row)
+            T[out, :-1] = row
+        T, rest = T[:, :-1], rest[:-1]
+    x = np.zeros(m)
+    exact = np.linalg.lstsq(A[:, basis], A.sum(axis=1), rcond=None)[0]  # undoes the rounding of the pivots
+    x[basis] = exact if _error(A, basis, exact) < _error(A, basis, level) else level
+    return x
+
+
+def _error(A: Array, basis: NDArray[np.intp], x: Array) -> float:
+    return float(np.linalg.norm(A[:, basis] @ x - A.sum(axis=1)))

@@ -1,0 +1,230 @@
+"""Inequalities of an interior-point method with their multipliers: two-sided bounds, discs, and the box of a loss.
+
+Each kind keeps its slacks s > 0 and multipliers p > 0, linearises s·p = target, and tells how far a direction can go.
+The unknown that moves them is U = K^T theta (N, C), or theta itself for the box. ``aim`` fixes the target of the next
+direction, ``curvature`` and ``pull`` are what the inequality adds to the normal matrix and to its right-hand side.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Box", "Complementarity", "Discs", "TwoSided"]
+
+Array = NDArray[np.float64]
+
+
+class Complementarity(Protocol):
+    """What the interior-point method needs of inequalities on U (N, C)."""
+
+    count: int
+
+    def weights(self) -> Array:
+        """Return the multipliers as weights Z (N, C)."""
+
+    def curvature(self) -> Array:
+        """Blocks (N, C, C) that K couples into the normal matrix."""
+
+    def product(self) -> float:
+        """Sum of slack times multiplier."""
+
+    def aim(self, target: float, second_order: bool) -> Array:
+        """Set the target; return the pull (N, C). ``second_order`` uses the direction found last."""
+
+    def turn(self, dU: Array) -> None:
+        """Fix the direction that follows from dU."""
+
+    def limit(self) -> float:
+        """Largest step along the direction that keeps slacks and multipliers positive; inf if all do."""
+
+    def product_after(self, step: float) -> float:
+        """Return `product` after a step along the direction."""
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+
+
+class TwoSided:
+    r""":math:`|U_j| \le \lambda` as two linear inequalities, C = 1: the weight is :math:`z^+-z^-`."""
+
+    def __init__(self, U: Array, radius: float, mu: float) -> None:
+        self.signs = np.array([[1.0], [-1.0]])
+        self.radius = radius
+        self.U = U[:, 0]
+        self.s = radius - self.signs * self.U
+        self.z = mu / self.s
+        self.count = self.z.size
+        self.ds = self.dz = self.rc = np.zeros_like(self.z)
+
+    def weights(self) -> Array:
+        """Return z+ - z-."""
+        return np.asarray((self.z[0] - self.z[1])[:, None])
+
+    def curvature(self) -> Array:
+        """Return z+/s+ + z-/s-."""
+        return np.asarray((self.z / self.s).sum(axis=0)[:, None, None])
+
+    def product(self) -> float:
+        """Return s·z."""
+        return float(np.vdot(self.s, self.z))
+
+    def aim(self, target: float, second_order: bool) -> Array:
+        """Return r+/s+ - r-/s- with the residual r = sz + ds dz - target."""
+        self.rc = self.s * self.z - target
+        if second_order:
+            self.rc = self.rc + self.ds * self.dz
+        pull = self.rc / self.s
+        return np.asarray((pull[0] - pull[1])[:, None])
+
+    def turn(self, dU: Array) -> None:
+        """Set ds = -+dU and dz = -(r + z ds)/s."""
+        self.ds = -self.signs * dU[:, 0]
+        self.dz = -(self.rc + self.z * self.ds) / self.s
+
+    def limit(self) -> float:
+        """Ratio test."""
+        return min(_ratio(self.s, self.ds), _ratio(self.z, self.dz))
+
+    def product_after(self, step: float) -> float:
+        """Product at the end of a step."""
+        return float(np.vdot(self.s + step * self.ds, self.z + step * self.dz))
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.s = self.s + step * self.ds
+        self.z = self.z + step * self.dz
+
+
+class Discs:
+    r""":math:`||U_j||_2\le\lambda` as :math:`s_j = (\lambda^2-||U_j||^2)/2\ge0`, any C: the weight is :math:`p_jU_j`.
+
+    On the central path :math:`p_js_j = \mu` this is the path of the second-order cones, for C = 1 that of `TwoSided`:
+    :math:`\mu U/s = \mu\,[1/(\lambda-U)-1/(\lambda+U)]`.
+    """
+
+    def __init__(self, U: Array, radius: float, mu: float) -> None:
+        self.radius = radius
+        self.U = U
+        self.s = self._slack(U)
+        self.p = mu / self.s
+        self.count = self.p.size
+        self.dU, self.dp, self.rc = np.zeros_like(U), np.zeros_like(self.p), np.zeros_like(self.p)
+        self.bend = np.zeros_like(U)  # the second-order part of the weights
+
+    def _slack(self, U: Array) -> Array:
+        size = np.linalg.norm(U, axis=1)
+        return np.asarray(0.5 * (self.radius - size) * (self.radius + size))
+
+    def weights(self) -> Array:
+        """Return p U."""
+        return np.asarray(self.p[:, None] * self.U)
+
+    def curvature(self) -> Array:
+        """Return p (I + U Uᵀ / s)."""
+        blocks = self.U[:, :, None] * (self.U * (self.p / self.s)[:, None])[:, None, :]
+        diagonal = np.arange(self.U.shape[1])
+        blocks[:, diagonal, diagonal] += self.p[:, None]
+        return np.asarray(blocks)
+
+    def product(self) -> float:
+        """Return s·p."""
+        return float(np.vdot(self.s, self.p))
+
+    def aim(self, target: float, second_order: bool) -> Array:
+        """Return U r/s - bend with the residual r = sp + dp ds - p|dU|²/2 - target and the bend dp dU."""
+        self.rc = self.s * self.p - target
+        self.bend = np.zeros_like(self.U)
+        if second_order:
+            ds = -np.einsum("jc,jc->j", self.U, self.dU)
+            self.rc = self.rc + self.dp * ds - 0.5 * self.p * np.einsum("jc,jc->j", self.dU, self.dU)
+            self.bend = self.dp[:, None] * self.dU
+        return np.asarray(self.U * (self.rc / self.s)[:, None] - self.bend)
+
+    def turn(self, dU: Array) -> None:
+        """Set dp = (p U·dU - r)/s."""
+        self.dU = dU
+        self.dp = (self.p * np.einsum("jc,jc->j", self.U, dU) - self.rc) / self.s
+
+    def limit(self) -> float:
+        """Ratio test of p, and the step at which |U + step dU| reaches the radius."""
+        a = np.einsum("jc,jc->j", self.dU, self.dU)
+        b = np.einsum("jc,jc->j", self.U, self.dU)
+        root = b + np.sqrt(b * b + 2 * a * self.s)  # a t² + 2 b t - 2 s = 0 has the root 2 s / (b + sqrt(...))
+        back = (b < 0) & (a > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(back, (root - 2 * b) / np.where(back, a, 1.0), 2 * self.s / root)
+        step = step[(a > 0) & (step > 0)]
+        return min(float(step.min(initial=np.inf)), _ratio(self.p, self.dp))
+
+    def product_after(self, step: float) -> float:
+        """Product at the end of a step."""
+        return float(np.vdot(self._slack(self.U + step * self.dU), self.p + step * self.dp))
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.U = self.U + step * self.dU
+        self.s = self._slack(self.U)
+        self.p = self.p + step * self.dp
+
+
+class Box:
+    """Finite bounds of theta (n, C), where the conjugate of the loss ends with a finite slope."""
+
+    def __init__(self, theta: Array, low: Array, high: Array, mu: float) -> None:
+        bounds, sides = np.stack([low, high]), np.array([1.0, -1.0])[:, None, None]
+        self.side, *self.where = np.nonzero(np.isfinite(bounds))
+        self.sign = sides[self.side, 0, 0]
+        self.shape = theta.shape
+        self.s = self.sign * (theta[tuple(self.where)] - bounds[(self.side, *self.where)])
+        self.z = mu / self.s
+        self.count = self.z.size
+        self.ds = self.dz = self.rc = np.zeros_like(self.z)
+
+    def _spread(self, values: Array) -> Array:
+        out = np.zeros(self.shape)
+        np.add.at(out, tuple(self.where), values)
+        return out
+
+    def force(self) -> Array:
+        """Multipliers in the stationarity of theta: those of the upper bounds less those of the lower, (n, C)."""
+        return self._spread(-self.sign * self.z)
+
+    def curvature(self) -> Array:
+        """Return the sum of z/s, (n, C)."""
+        return self._spread(self.z / self.s)
+
+    def product(self) -> float:
+        """Return s·z."""
+        return float(np.vdot(self.s, self.z))
+
+    def aim(self, target: float, second_order: bool) -> Array:
+        """Return minus the sum of r/s, signed, (n, C)."""
+        self.rc = self.s * self.z - target
+        if second_order:
+            self.rc = self.rc + self.ds * self.dz
+        return self._spread(-self.sign * self.rc / self.s)
+
+    def turn(self, dtheta: Array) -> None:
+        """Set ds = ±dtheta and dz = -(r + z ds)/s."""
+        self.ds = self.sign * dtheta[tuple(self.where)]
+        self.dz = -(self.rc + self.z * self.ds) / self.s
+
+    def limit(self) -> float:
+        """Ratio test."""
+        return min(_ratio(self.s, self.ds), _ratio(self.z, self.dz))
+
+    def product_after(self, step: float) -> float:
+        """Product at the end of a step."""
+        return float(np.vdot(self.s + step * self.ds, self.z + step * self.dz))
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.s = self.s + step * self.ds
+        self.z = self.z + step * self.dz
+
+
+def _ratio(value: Array, change: Array) -> float:
+    """Largest step that keeps value + step * change ≥ 0."""
+    falls = change < 0
+    return float(np.min(value[falls] / -change[falls], initial=np.inf))

@@ -1,0 +1,80 @@
+"""The smooth part of the dual Lasso, the conjugates of a loss, as an interior-point method needs it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.datafits.base import Datafit, Separable
+from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.margin import Logistic
+from clifford_rand_nn.datafits.softmax import Softmax
+
+__all__ = ["DualTerms"]
+
+Array = NDArray[np.float64]
+
+_IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
+_INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the boundary of the domain
+
+
+class DualTerms:
+    r""":math:`g(\theta) = \sum_i\ell^*(-\theta_i)`: gradient, curvature, domain, and a strictly interior point.
+
+    For every loss g is a sum over the entries of theta (n, C); for the softmax, the entropy of p = y - theta, with rows
+    of theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the identity, and for the softmax
+    :math:`[I; -1^T]`.
+
+    The conjugates of logistic and softmax have an infinite slope at the ends of their domain and are their own barrier
+    (``open`` bounds); where the slope is finite (Huber, squared hinge) the bounds are inequalities (``closed``).
+    """
+
+    def __init__(self, datafit: Datafit, Q: Array) -> None:
+        self.datafit = datafit
+        y = datafit.y
+        C = y.shape[1]
+        self.mix = np.eye(C)
+        free = np.full_like(y, -np.inf), np.full_like(y, np.inf)
+        self.open = self.closed = free
+        if isinstance(datafit, Softmax):
+            self.mix = np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
+            self.open = (free[0], y)
+        elif isinstance(datafit, Logistic):
+            self.open = datafit.dual_domain()
+        elif isinstance(datafit, Separable):
+            self.closed = datafit.dual_domain()
+        else:
+            raise TypeError(f"no dual terms for {type(datafit).__name__}")
+        self.null = unpenalised_fit(datafit, Q)
+        self.null_theta = datafit.residual(self.null)
+
+    def start(self) -> Array:
+        """Return the residual of the null fit, drawn into the domain; strictly inside unless a label is absent."""
+        bounded = any(np.isfinite(bound).any() for bound in self.closed)
+        return _INSIDE * self.null_theta if bounded else self.null_theta
+
+    def idle(self) -> NDArray[np.bool_]:
+        """Tell which outputs (C,) the null fit meets in every row: a bounded dual is 0 there and has no interior."""
+        y = self.datafit.y
+        bounded = bool(np.isfinite(np.stack([*self.open, *self.closed])).any())
+        slope = np.abs(self.null_theta).max(axis=0)
+        return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
+
+    def predictions(self, theta: Array) -> Array:
+        """Return minus the gradient of g; for the softmax up to a shift of each row."""
+        if isinstance(self.datafit, Softmax):
+            return np.asarray(np.log(self.datafit.y - theta))
+        assert isinstance(self.datafit, Separable)
+        return self.datafit.predictions_at(theta)
+
+    def curvature(self, theta: Array) -> Array:
+        """Second derivative of g in every entry, (n, C)."""
+        if isinstance(self.datafit, Softmax):
+            return np.asarray(1 / (self.datafit.y - theta))
+        assert isinstance(self.datafit, Separable)
+        return self.datafit.dual_curvature(theta)
+
+    def limit(self, theta: Array, direction: Array) -> float:
+        """Largest step along ``direction`` within the open bounds."""
+        low, high = self.open
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(direction > 0, (high - theta) / direction, (low - theta) / direction)
+        return float(np.min(step, initial=np.inf, where=direction != 0))

@@ -1,0 +1,141 @@
+"""A whole regularisation path of the Lasso: breakpoints, and everything between them by interpolation."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import fail
+
+__all__ = ["LassoPath", "PathPoint"]
+
+Array = NDArray[np.float64]
+
+
+class PathPoint(NamedTuple):
+    """A solution: the columns in use (m,), ascending, their weights (m,), the intercept."""
+
+    columns: NDArray[np.intp]
+    values: Array
+    intercept: float
+
+
+@dataclass(frozen=True, eq=False)
+class LassoPath:
+    r"""Solutions of a Lasso for every β from ``betas[0]`` down to ``betas[-1]``.
+
+    .. math:: p(\beta) = \min_{z,t}\ \frac1{2n}||Kz+t-y||^2+\beta||z||_1
+
+    Weights and intercept are linear in β between two breakpoints, and constant above the first.
+
+    Attributes
+    ----------
+    betas : (B,)
+        Breakpoints, falling; the first is the least β without a column, the last the end of what was computed.
+    objectives : (B,)
+        Optimal values.
+    l1_norms : (B,)
+        :math:`||z||_1`, the derivative of the optimal value by β.
+    relative_gaps : (B,)
+        (primal - dual)/primal, with the residual, scaled to be feasible, as dual point.
+    n_active : (B,) int
+        Number of weights that are not 0.
+    intercepts : (B,)
+    columns, values : (M,)
+        Breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
+    starts : (B + 1,) int
+    status : str
+        "optimal" if ``betas[-1]`` is the β that was asked for, or what stopped the path and what to do.
+    seconds : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn.solvers.lasso.path_following import homotopy
+    >>> path = homotopy(np.eye(2), [3.0, 1.0], fit_intercept=False, beta_min=0.0)
+    >>> path.betas.tolist()
+    [1.5, 0.5, 0.0]
+    >>> columns, values, intercept = path.at(1.0)
+    >>> columns.tolist(), values.tolist()
+    ([0], [1.0])
+    >>> path.objective(1.0)
+    2.25
+    """
+
+    betas: Array
+    objectives: Array
+    l1_norms: Array
+    relative_gaps: Array
+    n_active: NDArray[np.intp]
+    intercepts: Array
+    columns: NDArray[np.intp]
+    values: Array
+    starts: NDArray[np.intp]
+    status: str
+    seconds: float
+
+    def __len__(self) -> int:
+        return int(self.betas.size)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the path reaches the β that was asked for."""
+        return self.status == "optimal"
+
+    def point(self, k: int) -> PathPoint:
+        """Return the solution at breakpoint k."""
+        k = range(len(self))[k]
+        part = slice(self.starts[k], self.starts[k + 1])
+        return PathPoint(self.columns[part], self.values[part], float(self.intercepts[k]))
+
+    def at(self, beta: float) -> PathPoint:
+        """Return the solution at ``beta``.
+
+        Raises
+        ------
+        ArgumentError
+            ``beta`` is below the end of the path.
+        """
+        k, share = self._place(beta)
+        if share == 0:
+            return self.point(k)
+        one, two = self.point(k), self.point(k + 1)
+        columns, place = np.unique(np.concatenate([one.columns, two.columns]), return_inverse=True)
+        parts = np.concatenate([(1 - share) * one.values, share * two.values])
+        values: Array = np.zeros(columns.size)
+        np.add.at(values, place, parts)
+        return PathPoint(columns, values, (1 - share) * one.intercept + share * two.intercept)
+
+    def objective(self, beta: float) -> float:
+        r"""Return the optimal value at ``beta``: its derivative :math:`||z||_1` is linear between breakpoints.
+
+        Above the first breakpoint it is the loss of the constant alone.
+        """
+        k, share = self._place(beta)
+        if share == 0:
+            return float(self.objectives[k])
+        norm = (1 - share) * self.l1_norms[k] + share * self.l1_norms[k + 1]
+        height = (1 - share) * (self.betas[k] - self.betas[k + 1])
+        return float(self.objectives[k + 1] + height * (norm + self.l1_norms[k + 1]) / 2)
+
+    def _place(self, beta: float) -> tuple[int, float]:
+        """Breakpoint k and the share of the way from there to k + 1 at which ``beta`` lies."""
+        if not beta >= self.betas[-1]:
+            raise fail(
+                "beta",
+                "LassoPath",
+                f"a number ≥ {self.betas[-1]:.6g}, where the path ends",
+                beta,
+                "Compute the path with a smaller beta_min.",
+            )
+        k = int(np.searchsorted(-self.betas, -beta, side="right")) - 1
+        if k < 0 or self.betas[k] == beta:
+            return max(k, 0), 0.0
+        return k, float((self.betas[k] - beta) / (self.betas[k] - self.betas[k + 1]))
+
+    def __repr__(self) -> str:
+        return (
+            f"LassoPath({len(self)} breakpoints, beta={self.betas[0]:.6g}…{self.betas[-1]:.6g}, "
+            f"n_active={self.n_active[-1]}, status={self.status!r}, seconds={self.seconds:.2f})"
+        )

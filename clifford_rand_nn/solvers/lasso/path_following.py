@@ -1,0 +1,264 @@
+"""The exact regularisation path of the Lasso by homotopy, through ties, duplicate and dependent columns."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
+from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
+from clifford_rand_nn.solvers.lasso.turning import turn
+
+__all__ = ["PathRow", "homotopy"]
+
+Array = NDArray[np.float64]
+
+_EPS = np.finfo(np.float64).eps
+_GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted
+# Two breakpoints nearer than this, relative to β, are one: well above rounding (some 1e-15) where the columns are well
+# conditioned, well below the distance of different breakpoints.
+_TIE = 1e-12
+# Rounding of a correlation is a few eps·|k|·|θ|: for a dot product √n of them at most, and the QR factors add some.
+_ROUNDING = 8 * _EPS
+_NOISE = 32.0  # what is not told from rounding, in eps·|k|·|θ|
+_ADVICE = "the active columns are nearly dependent; try a larger beta_min, or columns of similar norms"
+_SMALL = 2e7  # flops of a product that one thread does in 1 ms
+
+
+class PathRow(NamedTuple):
+    """State of `homotopy` at a breakpoint."""
+
+    breakpoint: int
+    seconds: float
+    beta: float
+    n_active: int
+    objective: float
+    relative_gap: float
+
+
+def homotopy(
+    K: ArrayLike,
+    y: ArrayLike,
+    *,
+    beta_min: float,
+    fit_intercept: bool = True,
+    max_breakpoints: int = 100_000,
+    callback: Callable[[PathRow], object] | None = None,
+) -> LassoPath:
+    r"""Solve the Lasso for every β at once (paper, Lemma 1).
+
+    .. math:: \min_{z,t}\ \frac1{2n}||Kz+t-y||^2+\beta||z||_1,\qquad
+              \beta_{\max}=\frac1n\max_j|k_j^T(y-\bar y)|\ \ge\ \beta\ \ge\ \beta_{\min}
+
+    The solution is piecewise linear in β. On a piece the active columns A, of signs s, have
+    :math:`k_j^T\theta = n\beta s_j` with θ the residual, which determines the weights; the piece ends where another
+    column reaches :math:`|k_j^T\theta| = n\beta` or a weight reaches 0. At a breakpoint a small quadratic program
+    tells which columns go on (`turn`), so ties, duplicates, columns of opposite sign and dependent columns are
+    no special case. Of several solutions one with independent columns is returned, at most rank K of them.
+    A breakpoint costs two products with :math:`K^T` and O(n m) for m active columns.
+
+    Parameters
+    ----------
+    K : (n, N) array
+        Kept as it is, without a copy, if it is float64.
+    y : (n,) or (n, 1) array
+    beta_min : float ≥ 0
+        Where the path ends, in the 1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is
+        :math:`\beta = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations.
+    fit_intercept : bool
+    max_breakpoints : int
+    callback : callable or None
+        Called with each `PathRow`.
+
+    Returns
+    -------
+    LassoPath
+        Its ``status`` is "optimal", or says what stopped the path early. Each breakpoint was checked to have a
+        relative duality gap of at most 1e-9.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, several outputs, values that are not finite, beta_min < 0.
+
+    References
+    ----------
+    Osborne, Presnell, Turlach, "A new approach to variable selection in least squares problems", IMA J. Numer. Anal.
+    20 (2000); Efron et al., "Least angle regression", Ann. Stat. 32 (2004).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = np.array([[0.0, 0.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0]])  # two equal columns
+    >>> path = homotopy(K, [0.0, 1.0, 2.0], beta_min=0.01)
+    >>> path.status, path.n_active.tolist()
+    ('optimal', [0, 1])
+    >>> path.at(0.02).values.round(12).tolist()
+    [0.97]
+    """
+    owner = "homotopy"
+    columns = np.asarray(as_real(K, "K", owner), dtype=np.float64)
+    if columns.ndim != 2 or len(columns) == 0:
+        raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
+    target = np.asarray(as_real(y, "y", owner), dtype=np.float64)
+    if target.shape not in ((len(columns),), (len(columns), 1)):
+        hint = "Follow the path of one output at a time." if target.ndim == 2 else ""
+        raise fail("y", owner, f"of shape ({len(columns)},)", describe(f"shape {target.shape}"), hint)
+    if isinstance(beta_min, bool | np.bool_) or not isinstance(beta_min, int | float | np.integer | np.floating):
+        raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
+    if not (np.isfinite(beta_min) and beta_min >= 0):
+        raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
+    check_integer(max_breakpoints, "max_breakpoints", owner)
+    with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
+        follower = _Follower(columns, target.ravel(), bool(fit_intercept), float(beta_min), callback)
+        return follower.follow(max_breakpoints)
+
+
+class _Found(NamedTuple):
+    row: PathRow
+    point: PathPoint
+
+
+class _Follower:
+    """The state of a path that is being followed, in the scale λ = nβ."""
+
+    def __init__(
+        self,
+        K: Array,
+        y: Array,
+        fit_intercept: bool,
+        beta_min: float,
+        callback: Callable[[PathRow], object] | None,
+    ) -> None:
+        self.began = time.perf_counter()
+        self.n = len(K)
+        self.beta_min = beta_min
+        self.columns = CentredColumns(K, fit_intercept)
+        self.mean = float(y.mean()) if fit_intercept else 0.0
+        self.y = y - self.mean
+        if np.linalg.norm(self.y) <= 4 * _EPS * np.linalg.norm(y):
+            self.y = np.zeros_like(y)
+        self.active = ActiveColumns(self.columns)
+        self.callback = callback
+        self.rows: list[PathRow] = []
+        self.points: list[PathPoint] = []
+        self.largest = float(self.columns.sizes[self.columns.norms > 0].max(initial=0.0))
+        # Below this, correlations are rounding, and no column can be told to reach the bound.
+        self.floor = _NOISE * _EPS * self.largest * float(np.linalg.norm(self.y))
+        self._lines()
+
+    def _lines(self) -> None:
+        """Take up the piece of the active columns; correlations on it are p + λq."""
+        self.segment = segment = self.active.segment(self.y)
+        self.r_norm, self.g_norm = float(np.linalg.norm(segment.r)), float(np.linalg.norm(segment.g))
+        self.p = self.columns.correlate(segment.r)
+        self.q = self.columns.correlate(segment.g)
+
+    def follow(self, max_breakpoints: int) -> LassoPath:
+        """Follow the path from its first breakpoint down to ``beta_min``."""
+        lam_end = self.n * self.beta_min
+        lam = float(np.abs(self.p).max(initial=0.0))
+        if lam <= self.floor:
+            lam = 0.0  # the targets are constant, or no column varies with them
+        self._keep(self._solve(lam))
+        stalls = 0
+        while lam > lam_end:
+            here = f"stopped at beta = {lam / self.n:.6g}"
+            if len(self.rows) >= max_breakpoints:
+                return self._path(f"{here} after {max_breakpoints} breakpoints: try a larger max_breakpoints")
+            skipped = self._turn(lam)
+            # A tie that the tolerance did not see ends the piece at once. Each time a column comes in or goes out, so
+            # more turns at one λ than there are columns at the bound mean that rounding decides.
+            stalls += 1
+            if skipped is None or stalls > 2 * (self.n + skipped.size):
+                return self._path(f"{here}, where ties could not be resolved: {_ADVICE}")
+            end, zero = self._next(lam, lam_end, skipped)
+            for j in np.array(self.active.index, dtype=np.intp)[zero].tolist():
+                self.active.remove(j)  # before the others are solved for, which then make up for the rounding of its 0
+            if end >= lam * (1 - _TIE):
+                continue
+            found = self._solve(end)
+            if found.row.relative_gap > _GAP:
+                return self._path(f"{here}, below which the relative gap is {found.row.relative_gap:.1e}: {_ADVICE}")
+            lam = end
+            stalls = 0
+            self._keep(found)
+        return self._path("optimal")
+
+    def _turn(self, lam: float) -> NDArray[np.intp] | None:
+        """Choose the active columns below λ, and return the columns that are tied all along the piece."""
+        # How near to 1 the ratio of a correlation to λ must be to count as 1.
+        tolerance = _TIE + _NOISE * _EPS * self.columns.sizes * (self.g_norm + self.r_norm / lam)
+        ratio = (self.p + lam * self.q) / lam
+        at_bound = 1 - np.abs(ratio) <= tolerance
+        at_bound[self.active.index] = False
+        tied = np.flatnonzero(at_bound)
+        signs, tolerance = np.sign(ratio[tied]), 2 * tolerance[tied]
+        if not turn(self.active, tied, signs, tolerance):
+            return None
+        self._lines()
+        return tied[np.abs(signs * self.q[tied] - 1) <= tolerance]
+
+    def _next(self, lam: float, lam_end: float, skipped: NDArray[np.intp]) -> tuple[float, NDArray[np.bool_]]:
+        """Return the λ at which the piece ends, at least ``lam_end``, and which active weights are 0 there."""
+        _, _, a, d = self.segment
+        speed = 1 - np.sign(self.p) * self.q  # |p + λq| = λ is reached from inside on the side of p only
+        speed[self.active.index] = 0.0
+        speed[skipped] = 0.0
+        hits = np.divide(np.abs(self.p), speed, out=np.zeros_like(speed), where=speed > 0)
+        zeros = np.divide(a, d, out=np.zeros_like(a), where=np.array(self.active.signs) * d < 0)
+        end = min(max(float(hits.max(initial=0.0)), float(zeros.max(initial=0.0))), lam)
+        if end <= max(lam_end, self.floor):
+            return lam_end, np.zeros(a.size, dtype=bool)
+        return end, zeros >= end * (1 - _TIE)
+
+    def _solve(self, lam: float) -> _Found:
+        """Return the solution at λ on the active columns and its duality gap."""
+        values = self.active.weights(self.y, lam)
+        residual = self.y - self.active.matrix @ values
+        primal = float(residual @ residual) / 2 + lam * float(np.abs(values).sum())
+        theta = self.segment.r + lam * self.segment.g
+        # Correlations count up to their rounding; at λ = 0 nothing but θ = 0 would be feasible without it.
+        bound = max(lam + _ROUNDING * self.largest * float(np.linalg.norm(theta)), self.floor)
+        largest = float(np.abs(self.p + lam * self.q).max(initial=0.0))
+        if largest > bound:
+            theta = theta * (bound / largest)
+        dual = float(theta @ self.y) - float(theta @ theta) / 2
+        # As in `problems.duality.relative_gap`: an optimum below rounding of the loss at zero counts as that.
+        scale = max(primal, _EPS * float(self.y @ self.y) / 2)
+        gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
+        index = np.array(self.active.index, dtype=np.intp)
+        order = np.argsort(index)
+        index, values = index[order], values[order]
+        intercept = self.mean - float(self.columns.means[index] @ values)
+        beta = self.beta_min if lam == self.n * self.beta_min else lam / self.n  # exactly what was asked for
+        row = PathRow(len(self.rows), time.perf_counter() - self.began, beta, index.size, primal / self.n, gap)
+        return _Found(row, PathPoint(index, values, intercept))
+
+    def _keep(self, found: _Found) -> None:
+        self.rows.append(found.row)
+        self.points.append(found.point)
+        if self.callback is not None:
+            self.callback(found.row)
+
+    def _path(self, status: str) -> LassoPath:
+        index, values, intercepts = zip(*self.points, strict=True)
+        counts = np.array([part.size for part in index])
+        return LassoPath(
+            betas=np.array([row.beta for row in self.rows]),
+            objectives=np.array([row.objective for row in self.rows]),
+            l1_norms=np.array([float(np.abs(part).sum()) for part in values]),
+            relative_gaps=np.array([row.relative_gap for row in self.rows]),
+            n_active=counts,
+            intercepts=np.array(intercepts),
+            columns=np.concatenate(index),
+            values=np.concatenate(values),
+            starts=np.concatenate([[0], np.cumsum(counts)]),
+            status=status,
+            seconds=time.perf_counter() - self.began,
+        )

@@ -1,0 +1,229 @@
+"""Column generation: the Lasso over a family of atoms too large to write down, solved on those that matter."""
+
+import time
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._checks import as_real, check_integer, check_positive, describe, fail
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.pricing.base import Pricer
+from clifford_rand_nn.problems.duality import DualBound, dual_bound
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.lasso.atom_sets import AtomSet, MatrixColumns, PricedNeurons
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.polish import polished
+
+__all__ = ["WorkingSet"]
+
+Array = NDArray[np.float64]
+Solution = TypeVar("Solution")
+
+_CENTRAL = 0.1  # the first masters are solved to this gap: their dual points are central, which saves rounds
+_SHARE = 0.1  # of the gap so far: the tolerance of the next master; and of tol, that of the last one
+_VIOLATED = 1e-13  # of the bound: an atom that is above it by less is so by rounding
+_MOST = 1000  # atoms a round by default, where 2n is more; a master with more of them takes longer than a pricing
+_CROWDED = 8  # atoms in use per one that matters, above which half of them are dropped
+_ROOM = 1.5  # growth of that limit with every drop, so that in the end nothing is dropped and the method converges
+
+
+@dataclass(frozen=True)
+class WorkingSet:
+    r"""Solve the Lasso over a family of atoms by column generation, with a bound that holds for the whole family.
+
+    A round solves the problem over the atoms in use (the master, by `InteriorPoint`), prices its dual point over the
+    family, and adds atoms with :math:`||k^T\theta||_2 > n\beta`. Scaled by :math:`\min(1, n\beta/\mathrm{size})` the
+    dual point is feasible for the family, so every round gives a lower bound. A master is solved to a tenth of the gap
+    so far and no further: its dual point is then central, and cuts off more (primal-dual column generation). At the end
+    the solution is made basic and, for one output, solved to rounding on its atoms.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_rounds : int
+    most : int or None
+        Atoms added in a round; None for 2n, at most 1000.
+    callback : callable or None
+        Called with each `HistoryRow`, one a round.
+
+    References
+    ----------
+    Gondzio, González-Brevis, Munari, "New developments in the primal-dual column generation technique", European J.
+    Oper. Res. 224 (2013).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> problem = LassoProblem(rng.random((20, 500)), rng.random(20), beta=1e-3)
+    >>> result = WorkingSet(tol=1e-9).solve_columns(problem)
+    >>> result.status, result.coefficients.columns.size < 20
+    ('optimal', True)
+    """
+
+    tol: float = 1e-8
+    max_rounds: int = 200
+    most: int | None = None
+    callback: Callable[[HistoryRow], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self.tol, "tol", "WorkingSet")
+        check_integer(self.max_rounds, "max_rounds", "WorkingSet")
+        if self.most is not None:
+            check_integer(self.most, "most", "WorkingSet")
+
+    def solve(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        beta: float,
+        pricer: Pricer,
+        *,
+        loss: str = "squared",
+        fit_intercept: bool = True,
+        huber_delta: float = 1.0,
+        start: Neurons | None = None,
+    ) -> Result[WeightedNeurons]:
+        r"""Train :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` over all atoms (v, b) of a pricer.
+
+        Parameters
+        ----------
+        X : (n, d) array
+        y, beta, loss, fit_intercept, huber_delta
+            As in `LassoProblem`.
+        pricer : Pricer
+            Decides what the optimum and the gap are over: see its ``scope``.
+        start : Neurons or None
+            Atoms to begin with; they must belong to the family.
+
+        Raises
+        ------
+        ArgumentError
+            As `LassoProblem`; X is not an (n, d) array, or ``start`` has another d.
+        """
+        began = time.perf_counter()
+        owner = "WorkingSet.solve"
+        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+        if data.ndim != 2 or len(data) == 0:
+            raise fail("X", owner, "an (n, d) array with n ≥ 1", describe(f"shape {data.shape}"))
+        d = data.shape[1]
+        neurons = Neurons.free(np.zeros((d, 0)), np.zeros(0)) if start is None else start
+        if neurons.d != d:
+            raise fail("start", owner, f"neurons of dimension {d}, that of X", describe(f"dimension {neurons.d}"))
+        atoms = PricedNeurons(data, pricer, neurons, neurons.columns(data))
+        problem = LassoProblem(atoms.K, y, beta, loss=loss, fit_intercept=fit_intercept, huber_delta=huber_delta)
+        return self._solve(problem, atoms, began)
+
+    def solve_columns(self, problem: LassoProblem) -> Result[Weights]:
+        """Minimise a problem whose family is the columns of its K."""
+        began = time.perf_counter()
+        return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)), began)
+
+    def _solve(self, family: LassoProblem, atoms: AtomSet[Solution], began: float) -> Result[Solution]:
+        radius = family.n * family.beta
+        most = min(2 * family.n, _MOST) if self.most is None else self.most
+        best: tuple[AtomSet[Solution], Weights] = (atoms, _nothing(family))
+        lowest, highest = np.inf, DualBound(-np.inf, np.zeros_like(family.datafit.y))
+        tol, room, why = max(_CENTRAL, self.tol), 2 * most, ""
+        history: list[HistoryRow] = []
+        while True:
+            master = _over(family, atoms.K)
+            found = InteriorPoint(tol=tol, basic=False).solve(master)
+            if found.objective < lowest:
+                best, lowest = (atoms, found.coefficients), found.objective
+            bound, new = self._priced(family, atoms, found.dual_point, most)
+            highest = max(highest, bound, key=lambda bound: bound.value)
+            gap = family.relative_gap(lowest, highest.value)
+            history.append(HistoryRow(len(history) + 1, time.perf_counter() - began, lowest, gap))
+            if self.callback is not None:
+                self.callback(history[-1])
+            if gap <= self.tol:
+                break
+            if len(history) == self.max_rounds:
+                why = "try a larger max_rounds or a larger tol"
+                break
+            more = atoms.added(new)
+            if more.K.shape[1] == atoms.K.shape[1] and tol <= _SHARE * self.tol:
+                why = "rounding leaves no atom to add, try a larger tol"
+                break
+            sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
+            room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
+            if sizes.size > room:
+                more = atoms.kept(np.sort(np.argsort(-sizes, kind="stable")[: room // 2])).added(new)
+                room = int(_ROOM * room)
+            stuck = _SHARE if more.K.shape[1] == atoms.K.shape[1] else 1.0
+            tol = max(min(stuck * tol, _SHARE * gap), _SHARE * self.tol)
+            atoms = more
+        return self._result(family, best, lowest, highest, history, why, began)
+
+    def _priced(self, family: LassoProblem, atoms: AtomSet[Solution], theta: Array, most: int) -> tuple[DualBound, Any]:
+        """Lower bound over the family from the dual point of a master, and the atoms that cut the point off."""
+        radius = family.n * family.beta
+        found: list[Any] = []
+
+        def size(theta: Array) -> float:
+            value, new = atoms.price(theta, most, radius * (1 + _VIOLATED))
+            found.append(new)
+            return value
+
+        return dual_bound(family.datafit, theta, family.Q, size, radius), found[-1]
+
+    def _result(
+        self,
+        family: LassoProblem,
+        best: tuple[AtomSet[Solution], Weights],
+        lowest: float,
+        bound: DualBound,
+        history: list[HistoryRow],
+        why: str,
+        began: float,
+    ) -> Result[Solution]:
+        atoms, weights = best
+        master = _over(family, atoms.K)
+        reached = bound.value + self.tol * lowest  # up to here the gap still is what was asked for
+        allowed = max(lowest, min(lowest + _SHARE * max(lowest - bound.value, 0.0), reached))
+        with ONE_BLAS_THREAD:
+            weights = polished(master, weights, allowed)
+        fitted = master.predictions(weights)
+        objective = master.objective(weights, fitted)
+        gap = family.relative_gap(objective, bound.value)
+        rounds = len(history)
+        status = f"stopped after {rounds} rounds at a relative gap of {gap:.1e}: {why or 'try a larger tol'}"
+        return Result(
+            objective=objective,
+            duality_gap=max(objective - bound.value, 0.0),
+            relative_gap=gap,
+            n_iter=rounds,
+            status="optimal" if gap <= self.tol else status,
+            history=tuple(history),
+            solver="working_set",
+            seconds=time.perf_counter() - began,
+            coefficients=atoms.solution(weights),
+            fitted=fitted,
+            dual_point=bound.theta,
+        )
+
+
+def _over(problem: LassoProblem, K: Array) -> LassoProblem:
+    """Return the same problem over other columns."""
+    other = copy(problem)
+    other.K = K
+    return other
+
+
+def _nothing(problem: LassoProblem) -> Weights:
+    return Weights(np.zeros(0, dtype=np.intp), np.zeros((0, problem.outputs)), np.zeros(problem.outputs))
+
+
+def _matter(weights: Weights, sizes: Array, radius: float) -> int:
+    """Count the columns whose weight is larger, relative to the largest, than their slack relative to the bound."""
+    norms = np.zeros(sizes.size)
+    norms[weights.columns] = np.linalg.norm(weights.values, axis=1)
+    return int(np.count_nonzero(norms * radius > (radius - sizes) * norms.max(initial=0.0)))

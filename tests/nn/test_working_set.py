@@ -1,0 +1,202 @@
+"""Column generation: agreement with the whole problem, certificates by brute force, infinite families, failures."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import spiral
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from support.lasso import KINDS, lasso
+
+
+class Answer(NamedTuple):
+    size: float
+    neurons: Neurons
+
+
+class BruteForce:
+    """All atoms of a given list, compared one by one."""
+
+    scope = "a list"
+
+    def __init__(self, X, neurons):
+        self.X, self.neurons, self.calls = X, neurons, 0
+        self.n_atoms = len(neurons)
+
+    def price(self, theta, most):
+        self.calls += 1
+        size = np.linalg.norm(self.neurons.columns(self.X).T @ theta, axis=1)
+        return Answer(size.max(), self.neurons.take(np.argsort(-size)[:most]))
+
+
+def family(n=25, d=3, N=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    v = rng.standard_normal((d, N))
+    return X, Neurons.free(v / np.linalg.norm(v, axis=0), rng.standard_normal(N)), rng
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_agree_with_the_whole_problem(loss, fit_intercept, kind):
+    problem = lasso(loss, kind, fit_intercept, share=0.02)
+    whole = InteriorPoint(tol=1e-9).solve(problem)
+    result = WorkingSet(tol=1e-9, most=10).solve_columns(problem)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(whole.objective, rel=3e-9)
+    w = result.coefficients
+    np.testing.assert_array_equal(w.columns, np.sort(w.columns))
+    f = problem.K[:, w.columns] @ w.values + w.intercept
+    np.testing.assert_allclose(f, result.fitted, atol=1e-12 * np.abs(f).max())
+    assert problem.objective(w) == pytest.approx(result.objective, rel=1e-12)
+    assert problem.dual_norm(result.dual_point) <= problem.n * problem.beta * (1 + 1e-12)
+    assert result.objective - result.duality_gap == pytest.approx(
+        problem.datafit.dual_value(result.dual_point), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+@pytest.mark.parametrize("outputs", [2, 3])
+def test_groups_agree_with_the_whole_problem(loss, outputs):
+    problem = lasso(loss, "wide", True, outputs=outputs)
+    result = WorkingSet(tol=1e-8, most=7).solve_columns(problem)
+    assert result.converged
+    assert result.objective == pytest.approx(InteriorPoint(tol=1e-8).solve(problem).objective, rel=3e-8)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_pricer_by_brute_force(loss, fit_intercept):
+    X, neurons, rng = family()
+    y = np.where(rng.random(len(X)) < 0.5, -1.0, 1.0)
+    problem = LassoProblem(neurons.columns(X), y, 1e-3, loss=loss, fit_intercept=fit_intercept)
+    pricer = BruteForce(X, neurons)
+    rows = []
+    solver = WorkingSet(tol=1e-9, most=20, callback=rows.append)
+    result = solver.solve(X, y, 1e-3, pricer, loss=loss, fit_intercept=fit_intercept)
+    assert result.status == "optimal"
+    assert pricer.calls == result.n_iter == len(rows)
+    assert tuple(rows) == result.history
+    assert result.objective == pytest.approx(InteriorPoint(tol=1e-9).solve(problem).objective, rel=3e-9)
+    f = result.coefficients.predictions(X)
+    np.testing.assert_allclose(f, result.fitted, atol=1e-12 * np.abs(f).max())
+    np.testing.assert_allclose(result.coefficients.neurons.norms(2), 1.0)
+    assert len(result.coefficients.neurons) <= len(X) - fit_intercept
+    objectives = [row.objective for row in rows]
+    assert objectives == sorted(objectives, reverse=True)
+
+
+def test_a_start_near_the_solution_saves_rounds():
+    X, neurons, rng = family()
+    y = rng.standard_normal(len(X))
+    solver = WorkingSet(tol=1e-8, most=5)
+    cold = solver.solve(X, y, 1e-2, BruteForce(X, neurons))
+    warm = solver.solve(X, y, 1e-2, BruteForce(X, neurons), start=cold.coefficients.neurons)
+    assert warm.n_iter < cold.n_iter
+    assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("scale", [(1.0, 1.0), (1e6, 1e-6), (1e-6, 1e6)])
+def test_an_infinite_family_beats_every_sample_of_it(p, scale):
+    """No member of the family violates the dual point, and adding a thousand random members gains nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2)) * scale[0]
+    y = (np.sin(2 * X[:, 0] / scale[0]) + 0.1 * rng.standard_normal(30)) * scale[1]
+    beta = 1e-2 * scale[1] / scale[0]
+    result = WorkingSet(tol=1e-8).solve(X, y, beta, SweepPricer(X, p=p))
+    assert result.status == "optimal"
+    v = rng.standard_normal((2, 1000))
+    v /= np.linalg.norm(v, ord=p, axis=0)
+    others = np.maximum(X @ v - np.sum(X[rng.integers(0, 30, 1000)].T * v, axis=0), 0)  # through a random row each
+    assert np.abs(others.T @ result.dual_point).max() <= 30 * beta * (1 + 1e-9)
+    own = result.coefficients.neurons.columns(X)
+    richer = InteriorPoint(tol=1e-9).solve(LassoProblem(np.concatenate([own, others], axis=1), y, beta))
+    assert richer.objective >= result.objective * (1 - 2e-8)
+
+
+def test_the_spiral():
+    """The optimum over the planes through two points (an interior-point solver of others: 0.80696367), and over all."""
+    X, y = spiral()
+    n = len(X)
+    i, j = np.triu_indices(n, 1)
+    v = (X[i] - X[j])[:, ::-1].T * np.array([[1.0], [-1.0]])
+    v /= np.linalg.norm(v, axis=0)
+    pairs = Neurons(v, -np.einsum("dm,md->m", v, X[i]), np.stack([i, j], axis=1))
+    flipped = Neurons(-pairs.directions, -pairs.offsets, pairs.rows)
+    K = Neurons.joined([pairs, flipped]).columns(X)
+    beta = 1e-3 / (2 * n)
+    paired = WorkingSet().solve_columns(LassoProblem(K, y.astype(float), beta))
+    assert paired.status == "optimal"
+    assert 2 * n * paired.objective == pytest.approx(0.80696367, rel=1e-8)
+    assert paired.coefficients.columns.size < n
+    free = WorkingSet().solve(X, y, beta, SweepPricer(X, p=2))
+    assert free.status == "optimal"
+    assert len(free.coefficients.neurons) < n
+    assert free.objective < paired.objective - paired.duality_gap  # planes through two points are not all that matter
+
+
+def test_no_atom_is_needed_for_large_beta_or_constant_targets():
+    X, neurons, rng = family()
+    for y, beta in ((rng.standard_normal(len(X)), 1e3), (np.full(len(X), 2.5), 1e-6)):
+        result = WorkingSet().solve(X, y, beta, BruteForce(X, neurons))
+        assert result.status == "optimal"
+        assert result.n_iter == 1
+        assert len(result.coefficients.neurons) == 0
+        assert result.coefficients.intercept[0] == pytest.approx(y.mean())
+
+
+def test_a_crowd_of_idle_atoms_is_dropped_without_harm():
+    """Atoms are dropped once there are many per one that matters; the optimum is the same."""
+    problem = lasso("squared", "low rank", share=0.3)
+    K = np.concatenate([problem.K, problem.K @ np.random.default_rng(0).random((60, 900)) / 60], axis=1)
+    problem = LassoProblem(K, problem.datafit.y, problem.beta)
+    result = WorkingSet(tol=1e-9, most=60).solve_columns(problem)
+    assert result.converged
+    assert result.objective == pytest.approx(InteriorPoint(tol=1e-9).solve(problem).objective, rel=3e-9)
+
+
+def test_no_columns_at_all():
+    y = np.array([1.0, 2.0, 6.0])
+    result = WorkingSet().solve_columns(LassoProblem(np.zeros((3, 0)), y, 0.1))
+    assert result.converged
+    assert result.coefficients.columns.size == 0
+    assert result.coefficients.intercept[0] == pytest.approx(3.0)
+
+
+def test_status_tells_what_stopped_it():
+    problem = lasso("squared", "wide", share=1e-3)
+    result = WorkingSet(max_rounds=2, most=3).solve_columns(problem)
+    assert result.n_iter == 2
+    assert "stopped after 2 rounds at a relative gap of" in result.status
+    assert "larger max_rounds" in result.status
+    exact = InteriorPoint(tol=1e-10).solve(problem)
+    assert result.objective - result.duality_gap <= exact.objective  # the bound holds all the same
+    assert result.objective >= exact.objective * (1 - 1e-9)
+    beyond = WorkingSet(tol=1e-18).solve_columns(problem)
+    assert "rounding" in beyond.status
+    assert beyond.relative_gap < 1e-10
+
+
+def test_errors():
+    X, neurons, _ = family()
+    pricer = BruteForce(X, neurons)
+    with pytest.raises(ArgumentError, match=r"'tol' parameter of WorkingSet must be a finite number > 0. Got 0"):
+        WorkingSet(tol=0)
+    with pytest.raises(ArgumentError, match=r"'max_rounds' parameter of WorkingSet"):
+        WorkingSet(max_rounds=0)
+    with pytest.raises(ArgumentError, match=r"'most' parameter of WorkingSet"):
+        WorkingSet(most=0)
+    with pytest.raises(ArgumentError, match=r"'X' parameter of WorkingSet.solve must be an \(n, d\) array"):
+        WorkingSet().solve(np.ones(3), np.ones(3), 0.1, pricer)
+    with pytest.raises(ArgumentError, match=r"'start' parameter of WorkingSet.solve must be neurons of dimension 2"):
+        WorkingSet().solve(X[:, :2], np.ones(25), 0.1, pricer, start=neurons)
+    with pytest.raises(ArgumentError, match=r"'y' parameter of LassoProblem"):
+        WorkingSet().solve(X, np.ones(3), 0.1, pricer)
