@@ -1,24 +1,27 @@
-"""The reference: the same problem stated in CVXPY and solved by an interior-point method."""
+"""The reference: the same problems stated in CVXPY and solved by any solver that it has."""
 
+import copy
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
-import numpy as np
 
-from clifford_rand._checks import fail
-from clifford_rand_nn.problems.problem import Coefficients, GatedReLUProblem, Point
+from clifford_rand._checks import check_positive, fail
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.cvxpy_programs import Problem, Program, translate
 
 __all__ = ["CvxpyReference"]
 
 
 @dataclass(frozen=True)
 class CvxpyReference:
-    """Solve a `GatedReLUProblem` as it is written down, by CVXPY: slow, accurate, and sharing no code with our solvers.
+    """Solve a problem as it is written down, by CVXPY: slow, accurate, and sharing no code with our solvers.
 
-    Only the gap is ours: it is computed from the returned predictions, like everybody's.
+    It takes a `GatedReLUProblem`, a `ConvexReLUProblem` or a `LassoProblem`. Only the gap is ours: it is computed from
+    the returned predictions, like everybody's, and a point outside the cones of a `ConvexReLUProblem` is projected.
 
     Parameters
     ----------
@@ -30,6 +33,11 @@ class CvxpyReference:
     options : dict or None
         Passed to the solver.
 
+    Raises
+    ------
+    ArgumentError
+        The solver is not installed.
+
     Examples
     --------
     >>> import numpy as np
@@ -38,6 +46,8 @@ class CvxpyReference:
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> CvxpyReference().solve(problem).status
     'optimal'
+    >>> [result.converged for result in CvxpyReference().solve_path(problem, [0.1, 0.01])]  # compiled once
+    [True, True]
     """
 
     tol: float = 1e-6
@@ -45,68 +55,62 @@ class CvxpyReference:
     options: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        check_positive(self.tol, "tol", "CvxpyReference")
         if self.solver not in cp.installed_solvers():
-            raise fail("solver", "CvxpyReference", f"one of {', '.join(cp.installed_solvers())}", self.solver)
+            rule = f"one of {', '.join(cp.installed_solvers())}"
+            raise fail("solver", "CvxpyReference", rule, self.solver, "Install the solver, or choose one of these.")
 
-    def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result:
+    def solve(self, problem: Problem, start: object = None) -> Result[Any]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         began = time.perf_counter()
-        X, D, y, n = problem.X, problem.map.patterns, problem.datafit.y, problem.n
-        d, P, C = X.shape[1], D.shape[1], y.shape[1]
-        U = [cp.Variable((d, C)) for _ in range(P)]
-        b = [cp.Variable((1, C)) for _ in range(P)] if problem.map.bias else []
-        t = cp.Variable((1, C)) if problem.map.fit_intercept else cp.Constant(np.zeros((1, C)))
-        f = cp.Variable((n, C))
-        terms = []
-        for i in range(P):
-            (rows,) = np.nonzero(D[:, i])
-            inside = X[rows] @ U[i]
-            if b:
-                inside = inside + np.ones((len(rows), 1)) @ b[i]
-            scatter = np.zeros((n, len(rows)))
-            scatter[rows, np.arange(len(rows))] = 1
-            terms.append(cp.Constant(scatter) @ inside if len(rows) < n else inside)
-        constraints = [f == sum(terms, start=np.ones((n, 1)) @ t)]
-        objective = _loss(problem.loss, f, y) / n
-        if P:
-            objective = objective + problem.beta * cp.sum(cp.hstack([cp.norm(u, "fro") for u in U]))
-        program = cp.Problem(cp.Minimize(objective), constraints)
-        program.solve(solver=self.solver, **(self.options or {}))
-        if f.value is None:
-            raise RuntimeError(f"{self.solver} found no solution: {program.status}")
-        coefficients = Coefficients(
-            np.stack([u.value.T for u in U], axis=1) if P else np.zeros((C, 0, d)),
-            np.stack([v.value[0] for v in b], axis=1) if b else np.zeros((C, P)),
-            t.value[0],
-        )
-        fitted = np.tile(coefficients.intercept, (n, 1))
-        for i in range(P):
-            fitted += D[:, [i]] * (X @ coefficients.coef[:, i].T + coefficients.gate_intercept[:, i])
-        norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
-        value = problem.datafit.value(fitted) + problem.beta * float(norms.sum())
-        bound = problem.dual_bound(fitted)
-        gap = problem.relative_gap(value, bound.value)
+        return self._solve(translate(problem), problem, began)
+
+    def solve_path(self, problem: Problem, betas: Iterable[float]) -> list[Result[Any]]:
+        """Minimise the problem for each of ``betas``, in place of its own; it is compiled once."""
+        program = translate(problem)
+        results = []
+        for beta in betas:
+            began = time.perf_counter()
+            results.append(self._solve(program, _with_beta(problem, beta), began))
+        return results
+
+    def _solve(self, program: Program, problem: Problem, began: float) -> Result[Any]:
+        program.beta.value = program.factor * problem.beta
+        try:
+            program.problem.solve(solver=self.solver, **(self.options or {}))
+        except cp.SolverError as error:
+            raise RuntimeError(f"{self.solver} failed on this problem: try another solver or options") from error
+        if program.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT):
+            raise RuntimeError(f"{self.solver} found no solution: {program.problem.status}")
+        if any(variable.value is None for variable in program.problem.variables()):
+            raise RuntimeError(f"{self.solver} returned no point: {program.problem.status}")
+        reply = program.read(problem)
+        gap = problem.relative_gap(reply.objective, reply.dual_value)
         seconds = time.perf_counter() - began
-        n_iter = int(program.solver_stats.num_iters or 0)
+        n_iter = int(program.problem.solver_stats.num_iters or 0)
+        missed = f"{program.problem.status}, relative gap {gap:.1e}: tighten options"
         return Result(
-            objective=value,
-            duality_gap=max(value - bound.value, 0.0),
+            objective=reply.objective,
+            duality_gap=max(reply.objective - reply.dual_value, 0.0),
             relative_gap=gap,
             n_iter=n_iter,
-            status="optimal" if gap <= self.tol else f"{program.status}, relative gap {gap:.1e}: tighten options",
-            history=(HistoryRow(n_iter, seconds, value, gap),),
+            status="optimal" if gap <= self.tol else missed,
+            history=(HistoryRow(n_iter, seconds, reply.objective, gap),),
             solver=f"cvxpy:{self.solver}",
             seconds=seconds,
-            coefficients=coefficients,
-            fitted=fitted,
-            dual_point=bound.theta,
+            coefficients=reply.coefficients,
+            fitted=reply.fitted,
+            dual_point=reply.theta,
         )
 
 
-def _loss(loss: str, f: Any, y: Any) -> Any:
-    """Sum of the losses as a CVXPY expression."""
-    if loss == "squared":
-        return 0.5 * cp.sum_squares(f - y)
-    if loss == "logistic":
-        return cp.sum(cp.logistic(-cp.multiply(y, f)))
-    return cp.sum(cp.log_sum_exp(f, axis=1)) - cp.sum(cp.multiply(y, f))
+def _with_beta(problem: Problem, beta: float) -> Problem:
+    """Return the problem with another beta; the data are shared."""
+    beta = check_positive(beta, "betas", "CvxpyReference.solve_path")
+    other = copy.copy(problem)
+    if isinstance(other, GatedReLUProblem):
+        other.penalty = copy.copy(other.penalty)
+        other.penalty.beta = beta
+    else:
+        other.beta = beta
+    return other

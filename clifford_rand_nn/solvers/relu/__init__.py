@@ -1,0 +1,1 @@
+"""The constrained ReLU program: interior points, an augmented Lagrangian, cone decomposition."""

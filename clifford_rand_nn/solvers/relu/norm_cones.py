@@ -1,0 +1,222 @@
+"""Norms of groups for an interior-point method: second-order cones for p = 2, pairs of bounds for p = 1."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AbsoluteValues", "NormCones", "SecondOrderCones"]
+
+Array = NDArray[np.float64]
+
+
+class NormCones(Protocol):
+    r"""The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) by cones with a dual z (G, m), :math:`z = -\kappa\,u/||u||`.
+
+    Linearised: :math:`\Delta z = S(q-\Delta u)`, with S and the pull q for a target complementarity.
+    """
+
+    z: Array
+
+    def root(self) -> Array:
+        """Symmetric roots of the blocks S (G, m, m)."""
+
+    def pull(self, target: float, second_order: bool) -> Array:
+        """Return q (G, m) for a target; ``second_order`` corrects by the direction found last."""
+
+    def turn(self, du: Array) -> None:
+        """Fix the direction that follows from du."""
+
+    def limit(self) -> float:
+        """Largest step along the direction that stays in the cones."""
+
+    def product(self, step: float = 0.0) -> float:
+        """Sum of the complementarity products after a step."""
+
+    def degree(self) -> int:
+        """Return the number of products."""
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+
+
+class SecondOrderCones:
+    r"""p = 2: :math:`(\tau_g, u_g)` in the second-order cone, its dual :math:`(\kappa, z_g)`, Nesterov-Todd scaling.
+
+    With the scaling point w (unit hyperbolic norm) and :math:`\eta`, :math:`W^{-2} = \eta^{-2}(2(Jw)(Jw)^T-J)`. As the
+    first entry of the dual stays :math:`\kappa`, :math:`\tau` is eliminated:
+    :math:`S = \eta^{-2}(I - \frac2{2w_0^2-1}w_1w_1^T)`.
+
+    References
+    ----------
+    Vandenberghe, "The CVXOPT linear and quadratic cone program solvers" (2010), sections 4.2 and 5.3.
+    """
+
+    def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
+        self.kappa = kappa
+        self.u, self.z = np.zeros((n_groups, m)), np.zeros((n_groups, m))
+        self.tau = np.full(n_groups, tau)
+        self.dtau, self.du, self.dz = np.zeros(n_groups), self.u, self.z
+        self._scale()
+
+    def _scale(self) -> None:
+        s_size, z_size = _hyperbolic(self.tau, self.u), _hyperbolic(np.full_like(self.tau, self.kappa), self.z)
+        s0, s1 = self.tau / s_size, self.u / s_size[:, None]
+        z0, z1 = self.kappa / z_size, self.z / z_size[:, None]
+        gamma = np.sqrt((1 + s0 * z0 + np.einsum("gm,gm->g", s1, z1)) / 2)
+        self.w0, self.w1 = (s0 + z0) / (2 * gamma), (s1 - z1) / (2 * gamma)[:, None]
+        self.w0 = np.sqrt(1 + np.einsum("gm,gm->g", self.w1, self.w1))  # the same, without cancellation
+        self.eta = np.sqrt(s_size / z_size)
+        self.lam0, self.lam1 = self._apply(np.full_like(self.tau, self.kappa), self.z)
+
+    def _apply(self, a0: Array, a1: Array, inverse: bool = False) -> tuple[Array, Array]:
+        """Return W a, or its inverse."""
+        w1 = -self.w1 if inverse else self.w1
+        along = np.einsum("gm,gm->g", w1, a1)
+        factor = 1 / self.eta if inverse else self.eta
+        out0 = factor * (self.w0 * a0 + along)
+        out1 = factor[:, None] * (a1 + w1 * (a0 + along / (1 + self.w0))[:, None])
+        return out0, out1
+
+    def root(self) -> Array:
+        """Return the roots of S."""
+        # S = eta^-2 (I - ww'/|w|²(1 - 1/(2w0²-1)))
+        square = np.maximum(self.w0**2 - 1, np.finfo(np.float64).tiny)
+        shrink = (1 - 1 / np.sqrt(2 * self.w0**2 - 1)) / square
+        S = -(shrink[:, None, None] * self.w1[:, :, None]) * self.w1[:, None, :]
+        m = S.shape[1]
+        S[:, range(m), range(m)] += 1
+        return np.asarray(S / self.eta[:, None, None])
+
+    def pull(self, target: float, second_order: bool) -> Array:
+        """Return the pull of the target."""
+        # W (lambda \ d), d = target e - lambda∘lambda - (W^-1 ds)∘(W dz)
+        l0, l1 = self.lam0, self.lam1
+        d0 = target - l0**2 - np.einsum("gm,gm->g", l1, l1)
+        d1 = -2 * l0[:, None] * l1
+        if second_order:
+            a0, a1 = self._apply(self.dtau, self.du, inverse=True)
+            b0, b1 = self._apply(np.zeros_like(self.tau), self.dz)
+            d0 = d0 - a0 * b0 - np.einsum("gm,gm->g", a1, b1)
+            d1 = d1 - a0[:, None] * b1 - b0[:, None] * a1
+        det = _hyperbolic(l0, l1) ** 2
+        x0 = (l0 * d0 - np.einsum("gm,gm->g", l1, d1)) / det
+        x1 = (d1 - x0[:, None] * l1) / l0[:, None]
+        self.q0, self.q1 = self._apply(x0, x1)
+        # elimination of tau: S (q1 - du) is all that is left, with q0 moving tau
+        return self.q1
+
+    def turn(self, du: Array) -> None:
+        """Fix the direction."""
+        rest = self.q1 - du
+        along = np.einsum("gm,gm->g", self.w1, rest)
+        self.du = du
+        self.dtau = self.q0 - 2 * self.w0 * along / (2 * self.w0**2 - 1)
+        self.dz = (rest - (2 * along / (2 * self.w0**2 - 1))[:, None] * self.w1) / (self.eta**2)[:, None]
+
+    def limit(self) -> float:
+        """Return the largest step."""
+        dual = _cone_limit(np.full_like(self.tau, self.kappa), self.z, np.zeros_like(self.tau), self.dz)
+        return min(_cone_limit(self.tau, self.u, self.dtau, self.du), dual)
+
+    def product(self, step: float = 0.0) -> float:
+        """Return the sum of the products after a step."""
+        u, z = self.u + step * self.du, self.z + step * self.dz
+        return float(self.kappa * (self.tau + step * self.dtau).sum() + np.sum(u * z))
+
+    def degree(self) -> int:
+        """Return the number of products."""
+        return int(self.tau.size)
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.tau = self.tau + step * self.dtau
+        self.u, self.z = self.u + step * self.du, self.z + step * self.dz
+        self._scale()
+
+
+class AbsoluteValues:
+    r"""p = 1: :math:`u = u^+-u^-` with the duals :math:`a^\pm = \kappa\pm z`, and :math:`u^\pm a^\pm` the products."""
+
+    def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
+        self.kappa = kappa
+        self.parts = np.full((2, n_groups, m), tau)
+        self.z = np.zeros((n_groups, m))
+        self.dparts, self.dz = np.zeros_like(self.parts), self.z
+
+    def _duals(self) -> Array:
+        return np.stack([self.kappa + self.z, self.kappa - self.z])
+
+    def _spread(self) -> Array:
+        return np.asarray((self.parts / self._duals()).sum(axis=0))
+
+    def root(self) -> Array:
+        """Return the roots of S."""
+        G, m = self.z.shape
+        S = np.zeros((G, m, m))
+        S[:, range(m), range(m)] = 1 / np.sqrt(self._spread())
+        return S
+
+    def pull(self, target: float, second_order: bool) -> Array:
+        """Return the pull of the target."""
+        a = self._duals()
+        c = target - self.parts * a
+        if second_order:
+            c = c - self.dparts * np.stack([self.dz, -self.dz])
+        self.c = c / a
+        return np.asarray(self.c[0] - self.c[1])
+
+    def turn(self, du: Array) -> None:
+        """Fix the direction."""
+        self.dz = (self.c[0] - self.c[1] - du) / self._spread()
+        share = self.parts / self._duals()
+        self.dparts = np.stack([self.c[0] - share[0] * self.dz, self.c[1] + share[1] * self.dz])
+
+    def limit(self) -> float:
+        """Return the largest step."""
+        a, da = self._duals(), np.stack([self.dz, -self.dz])
+        return min(_limit(self.parts, self.dparts), _limit(a, da))
+
+    def product(self, step: float = 0.0) -> float:
+        """Return the sum of the products after a step."""
+        dz = step * np.stack([self.dz, -self.dz])
+        return float(np.sum((self.parts + step * self.dparts) * (self._duals() + dz)))
+
+    def degree(self) -> int:
+        """Return the number of products."""
+        return int(self.parts.size)
+
+    def advance(self, step: float) -> None:
+        """Take the step."""
+        self.parts = self.parts + step * self.dparts
+        self.z = self.z + step * self.dz
+
+
+def _hyperbolic(a0: Array, a1: Array) -> Array:
+    """Return sqrt(a0² - |a1|²), as a product, which cancels less."""
+    size = np.sqrt(np.einsum("gm,gm->g", a1, a1))
+    return np.asarray(np.sqrt(np.maximum((a0 - size) * (a0 + size), np.finfo(np.float64).tiny)))
+
+
+def _limit(a: Array, da: Array) -> float:
+    """Largest step with a + step·da ≥ 0."""
+    falling = da < 0
+    return float(np.min(-a[falling] / da[falling])) if falling.any() else np.inf
+
+
+def _cone_limit(a0: Array, a1: Array, d0: Array, d1: Array) -> float:
+    """Largest step with |a1 + step d1| ≤ a0 + step d0: the first root of a quadratic."""
+    if a0.size == 0:
+        return np.inf
+    A = d0**2 - np.einsum("gm,gm->g", d1, d1)
+    B = a0 * d0 - np.einsum("gm,gm->g", a1, d1)
+    C = _hyperbolic(a0, a1) ** 2
+    root = B * B - A * C
+    real = root >= 0
+    # roots of A t² + 2 B t + C: C / (-B ± sqrt) is stable for C > 0
+    sqrt = np.sqrt(np.where(real, root, 0.0))
+    low = -B + sqrt
+    steps = np.full(a0.shape, np.inf)
+    hit = real & (low > 0)
+    steps[hit] = C[hit] / low[hit]
+    return float(min(steps.min(), _limit(a0, d0)))
