@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, log_softmax
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.problems.problem import Coefficients
+from clifford_rand_nn.claims import Claim, NetworkClaim
+from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.targets import encode_labels
 
 __all__ = ["Certificate"]
@@ -21,10 +21,11 @@ _EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    r"""A proved statement: the objective is within ``relative_gap`` of the optimum over ``n_patterns`` patterns.
+    r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 
-    ``dual`` is the dual value of the feasible point ``dual_point``: no choice of U, biases and intercept with the same
-    patterns has a smaller objective. It says nothing about patterns that were not sampled.
+    ``dual`` is the dual value of the feasible point ``dual_point``: no network of that family has a smaller objective.
+    "global" families hold every neuron there is, so that no two-layer network of any width has. Other scopes say
+    nothing about patterns that were not sampled.
 
     Attributes
     ----------
@@ -32,10 +33,13 @@ class Certificate:
         Objective and its lower bound, in the 1/n scale.
     relative_gap : float
         (primal - dual) / primal.
-    n_patterns : int
     scope : str
-        Over which patterns.
+        Over what.
+    n_patterns : int
+        The number of patterns or dictionary columns in ``scope``.
     dual_point : (n, C)
+    claim : GatedClaim or NetworkClaim
+        The network and what it is compared with.
 
     Examples
     --------
@@ -56,9 +60,9 @@ class Certificate:
     beta: float
     bias: bool
     fit_intercept: bool
-    gates: Gates
-    coefficients: Coefficients
+    claim: Claim
     classes: NDArray[Any] | None = None
+    huber_delta: float = 1.0
 
     def verify(self, X: ArrayLike, y: ArrayLike) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
@@ -70,47 +74,93 @@ class Certificate:
         ArgumentError
             X or y has another number of rows or columns than the training data.
         """
-        data = np.asarray(as_real(X, "X", "Certificate.verify"), dtype=np.float64)
-        n = len(self.dual_point)
-        if data.shape != (n, self.gates.d):
-            raise fail(
-                "X",
-                "Certificate.verify",
-                f"the training rows, of shape ({n}, {self.gates.d})",
-                describe(f"shape {data.shape}"),
-            )
-        targets, loss = self._targets(np.asarray(y), n)
-        U, b, t = self.coefficients
-        on = self.gates.on(data)
-        P = on.shape[1]
-        f = np.tile(t, (n, 1))
-        penalty = 0.0
-        theta = self.dual_point
-        largest = 0.0
-        sums = [np.abs(theta.sum(axis=0)).max()] if self.fit_intercept else []
-        for i in range(P):
-            rows = data[on[:, i]]
-            f[on[:, i]] += rows @ U[:, i].T + b[:, i]
-            penalty += float(np.linalg.norm(U[:, i]))
-            largest = max(largest, float(np.linalg.norm(rows.T @ theta[on[:, i]])))
-            if self.bias:
-                sums.append(np.abs(theta[on[:, i]].sum(axis=0)).max())
-        primal = _mean_loss(loss, f, targets) + self.beta * penalty
-        theta = theta * min(1.0, n * self.beta / largest) if largest > 0 else theta
-        feasible = max(sums, default=0.0) <= _EQUALITY_TOL * np.abs(theta).sum()
-        dual = _dual_value(loss, theta, targets) if feasible else -np.inf
-        scale = max(primal, np.finfo(np.float64).eps * _mean_loss(loss, 0 * f, targets))
+        owner = "Certificate.verify"
+        data = self._rows(X, owner)
+        targets, loss = self._targets(np.asarray(y), len(data), owner)
+        f, penalty = self.claim.outcome(data)
+        primal = self._mean_loss(loss, f, targets) + self.beta * penalty
+        dual = self._bound(loss, data, targets, self.claim)
+        scale = max(primal, np.finfo(np.float64).eps * self._mean_loss(loss, 0 * f, targets))
         gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
-        return replace(self, primal=primal, dual=dual, relative_gap=gap, n_patterns=P)
+        return replace(self, primal=primal, dual=dual, relative_gap=gap)
 
-    def _targets(self, y: NDArray[Any], n: int) -> tuple[Array, str]:
+    def over_all_neurons(self, X: ArrayLike, y: ArrayLike) -> "Certificate":
+        """Check the dual point against every neuron there is: a bound for the global optimum of this network's problem.
+
+        It turns the solution of a subsampled convex program into a statement about all two-layer networks with the same
+        loss, penalty and beta. It prices every pattern, so it is for small d: a sweep for d ≤ 2 and any n up to tens of
+        thousands, an enumeration beyond.
+
+        Raises
+        ------
+        ArgumentError
+            X or y does not fit; the network is a gated one; the patterns are too many to enumerate.
+        """
+        owner = "Certificate.over_all_neurons"
+        if not isinstance(self.claim, NetworkClaim):
+            rule = "that of a ReLU network"
+            raise fail("certificate", owner, rule, describe("that of a gated network"), "Gates of its own fit no cone.")
+        self._rows(X, owner)
+        family = Family("all", self.claim.family.p, self.bias)
+        pricer = family.pricer(np.asarray(X, dtype=np.float64))
+        wider = replace(
+            self,
+            claim=NetworkClaim(self.claim.network, family),
+            scope=pricer.scope,
+            n_patterns=pricer.n_atoms,
+        )
+        return wider.verify(X, y)
+
+    def _bound(self, loss: str, X: Array, targets: Array, claim: Claim) -> float:
+        """Dual value of the stored point, scaled into its constraints; -inf if it misses an equality."""
+        theta = self.dual_point
+        largest, excess = claim.pressure(X, theta, self.bias)
+        if self.fit_intercept:
+            excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
+        if excess > _EQUALITY_TOL * np.abs(theta).sum():
+            return -np.inf
+        theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
+        return self._dual_value(loss, theta, targets)
+
+    def _rows(self, X: ArrayLike, owner: str) -> Array:
+        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+        shape = (len(self.dual_point), self.claim.d)
+        if data.shape != shape:
+            raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))
+        return data
+
+    def _targets(self, y: NDArray[Any], n: int, owner: str) -> tuple[Array, str]:
         if len(y) != n:
-            raise fail("y", "Certificate.verify", f"the training targets, {n} of them", describe(f"{len(y)}"))
+            raise fail("y", owner, f"the training targets, {n} of them", describe(f"{len(y)}"))
         if self.classes is None:
-            return np.asarray(as_real(y, "y", "Certificate.verify"), dtype=np.float64).reshape(n, -1), self.loss
+            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(n, -1), self.loss
         if not np.isin(y, self.classes).all():
-            raise fail("y", "Certificate.verify", "made of the training classes", describe("another label"))
+            raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss)
+
+    def _mean_loss(self, loss: str, f: Array, y: Array) -> float:
+        if loss == "squared":
+            return float(np.mean(0.5 * np.sum((f - y) ** 2, axis=1)))
+        if loss == "huber":
+            r, delta = np.abs(f - y), self.huber_delta
+            return float(np.mean(np.sum(np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2), axis=1)))
+        if loss == "squared_hinge":
+            return float(np.mean(0.5 * np.sum(np.maximum(1 - y * f, 0) ** 2, axis=1)))
+        if loss == "logistic":
+            return float(np.mean(np.logaddexp(0, -y * f)))
+        return float(np.mean(-np.sum(y * log_softmax(f, axis=1), axis=1)))
+
+    def _dual_value(self, loss: str, theta: Array, y: Array) -> float:
+        if loss == "huber" and np.abs(theta).max() > self.huber_delta * (1 + _EQUALITY_TOL):
+            return -np.inf
+        if loss in ("squared", "huber"):
+            return float(np.mean(np.sum(theta * y - 0.5 * theta**2, axis=1)))
+        if loss == "squared_hinge":
+            a = y * theta
+            return float(np.mean(np.sum(a - 0.5 * a**2, axis=1))) if a.min() >= 0 else -np.inf
+        if loss == "logistic":
+            return float(np.mean(entr(y * theta) + entr(1 - y * theta)))
+        return float(np.mean(np.sum(entr(y - theta), axis=1)))
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
@@ -118,19 +168,3 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self})"
-
-
-def _mean_loss(loss: str, f: Array, y: Array) -> float:
-    if loss == "squared":
-        return float(np.mean(0.5 * np.sum((f - y) ** 2, axis=1)))
-    if loss == "logistic":
-        return float(np.mean(np.logaddexp(0, -y * f)))
-    return float(np.mean(-np.sum(y * log_softmax(f, axis=1), axis=1)))
-
-
-def _dual_value(loss: str, theta: Array, y: Array) -> float:
-    if loss == "squared":
-        return float(np.mean(np.sum(theta * y - 0.5 * theta**2, axis=1)))
-    if loss == "logistic":
-        return float(np.mean(entr(y * theta) + entr(1 - y * theta)))
-    return float(np.mean(np.sum(entr(y - theta), axis=1)))

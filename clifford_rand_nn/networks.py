@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.problems.problem import Coefficients
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.relu import ReLUCoefficients
 
 __all__ = ["TwoLayerNetwork", "gated_predictions"]
 
@@ -85,6 +87,63 @@ class TwoLayerNetwork:
         owner = np.repeat(np.arange(active.size), C)
         return cls(W1, b1, w2, intercept.copy(), gates.take(active[owner]), owner)
 
+    @classmethod
+    def from_relu(cls, coefficients: ReLUCoefficients, p: int = 2) -> "TwoLayerNetwork":
+        r"""Balance a constrained solution: :math:`W_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \pm\sqrt{||U_i||_p}`.
+
+        On the training rows it makes the same predictions, as far as the cones hold, and
+        :math:`\frac12\sum_i(||W_i||_p^2+\alpha_i^2) = \sum_i(||U_i||_p+||U_i'||_p)`. Each output of a unit is one
+        neuron. A unit with :math:`U_i = 0` and a bias is a constant and goes into the intercept.
+        """
+        U = np.concatenate([coefficients.coef_plus, coefficients.coef_minus], axis=1)  # (C, 2P, d)
+        b = np.concatenate([coefficients.bias_plus, coefficients.bias_minus], axis=1)
+        C, m, d = U.shape
+        sign = np.repeat([1.0, -1.0], m // 2)
+        size = np.sum(np.abs(U) ** p, axis=(0, 2)) ** (1 / p)
+        constant = (np.maximum(b, 0) * sign)[:, size == 0].sum(axis=1)
+        active = np.flatnonzero(size)
+        amplitude = np.sqrt(size[active])
+        W1 = (U[:, active] / amplitude[:, None]).transpose(1, 0, 2).reshape(-1, d)
+        b1 = (b[:, active] / amplitude).T.reshape(-1)
+        w2 = ((sign[active] * amplitude)[:, None, None] * np.eye(C)).reshape(-1, C)
+        owner = None if C == 1 else np.repeat(np.arange(active.size), C)
+        return cls(W1, b1, w2, coefficients.intercept + constant, None, owner)
+
+    @classmethod
+    def from_neurons(cls, solution: WeightedNeurons, p: int = 2) -> "TwoLayerNetwork":
+        r"""Balance a sum over atoms: :math:`W_j=v_js_j`, :math:`w_{2,j}=Z_j/s_j` with :math:`s_j^2=||Z_j||/||v_j||_p`.
+
+        It makes the same predictions, and :math:`\frac12\sum_j(||W_j||_p^2+||w_{2,j}||_2^2)=\sum_j||v_j||_p||Z_j||_2`,
+        the penalty of the Lasso for unit atoms. Atoms of weight 0 are left out.
+        """
+        size = np.linalg.norm(solution.values, axis=1)
+        active = np.flatnonzero(size)
+        atoms, values = solution.neurons.take(active), solution.values[active]
+        s = np.sqrt(size[active] / atoms.norms(p))
+        return cls((atoms.directions * s).T, atoms.offsets * s, values / s[:, None], solution.intercept.copy())
+
+    def to_neurons(self, p: int = 2) -> WeightedNeurons:
+        r"""Return the network as a sum over unit atoms: :math:`v_j=W_j/||W_j||_p`, :math:`Z_j=||W_j||_pw_{2,j}`.
+
+        The inverse of `from_neurons` for balanced networks; of any others it gives the balanced one's atoms, with the
+        same predictions. A ReLU neuron with zero weights is a constant and goes into the intercept.
+
+        Raises
+        ------
+        ArgumentError
+            The neurons have gates of their own: they are not atoms :math:`(x^Tv+b)_+`.
+        """
+        self._require_relu("to_neurons")
+        norms = np.linalg.norm(self.W1, ord=p, axis=1)
+        live = norms > 0
+        constant = np.maximum(self.b1[~live], 0) @ self.w2[~live]
+        atoms = Neurons.free((self.W1[live] / norms[live, None]).T, self.b1[live] / norms[live])
+        return WeightedNeurons(atoms, norms[live, None] * self.w2[live], self.b2 + constant)
+
+    def _require_relu(self, owner: str) -> None:
+        if self.gates is not None:
+            raise fail("network", owner, "of ReLU neurons", describe("a gated network"))
+
     @property
     def n_neurons(self) -> int:
         """Number of neurons m."""
@@ -96,20 +155,25 @@ class TwoLayerNetwork:
         if data.ndim != 2 or data.shape[1] != self.W1.shape[1]:
             rule = f"of shape (n, {self.W1.shape[1]})"
             raise fail("X", "TwoLayerNetwork.predict", rule, describe(f"shape {data.shape}"))
-        hidden = np.asarray(data, dtype=np.float64) @ self.W1.T + self.b1
-        hidden = np.maximum(hidden, 0) if self.gates is None else hidden * self.gates.on(data)
-        out = hidden @ self.w2 + self.b2
+        out = np.empty((len(data), len(self.b2)))
+        block = max(1, _BLOCK_BYTES // (8 * max(1, self.n_neurons + self.W1.shape[1])))
+        for start in range(0, len(data), block):
+            rows = np.asarray(data[start : start + block], dtype=np.float64)
+            hidden = rows @ self.W1.T + self.b1
+            hidden = np.maximum(hidden, 0) if self.gates is None else hidden * self.gates.on(rows)
+            out[start : start + block] = hidden @ self.w2 + self.b2
         return np.asarray(out[:, 0] if out.shape[1] == 1 else out)
 
-    def penalty(self) -> float:
-        r"""Return :math:`\sum_i ||W_i||_F|\alpha_i|` over units, the least :math:`\frac12\sum(||W_i||_F^2+\alpha_i^2)`.
+    def penalty(self, p: int = 2) -> float:
+        r"""Return :math:`\sum_i||W_i||_p|\alpha_i|` over units, the least :math:`\frac12\sum(||W_i||_p^2+\alpha_i^2)`.
 
-        Rescaling :math:`(W_i, \alpha_i) \to (sW_i, \alpha_i/s)` changes neither the predictions nor this value.
+        The norm is that of all the weights of a unit (p = 2 is Frobenius'). Rescaling
+        :math:`(W_i, \alpha_i) \to (sW_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
         units = np.arange(self.n_neurons) if self.units is None else self.units
-        squares = np.bincount(units, weights=np.einsum("md,md->m", self.W1, self.W1))
+        norms = np.bincount(units, weights=np.sum(np.abs(self.W1) ** p, axis=1)) ** (1 / p)
         _, first = np.unique(units, return_index=True)
-        return float(np.sqrt(squares) @ np.linalg.norm(self.w2[first], axis=1))
+        return float(norms @ np.linalg.norm(self.w2[first], axis=1))
 
     def __repr__(self) -> str:
         kind = "relu" if self.gates is None else "gated relu"

@@ -1,0 +1,1 @@
+"""Regularisation paths: the optimum for many beta, each warm from the last."""

@@ -1,0 +1,105 @@
+"""Paths of gated networks, by FISTA from the last solution."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
+from clifford_rand_nn.patterns import activation_patterns
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.fista import Fista
+
+__all__ = ["gated_path"]
+
+
+def gated_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    gates: Gates,
+    *,
+    bias: bool = True,
+    fit_intercept: bool = True,
+    loss: str = "squared",
+    betas: ArrayLike | None = None,
+    n_betas: int = 50,
+    eps: float = 1e-3,
+    tol: float = 1e-6,
+    max_iter: int = 20_000,
+    huber_delta: float = 1.0,
+) -> RegularizationPath:
+    r"""Optimal gated networks for many beta (paper, eq. cvxnn:grelu), each solve from the last one's solution.
+
+    .. math:: \beta_{\max} = \frac1n\max_i||X^TD_i\theta_0||_F
+
+    with :math:`\theta_0` the residual of the best fit by biases and intercept alone.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    y : (n,) or (n, C) array
+        As in `GatedReLUProblem`.
+    gates : Gates
+    bias, fit_intercept : bool
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    betas : array of numbers > 0, optional
+        In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
+    tol : float
+        Relative duality gap at each beta.
+    max_iter : int
+        Of FISTA, at each beta.
+
+    Returns
+    -------
+    RegularizationPath
+        ``n_neurons`` counts the outputs of active gates, and gates with a bias alone.
+
+    Raises
+    ------
+    ArgumentError
+        An argument breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import sample_gates
+    >>> x = np.linspace(-1, 1, 30)[:, None]
+    >>> path = gated_path(x, np.abs(x[:, 0]), sample_gates(x, 5, rng=0), bias=False, n_betas=4)
+    >>> path.n_neurons[0], bool((np.diff(path.objectives) < 0).all())
+    (np.int64(0), True)
+    """
+    patterns, kept = activation_patterns(X, gates)
+
+    def problem_at(beta: float) -> GatedReLUProblem:
+        return GatedReLUProblem(
+            X, y, patterns, beta, loss=loss, bias=bias, fit_intercept=fit_intercept, huber_delta=huber_delta
+        )
+
+    problem = problem_at(1.0)
+    top = problem.beta_max()
+    grid = beta_grid(betas, n_betas, eps, top, "gated_path")
+    solver = Fista(tol=tol, max_iter=max_iter)
+    found: list[Result[Coefficients]] = []
+    start: Point | None = None
+    for beta in grid:
+        problem.penalty.beta = float(beta)
+        result = solver.solve(problem, start)
+        start = problem.point(result.coefficients)
+        found.append(result)
+    return _path(found, grid, top, kept)
+
+
+def _path(found: list[Result[Coefficients]], grid: Any, top: float, gates: Gates) -> RegularizationPath:
+    return RegularizationPath(
+        betas=grid,
+        beta_max=top,
+        networks=tuple(TwoLayerNetwork.from_gated(result.coefficients, gates) for result in found),
+        objectives=np.array([result.objective for result in found]),
+        bounds=np.array([result.objective - result.duality_gap for result in found]),
+        relative_gaps=np.array([result.relative_gap for result in found]),
+        statuses=tuple(result.status for result in found),
+        scope=f"over the {len(gates)} patterns",
+    )

@@ -1,0 +1,132 @@
+"""Paths of the Lasso over a dictionary of cross products: exact where one can be held, else beta by beta."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
+from clifford_rand_nn.paths.relu import least_empty_beta, path_over
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.lasso.path_following import homotopy
+
+__all__ = ["lasso_path"]
+
+Array = NDArray[np.float64]
+
+_MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
+
+
+def lasso_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    penalty: str = "l1",
+    bias: bool = True,
+    subsample: int | None = None,
+    loss: str = "squared",
+    betas: ArrayLike | None = None,
+    n_betas: int = 50,
+    eps: float = 1e-3,
+    tol: float = 1e-6,
+    huber_delta: float = 1.0,
+    rng: np.random.Generator | int | None = None,
+) -> RegularizationPath:
+    r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
+
+    .. math:: \min_{z,t}\frac1n\sum_i\ell\Big(\sum_jK_{ij}z_j+t,\ y_i\Big)+\beta||z||_1,\qquad
+              \beta_{\max}=\frac1n\max_j|K_j^T\theta_0|
+
+    with :math:`\theta_0` the residual of the best constant; for the squared loss, in the paper's scale, that is
+    :math:`2\max_j|K_j^T(y-\bar y)|`. For the squared loss, and a dictionary of at most 1 GiB, the path is followed
+    exactly (`homotopy`), all its breakpoints are returned, and the given beta cost nothing more; otherwise each beta is
+    solved by column generation from the last one's neurons.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    y : (n,) array
+        Real targets; -1 and 1 for "logistic" and "squared_hinge".
+    penalty, subsample, rng
+        The dictionary, as in `cross_product_dictionary`. "l1", not subsampled, is the exact one: its networks are
+        global optima.
+    bias : bool
+        Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
+        without it.
+    loss : {"squared", "huber", "logistic", "squared_hinge"}
+    betas : array of numbers > 0, optional
+        In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
+    tol : float
+        Relative duality gap at each beta; the exact path reaches 1e-9.
+
+    Returns
+    -------
+    RegularizationPath
+
+    Raises
+    ------
+    ArgumentError
+        An argument breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 9)
+    >>> path = lasso_path(x[:, None], np.abs(x), n_betas=5)
+    >>> path.n_neurons.tolist(), len(path.breakpoints)
+    ([0, 2, 2, 2, 2], 3)
+    """
+    owner = "lasso_path"
+    check_choice(penalty, "penalty", owner, ("l1", "l2"))
+    data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+    if data.ndim != 2 or 0 in data.shape:
+        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
+    if loss == "squared" and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
+        return _exact(data, y, dictionary, betas, n_betas, eps)
+    family = Family.of(dictionary)
+    pricer = family.pricer(data)
+    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
+    grid = beta_grid(betas, n_betas, eps, top, owner)
+    return path_over(
+        data, y, pricer, grid, top, p=family.p, loss=loss, intercept=bias, tol=tol, huber_delta=huber_delta
+    )
+
+
+def _exact(
+    X: Array, y: ArrayLike, dictionary: CrossProductDictionary, betas: ArrayLike | None, n_betas: int, eps: float
+) -> RegularizationPath:
+    """Follow the breakpoints; read the solutions at the grid from them."""
+    atoms = dictionary.neurons()
+    problem = LassoProblem(atoms.columns(X), y, 1.0, fit_intercept=dictionary.bias)
+    top = problem.beta_max()
+    grid = beta_grid(betas, n_betas, eps, top, "lasso_path")
+    exact = homotopy(problem.K, problem.datafit.y, fit_intercept=dictionary.bias, beta_min=float(grid[-1]))
+    reached = grid[grid >= exact.betas[-1]]
+    networks, objectives, bounds, gaps = [], [], [], []
+    for beta in reached:
+        columns, values, intercept = exact.at(float(beta))
+        weights = Weights(columns, values[:, None], np.array([intercept]))
+        problem.beta = float(beta)
+        f = problem.predictions(weights)
+        objectives.append(problem.objective(weights, f))
+        bounds.append(problem.dual_bound(f).value)
+        gaps.append(problem.relative_gap(objectives[-1], bounds[-1]))
+        chosen: Neurons = atoms.take(columns)
+        networks.append(
+            TwoLayerNetwork.from_neurons(WeightedNeurons(chosen, weights.values, weights.intercept), dictionary.p)
+        )
+    return RegularizationPath(
+        betas=reached,
+        beta_max=top,
+        networks=tuple(networks),
+        objectives=np.array(objectives),
+        bounds=np.array(bounds),
+        relative_gaps=np.array(gaps),
+        statuses=(exact.status,) * len(reached),
+        scope=Family.of(dictionary).pricer(X).scope,
+        breakpoints=exact.betas,
+    )

@@ -1,0 +1,87 @@
+"""What a path is: for every beta a network, its objective, and a lower bound of the optimum."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand_nn.networks import TwoLayerNetwork
+
+__all__ = ["RegularizationPath", "beta_grid"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath:
+    r"""Networks along a path of falling beta.
+
+    The optimal value is a non-decreasing, concave function of beta, since it is the least of functions that are affine
+    in beta; its slope is the penalty of the solution.
+
+    Attributes
+    ----------
+    betas : (B,)
+        Falling.
+    beta_max : float
+        Least beta whose optimum has no neuron.
+    networks : tuple of TwoLayerNetwork
+    objectives, bounds : (B,)
+        Primal value and its proved lower bound, in the 1/n scale.
+    relative_gaps : (B,)
+    n_neurons : (B,) int
+    statuses : tuple of str
+        "optimal", or why a solve stopped early.
+    scope : str
+        What the bounds range over.
+    breakpoints : (K,) or None
+        Where the exact path turns, if it was followed exactly; between two of them it is linear in beta.
+    """
+
+    betas: Array
+    beta_max: float
+    networks: tuple[TwoLayerNetwork, ...]
+    objectives: Array
+    bounds: Array
+    relative_gaps: Array
+    statuses: tuple[str, ...]
+    scope: str
+    breakpoints: Array | None = None
+
+    @property
+    def n_neurons(self) -> NDArray[np.intp]:
+        """Number of neurons at each beta."""
+        return np.array([network.n_neurons for network in self.networks], dtype=np.intp)
+
+    def predict(self, X: Any) -> Array:
+        """Return the outputs of every network: (B, n), or (B, n, C) for several outputs."""
+        return np.stack([network.predict(X) for network in self.networks])
+
+    def __len__(self) -> int:
+        return len(self.betas)
+
+    def __repr__(self) -> str:
+        return (
+            f"RegularizationPath({len(self)} betas from {self.betas[0]:.3g} to {self.betas[-1]:.3g}, "
+            f"{self.n_neurons.min()} to {self.n_neurons.max()} neurons, relative gaps ≤ {self.relative_gaps.max():.1e} "
+            f"{self.scope})"
+        )
+
+
+def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str) -> Array:
+    """Return falling values: the given ones, or ``n_betas`` from ``beta_max`` to ``eps`` times it, evenly in the log.
+
+    If nothing can be learned, ``beta_max`` = 0, the grid is that below 1, and every network is empty.
+    """
+    if betas is None:
+        check_integer(n_betas, "n_betas", owner)
+        if not (isinstance(eps, float | int) and 0 < eps < 1):
+            raise fail("eps", owner, "between 0 and 1", eps)
+        top = beta_max if beta_max > 0 else 1.0
+        return np.asarray(top * np.geomspace(1.0, eps, n_betas)) if n_betas > 1 else np.array([top])
+    values = np.atleast_1d(np.asarray(as_real(betas, "betas", owner), dtype=np.float64))
+    if values.ndim != 1 or values.size == 0 or not (values > 0).all():
+        raise fail("betas", owner, "one or more numbers > 0", describe(f"shape {np.shape(betas)}"))
+    return np.sort(values)[::-1].copy()
