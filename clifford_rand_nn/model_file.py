@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,44 @@ from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import DAMAGED
-from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
+from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
+from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.problems.problem import Coefficients
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.gated import Coefficients
 
 __all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
 
 FORMAT = "clifford-rand-model"
-VERSION = 1  # raised when a reader of the old layout could not read the new one
+VERSION = 2  # raised when a reader of the old layout could not read the new one
+_READABLE = (1, 2)  # version 1 knew gated networks only
 
-Model = GatedReLUClassifier | GatedReLURegressor
+Model = (
+    GatedReLUClassifier
+    | GatedReLURegressor
+    | ConvexReLUClassifier
+    | ConvexReLURegressor
+    | CrossProductLassoClassifier
+    | CrossProductLassoRegressor
+)
 
 _ESTIMATORS: dict[str, Any] = {
-    "GatedReLUClassifier": GatedReLUClassifier,
-    "GatedReLURegressor": GatedReLURegressor,
+    estimator.__name__: estimator
+    for estimator in (
+        GatedReLUClassifier,
+        GatedReLURegressor,
+        ConvexReLUClassifier,
+        ConvexReLURegressor,
+        CrossProductLassoClassifier,
+        CrossProductLassoRegressor,
+    )
 }
+_NEURON_ARRAYS = ("directions", "offsets", "rows")
 _GATE_ARRAYS = ("directions", "offsets", "incident", "sides", "n_dependent")
 
 
@@ -44,7 +65,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     Parameters
     ----------
     path : path that ends in .npz
-    model : GatedReLUClassifier or GatedReLURegressor
+    model : one of the estimators
         Fitted. A ``random_state`` that is not an integer is saved as None.
 
     Raises
@@ -100,10 +121,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             raise ArgumentError(f"{name}: this is {what}; write it again with save_model.") from error
     if found != FORMAT or not isinstance(version, int):
         raise ArgumentError(f"{name}: this is a file of format {found!r}, not {FORMAT!r}.")
-    if version != VERSION:
+    if version not in _READABLE:
         raise ArgumentError(
             f"{name}: the file has version {version} of the format (clifford-rand {meta.get('library')}), this "
-            f"clifford-rand {__version__} reads version {VERSION}; update it or save the model again."
+            f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
     try:
         return _unpack(arrays, meta)
@@ -119,17 +140,10 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if not hasattr(model, "coef_"):
         raise fail("model", "save_model", "fitted", describe(f"a {kind} before fit"))
     params = {name: _plain(value) for name, value in model.get_params().items()}
-    arrays = {
-        "coef": model.coef_,
-        "gate_intercept": model.gate_intercept_,
-        "intercept": np.asarray(model.intercept_),
-        "dual_point": model.certificate_.dual_point,
-        **{f"gates_{name}": getattr(model.gates_, name) for name in _GATE_ARRAYS},
-    }
-    if not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter, all m of them
+    arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
+    if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
         given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
-        arrays |= {f"given_{name}": getattr(given, name) for name in _GATE_ARRAYS}
-        params["gates"] = {"method": given.method, "sketch_dim": given.sketch_dim, "notes": given.notes}
+        params["gates"] = _pack_gates(arrays, "given", given)
     proof = model.certificate_
     meta: dict[str, Any] = {
         "format": FORMAT,
@@ -141,7 +155,6 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "feature_names": [str(name) for name in model.feature_names_in_]
         if hasattr(model, "feature_names_in_")
         else None,
-        "gates": {"method": model.gates_.method, "sketch_dim": model.gates_.sketch_dim, "notes": model.gates_.notes},
         "certificate": {
             "primal": float(proof.primal),
             "dual": float(proof.dual),
@@ -151,7 +164,24 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         },
         "n_iter": int(model.n_iter_),
     }
-    if kind == "GatedReLUClassifier":
+    claim = proof.claim
+    if isinstance(claim, GatedClaim):
+        coefficients = claim.coefficients
+        arrays |= {"coef": coefficients.coef, "gate_intercept": coefficients.gate_intercept}
+        arrays["intercept"] = coefficients.intercept
+        meta["gates"] = _pack_gates(arrays, "gates", claim.gates)
+    else:
+        network, family = claim.network, claim.family
+        arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
+        if network.units is not None:
+            arrays["units"] = network.units
+        meta["gates"] = {"method": model.gates_.method}
+        meta["family"] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
+        if isinstance(family.members, Gates):
+            meta["family"]["members"] = _pack_gates(arrays, "members", family.members)
+        elif family.members is not None:
+            arrays |= {f"members_{name}": getattr(family.members, name) for name in _NEURON_ARRAYS}
+    if isinstance(model, NetworkClassifier):
         arrays["classes"], meta["classes_dtype"] = _plain_classes(model.classes_)
     else:
         meta["target_ndim"] = int(model._target_ndim)
@@ -160,47 +190,81 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
     params = dict(meta["params"])
-    if not isinstance(params["gates"], str):
+    if "gates" in params and not isinstance(params["gates"], str):
         params["gates"] = _gates(arrays, "given", params["gates"])
-    model: Model = _ESTIMATORS[meta["estimator"]](**params)
-    gates = _gates(arrays, "gates", meta["gates"])
-    m, d = len(gates), int(meta["n_features"])
-    coef, gate_intercept, intercept = arrays["coef"], arrays["gate_intercept"], arrays["intercept"]
-    outputs = intercept.size
-    lead = () if intercept.ndim == 0 else (outputs,)
-    if (gates.d, coef.shape, gate_intercept.shape) != (d, (*lead, m, d), (*lead, m)):
-        raise ValueError("the arrays do not fit each other")
-    coefficients = Coefficients(
-        coef.reshape(outputs, m, d), gate_intercept.reshape(outputs, m), intercept.reshape(outputs)
-    )
-    model.coef_, model.gate_intercept_, model.gates_ = coef, gate_intercept, gates
-    model.intercept_ = float(intercept) if intercept.ndim == 0 else intercept
+    model: Any = _ESTIMATORS[meta["estimator"]](**params)
+    d = int(meta["n_features"])
     model.n_features_in_, model.n_iter_ = d, int(meta["n_iter"])
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
         if len(model.feature_names_in_) != d:
             raise ValueError("the feature names do not fit the arrays")
+    claim: Claim
+    if "family" in meta:
+        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"]))
+        model._set_network(claim.network, meta["gates"]["method"])
+        outputs = len(claim.network.b2)
+    else:
+        claim = _gated_claim(arrays, meta, d)
+        model._set_gated(claim.coefficients, claim.gates)
+        outputs = len(claim.coefficients.intercept)
     classes = None
-    if isinstance(model, GatedReLUClassifier):
+    if isinstance(model, NetworkClassifier):
         classes = arrays["classes"].astype(object) if meta["classes_dtype"] == "object" else arrays["classes"]
         if classes.ndim != 1 or len(classes) != max(2, outputs):
             raise ValueError("the classes do not fit the arrays")
         model.classes_ = classes
     else:
         model._target_ndim = int(meta["target_ndim"])
-    model.network_ = TwoLayerNetwork.from_gated(coefficients, gates)
-    model.certificate_ = Certificate(
-        **meta["certificate"],
-        dual_point=arrays["dual_point"],
-        loss=model.loss,
-        beta=model.beta,
-        bias=model.bias,
-        fit_intercept=model.fit_intercept,
-        gates=gates,
-        coefficients=coefficients,
-        classes=classes,
+    proof = meta["certificate"]
+    model._certify(
+        proof["primal"],
+        proof["dual"],
+        proof["relative_gap"],
+        arrays["dual_point"],
+        proof["scope"],
+        proof["n_patterns"],
+        claim,
+        classes,
     )
-    return model
+    return cast("Model", model)
+
+
+def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> GatedClaim:
+    gates = _gates(arrays, "gates", meta["gates"])
+    m, outputs = len(gates), arrays["intercept"].size
+    if gates.d != d or arrays["coef"].size != outputs * m * d or arrays["gate_intercept"].size != outputs * m:
+        raise ValueError("the arrays do not fit each other")
+    return GatedClaim(
+        gates,
+        Coefficients(
+            arrays["coef"].reshape(outputs, m, d),
+            arrays["gate_intercept"].reshape(outputs, m),
+            arrays["intercept"].reshape(outputs),
+        ),
+    )
+
+
+def _network(arrays: dict[str, NDArray[Any]], d: int) -> TwoLayerNetwork:
+    W1, b1, w2, b2 = (arrays[name] for name in ("W1", "b1", "w2", "b2"))
+    if W1.shape != (b1.size, d) or w2.shape != (b1.size, b2.size):
+        raise ValueError("the arrays do not fit each other")
+    return TwoLayerNetwork(W1, b1, w2, b2, units=arrays.get("units"))
+
+
+def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Family:
+    members: Gates | Neurons | None = None
+    if meta["members"] is not None:
+        members = _gates(arrays, "members", meta["members"])
+    elif "members_directions" in arrays:
+        members = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
+    return Family(meta["kind"], int(meta["p"]), bool(meta["bias"]), members)
+
+
+def _pack_gates(arrays: dict[str, NDArray[Any]], prefix: str, gates: Gates) -> dict[str, Any]:
+    """Add the arrays of ``gates`` under ``prefix``; return the rest of them."""
+    arrays |= {f"{prefix}_{name}": getattr(gates, name) for name in _GATE_ARRAYS}
+    return {"method": gates.method, "sketch_dim": gates.sketch_dim, "notes": gates.notes}
 
 
 def _gates(arrays: dict[str, NDArray[Any]], prefix: str, meta: dict[str, Any]) -> Gates:

@@ -1,4 +1,4 @@
-"""What the gated-ReLU estimators share: gates, patterns, problem, solve, decode."""
+"""What all estimators share: parameter checks, targets, prediction, and the attributes that `fit` leaves."""
 
 import warnings
 from typing import Any
@@ -7,138 +7,122 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clifford_rand._checks import check_choice, check_integer, check_positive, fail
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.estimators.progress import progress_line
+from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
-from clifford_rand_nn.patterns import activation_patterns
-from clifford_rand_nn.problems.problem import Coefficients, GatedReLUProblem
+from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.solvers.fista import Fista
 
-__all__ = ["GatedReLU"]
+__all__ = ["ConvexNetwork"]
+
+Array = NDArray[np.float64]
 
 
-class GatedReLU(BaseEstimator):
-    """Parameters, fit and outputs; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need."""
+class ConvexNetwork(BaseEstimator):
+    """A two-layer network that is trained by a convex program.
 
-    def __init__(
-        self,
-        n_gates: int = 50,
-        gates: Any = "cross",
-        sketch_dim: int | str | None = "auto",
-        beta: float = 1e-3,
-        penalty: str = "group_l2",
-        loss: str = "squared",
-        bias: bool = True,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_gates = n_gates
-        self.gates = gates
-        self.sketch_dim = sketch_dim
-        self.beta = beta
-        self.penalty = penalty
-        self.loss = loss
-        self.bias = bias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    A family of estimators (gated, constrained, dictionary) gives the parameters and `_train`; the mix-ins
+    `NetworkClassifier` and `NetworkRegressor` give `fit`, `predict` and the losses that fit their targets.
+    """
 
-    def _check_parameters(self, losses: tuple[str, ...]) -> None:
+    _losses: tuple[str, ...] = ()
+    _penalties: tuple[str, ...] = ()
+    _solvers: tuple[str, ...] = ()
+    _warm: Any = None  # the `_solution` of an earlier fit on the same rows, to start from
+    _solution: Any = None
+
+    def _check_parameters(self) -> None:
+        """Check the parameters that every estimator has; families add their own."""
         owner = type(self).__name__
-        check_integer(self.n_gates, "n_gates", owner)
         check_positive(self.beta, "beta", owner)
+        check_positive(self.huber_delta, "huber_delta", owner)
         check_positive(self.tol, "tol", owner)
         check_integer(self.max_iter, "max_iter", owner)
-        check_choice(self.penalty, "penalty", owner, ("group_l2",))
-        check_choice(self.loss, "loss", owner, losses)
-        check_choice(self.solver, "solver", owner, ("auto", "fista", "cvxpy"))
+        check_choice(self.penalty, "penalty", owner, self._penalties)
+        check_choice(self.loss, "loss", owner, self._losses)
+        check_choice(self.solver, "solver", owner, self._solvers)
         check_choice(self.bias, "bias", owner, (True, False))
         check_choice(self.fit_intercept, "fit_intercept", owner, (True, False))
-        if isinstance(self.gates, str):
-            check_choice(self.gates, "gates", owner, ("cross", "gaussian"))
 
-    def _make_gates(self, X: NDArray[np.float64]) -> Gates:
-        if isinstance(self.gates, Gates):
-            return self.gates
-        if isinstance(self.gates, str):
-            rng = _generator(self.random_state)
-            return sample_gates(X, self.n_gates, self.gates, self.sketch_dim, self.bias, rng)
-        try:
-            directions, offsets = self.gates
-        except (TypeError, ValueError):
-            rule = "'cross', 'gaussian', Gates or a pair (directions (d, m), offsets (m,))"
-            raise fail("gates", type(self).__name__, rule, self.gates) from None
-        return Gates.given(directions, offsets)
+    def _require_intercept(self) -> None:
+        """Refuse a bias without an intercept where a neuron with w = 0 is one for free."""
+        if self.bias and not self.fit_intercept:
+            hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias=False."
+            raise fail("fit_intercept", type(self).__name__, "True if bias is", self.fit_intercept, hint)
 
-    def _solve(self, X: NDArray[np.float64], targets: NDArray[np.float64], loss: str, classes: Any) -> None:
-        self.patterns_, self.gates_ = activation_patterns(X, self._make_gates(X))
-        problem = GatedReLUProblem(
-            X, targets, self.patterns_, self.beta, loss=loss, bias=self.bias, fit_intercept=self.fit_intercept
-        )
-        self.result_ = result = self._minimise(problem)
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
+        """Solve for targets (n, C) and set all attributes."""
+        raise NotImplementedError
+
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
+        """Least beta whose optimum has no neuron."""
+        raise NotImplementedError
+
+    def _warn(self, result: Result[Any]) -> None:
         if not result.converged:
-            warnings.warn(f"{type(self).__name__}: {result.status}.", ConvergenceWarning, stacklevel=3)
-        coefficients = result.coefficients
-        single = problem.outputs == 1
+            warnings.warn(f"{type(self).__name__}: {result.status}.", ConvergenceWarning, stacklevel=4)
+
+    def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
+        """Set what describes a gated network."""
+        single = len(coefficients.intercept) == 1
+        self.gates_ = gates
         self.coef_ = coefficients.coef[0] if single else coefficients.coef
         self.gate_intercept_ = coefficients.gate_intercept[0] if single else coefficients.gate_intercept
         self.intercept_ = float(coefficients.intercept[0]) if single else coefficients.intercept
-        self.n_iter_ = max(1, result.n_iter)
-        self.network_ = TwoLayerNetwork.from_gated(coefficients, self.gates_)
-        P = len(self.gates_)
+        self.network_ = TwoLayerNetwork.from_gated(coefficients, gates)
+
+    def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
+        """Set what describes a ReLU network: each neuron is a gate of its own."""
+        single = len(network.b2) == 1
+        coef = np.einsum("mc,md->cmd", network.w2, network.W1)
+        gate_intercept = network.w2.T * network.b1
+        self.network_ = network
+        self.gates_ = Gates.without_incidence(np.ascontiguousarray(network.W1.T), network.b1, method)
+        self.coef_ = coef[0] if single else coef
+        self.gate_intercept_ = gate_intercept[0] if single else gate_intercept
+        self.intercept_ = float(network.b2[0]) if single else network.b2
+
+    def _certify(
+        self,
+        primal: float,
+        dual: float,
+        gap: float,
+        theta: Array,
+        scope: str,
+        n_patterns: int,
+        claim: Claim,
+        classes: Any,
+    ) -> None:
+        """Set ``certificate_``; used after a fit and when a model is loaded."""
         self.certificate_ = Certificate(
-            primal=result.objective,
-            dual=result.objective - result.duality_gap,
-            relative_gap=result.relative_gap,
-            n_patterns=P,
-            scope=f"over the {P} given patterns" if self.gates_.method == "given" else f"over the {P} sampled patterns",
-            dual_point=result.dual_point,
+            primal=primal,
+            dual=dual,
+            relative_gap=gap,
+            n_patterns=n_patterns,
+            scope=scope,
+            dual_point=theta,
             loss=self.loss,
             beta=self.beta,
             bias=self.bias,
             fit_intercept=self.fit_intercept,
-            gates=self.gates_,
-            coefficients=coefficients,
+            claim=claim,
             classes=classes,
+            huber_delta=self.huber_delta,
         )
 
-    def _minimise(self, problem: GatedReLUProblem) -> Result:
-        if self.solver == "cvxpy":
-            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
+    def _certify_result(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:
+        bound = result.objective - result.duality_gap
+        theta = result.dual_point
+        self._certify(result.objective, bound, result.relative_gap, theta, scope, n_patterns, claim, classes)
 
-            return CvxpyReference(tol=self.tol).solve(problem)
-        with progress_line(self.verbose, self.tol) as callback:
-            return Fista(tol=self.tol, max_iter=self.max_iter, callback=callback).solve(problem)
-
-    def _outputs(self, X: Any) -> NDArray[np.float64]:
+    def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
         data = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        intercept = np.atleast_1d(self.intercept_)
-        C, P = len(intercept), len(self.gates_)
-        coefficients = Coefficients(
-            self.coef_.reshape(C, P, self.n_features_in_), self.gate_intercept_.reshape(C, P), intercept
-        )
-        return gated_predictions(data, self.gates_, coefficients)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """Turn a random_state of scikit-learn's kind, or a Generator, into a Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        if isinstance(self.certificate_.claim, NetworkClaim):
+            return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
+        assert isinstance(self.certificate_.claim, GatedClaim)
+        return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)

@@ -4,20 +4,101 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import describe, fail
-from clifford_rand_nn.estimators.base import GatedReLU
-from clifford_rand_nn.problems.targets import encode_labels
+from clifford_rand_nn.claims import GatedClaim
+from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates, scope_of
+from clifford_rand_nn.estimators.progress import progress_line
+from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
+from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.fista import Fista
 
 __all__ = ["GatedReLUClassifier", "GatedReLURegressor"]
 
+Array = NDArray[np.float64]
 
-class GatedReLUClassifier(ClassifierMixin, GatedReLU):
+
+class GatedReLU(ConvexNetwork):
+    """Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need."""
+
+    _penalties = ("group_l2",)
+    _solvers = ("auto", "fista", "cvxpy")
+
+    def __init__(
+        self,
+        n_gates: int = 50,
+        gates: Any = "cross",
+        sketch_dim: int | str | None = "auto",
+        beta: float = 1e-3,
+        penalty: str = "group_l2",
+        loss: str = "squared",
+        bias: bool = True,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 20_000,
+        random_state: Any = None,
+        verbose: int = 0,
+        huber_delta: float = 1.0,
+    ) -> None:
+        self.n_gates = n_gates
+        self.gates = gates
+        self.sketch_dim = sketch_dim
+        self.beta = beta
+        self.penalty = penalty
+        self.loss = loss
+        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.huber_delta = huber_delta
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_gates(self)
+
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
+        self.patterns_, gates = candidate_patterns(self, X)
+        problem = self._problem(X, targets, loss, self.patterns_)
+        self.result_ = result = self._minimise(problem)
+        self._solution = result.coefficients
+        self._warn(result)
+        self.n_iter_ = max(1, result.n_iter)
+        self._set_gated(result.coefficients, gates)
+        self._certify_result(result, scope_of(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
+
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
+        return self._problem(X, targets, loss, candidate_patterns(self, X).patterns).beta_max()
+
+    def _problem(self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
+        return GatedReLUProblem(
+            X,
+            targets,
+            patterns,
+            self.beta,
+            loss=loss,
+            bias=self.bias,
+            fit_intercept=self.fit_intercept,
+            huber_delta=self.huber_delta,
+        )
+
+    def _minimise(self, problem: GatedReLUProblem) -> Result[Coefficients]:
+        if self.solver == "cvxpy":
+            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
+
+            return CvxpyReference(tol=self.tol).solve(problem)
+        start = None
+        if self._warm is not None and self._warm.gate_intercept.shape == (problem.outputs, problem.map.n_patterns):
+            start = problem.point(self._warm)
+        with progress_line(self.verbose, self.tol) as callback:
+            return Fista(tol=self.tol, max_iter=self.max_iter, callback=callback).solve(problem, start)
+
+
+class GatedReLUClassifier(NetworkClassifier, GatedReLU):
     r"""Two-layer gated-ReLU classifier, trained to the optimum of a convex program.
 
     .. math:: \min_{U,b,t}\ \frac1n\sum_j \ell\Big(\sum_i D_{i,jj}(x_j^TU_i+b_i)+t,\ y_j\Big)+\beta\sum_i||U_i||_F
@@ -30,16 +111,17 @@ class GatedReLUClassifier(ClassifierMixin, GatedReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian"} or (directions (d, m), offsets (m,))
-        How they are chosen; see `sample_gates`.
+    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+        How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is, for
+        small d; see `exhaustive_gates`.
     sketch_dim : int, "auto" or None, default "auto"
         Sketch size of the cross products.
     beta : float > 0, default 1e-3
         Weight of the penalty, in the 1/n scale: it means the same for every n.
     penalty : {"group_l2"}
         :math:`\sum_i||U_i||_F`.
-    loss : {"squared", "logistic"}, default "squared"
-        "logistic" is the softmax cross-entropy for more than two classes.
+    loss : {"squared", "logistic", "squared_hinge"}, default "squared"
+        "logistic" is the softmax cross-entropy for more than two classes, "squared_hinge" one margin per class.
     bias : bool, default True
         Whether gates and neurons have one; a neuron's is not penalised.
     fit_intercept : bool, default True
@@ -52,6 +134,8 @@ class GatedReLUClassifier(ClassifierMixin, GatedReLU):
     random_state : int, RandomState, Generator or None
     verbose : int, default 0
         1 shows one line with the iteration and the gap.
+    huber_delta : float
+        Of no use here; it belongs to the losses of regressors.
 
     Attributes
     ----------
@@ -85,39 +169,8 @@ class GatedReLUClassifier(ClassifierMixin, GatedReLU):
     True
     """
 
-    def fit(self, X: Any, y: Any) -> "GatedReLUClassifier":
-        """Sample gates on the rows X (n, d) and minimise over them for the labels y (n,)."""
-        self._check_parameters(("squared", "logistic"))
-        data, labels = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(labels)
-        self.classes_, index = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            rule = "labels of at least two classes"
-            raise fail("y", type(self).__name__, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
-        targets, loss = encode_labels(index, len(self.classes_), self.loss)
-        self._solve(data, targets, loss, self.classes_)
-        return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Network outputs: (n,) for two classes, where > 0 means ``classes_[1]``, else (n, n_classes)."""
-        out = self._outputs(X)
-        return out[:, 0] if out.shape[1] == 1 else out
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels (n,)."""
-        out = self.decision_function(X)
-        return np.asarray(self.classes_[(out > 0).astype(int) if out.ndim == 1 else out.argmax(axis=1)])
-
-    @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, n_classes); only for loss="logistic"."""
-        out = self.decision_function(X)
-        if out.ndim == 1:
-            return np.stack([expit(-out), expit(out)], axis=1)
-        return np.asarray(softmax(out, axis=1))
-
-
-class GatedReLURegressor(RegressorMixin, GatedReLU):
+class GatedReLURegressor(NetworkRegressor, GatedReLU):
     r"""Two-layer gated-ReLU regressor, trained to the optimum of a convex program.
 
     .. math:: \min_{U,b,t}\ \frac1{2n}\sum_j \Big\|\sum_i D_{i,jj}(x_j^TU_i+b_i)+t-y_j\Big\|^2+\beta\sum_i||U_i||_F
@@ -129,15 +182,16 @@ class GatedReLURegressor(RegressorMixin, GatedReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian"} or (directions (d, m), offsets (m,))
-        How they are chosen; see `sample_gates`.
+    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+        How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is, for
+        small d; see `exhaustive_gates`.
     sketch_dim : int, "auto" or None, default "auto"
         Sketch size of the cross products.
     beta : float > 0, default 1e-3
         Weight of the penalty, in the 1/n scale: it means the same for every n.
     penalty : {"group_l2"}
         :math:`\sum_i||U_i||_F`.
-    loss : {"squared"}
+    loss : {"squared", "huber"}
     bias : bool, default True
         Whether gates and neurons have one; a neuron's is not penalised.
     fit_intercept : bool, default True
@@ -150,6 +204,8 @@ class GatedReLURegressor(RegressorMixin, GatedReLU):
     random_state : int, RandomState, Generator or None
     verbose : int, default 0
         1 shows one line with the iteration and the gap.
+    huber_delta : float > 0, default 1.0
+        Residual at which the Huber loss turns from square to line.
 
     Attributes
     ----------
@@ -182,22 +238,3 @@ class GatedReLURegressor(RegressorMixin, GatedReLU):
     >>> bool(model.score(X, np.abs(X[:, 0])) > 0.99)
     True
     """
-
-    def fit(self, X: Any, y: Any) -> "GatedReLURegressor":
-        """Sample gates on the rows X (n, d) and minimise over them for the targets y (n,) or (n, outputs)."""
-        self._check_parameters(("squared",))
-        data, targets = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        self._target_ndim = targets.ndim
-        targets = np.asarray(targets, dtype=np.float64).reshape(len(data), -1)
-        self._solve(data, targets, "squared", None)
-        return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predicted targets, (n,) or (n, outputs) as in `fit`."""
-        out = self._outputs(X)
-        return out[:, 0] if self._target_ndim == 1 else out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

@@ -1,0 +1,167 @@
+"""Beta by cross-validation, for any estimator of the library."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
+
+from clifford_rand._checks import check_choice, fail
+from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.paths.path import beta_grid
+
+__all__ = ["BetaCV"]
+
+
+def _has(method: str) -> Any:
+    def check(self: "BetaCV") -> bool:
+        _check_response_method(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return check
+
+
+class BetaCV(MetaEstimatorMixin, BaseEstimator):
+    r"""Choose beta by cross-validation and train once more with it on all rows.
+
+    Every fold goes down one grid of beta, and each fit starts from the last one's solution. Since objectives are means,
+    beta means the same on the rows of a fold as on all of them.
+
+    Parameters
+    ----------
+    estimator : estimator of this library
+        Its own ``beta`` is not used. Give it an integer ``random_state``, so that a fold samples the same gates for
+        every beta.
+    betas : array of numbers > 0, optional
+        Otherwise ``n_betas`` values from the least beta without a neuron, on all rows, to ``eps`` times it.
+    n_betas : int, default 20
+    eps : float in (0, 1), default 1e-3
+    cv : int, splitter or iterable, default 5
+        As in scikit-learn; stratified for classifiers.
+    scoring : str, callable or None
+        As in scikit-learn; None is the estimator's own score, accuracy or R².
+    rule : {"best", "one_se"}, default "best"
+        "one_se" takes the largest beta whose mean score is within one standard error of the best one.
+
+    Attributes
+    ----------
+    beta_ : float
+    betas_ : (B,)
+        Falling.
+    scores_ : (B, folds)
+    estimator_ : estimator
+        Trained on all rows with ``beta_``; its certificate is there.
+
+    Raises
+    ------
+    ArgumentError
+        ``estimator`` is not one of this library, or a parameter breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import BetaCV, CrossProductLassoRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (60, 1))
+    >>> y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60)
+    >>> search = BetaCV(CrossProductLassoRegressor(), n_betas=8).fit(X, y)
+    >>> bool(search.betas_[-1] < search.beta_ < search.betas_[0])
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        betas: Any = None,
+        n_betas: int = 20,
+        eps: float = 1e-3,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+    ) -> None:
+        self.estimator = estimator
+        self.betas = betas
+        self.n_betas = n_betas
+        self.eps = eps
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y."""
+        if not isinstance(self.estimator, ConvexNetwork):
+            raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
+        check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
+        clone(self.estimator)._encoded(X, y)  # every error of the data, before any work
+        rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
+        top = clone(self.estimator).beta_max(rows, targets) if self.betas is None else 0.0
+        self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        splits = list(check_cv(self.cv, targets, classifier=is_classifier(self.estimator)).split(rows, targets))
+        self.scores_ = np.empty((len(self.betas_), len(splits)))
+        for k, (train, test) in enumerate(splits):
+            warm = None
+            for i, beta in enumerate(self.betas_):
+                model = clone(self.estimator).set_params(beta=float(beta))
+                model._warm = warm
+                model.fit(_take(rows, train), targets[train])
+                warm = model._solution
+                self.scores_[i, k] = scorer(model, _take(rows, test), targets[test])
+        self.beta_ = float(self.betas_[self._chosen()])
+        self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets)
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        return self
+
+    def _chosen(self) -> int:
+        mean = self.scores_.mean(axis=1)
+        best = int(mean.argmax())  # the largest beta among equals: fewer neurons
+        if self.rule == "best":
+            return best
+        folds = self.scores_.shape[1]
+        error = self.scores_[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+        return int(np.flatnonzero(mean >= mean[best] - error)[0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the network that was trained on all rows."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.predict(X))
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the outputs of that network; for classifiers."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.decision_function(X))
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities; for classifiers with loss="logistic"."""
+        check_is_fitted(self, "estimator_")
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Score of that network by ``scoring``."""
+        check_is_fitted(self, "estimator_")
+        return float(check_scoring(self.estimator, scoring=self.scoring)(self.estimator_, X, y))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels; for classifiers."""
+        return np.asarray(self.estimator_.classes_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        return tags
+
+
+def _take(rows: Any, index: NDArray[np.intp]) -> Any:
+    return rows.iloc[index] if hasattr(rows, "iloc") else rows[index]

@@ -1,0 +1,85 @@
+"""Beta by cross-validation: the scores are those of plain fits, the choice is the rule's, scikit-learn's rules hold."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    BetaCV,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, (60, 2))
+Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(60)
+
+
+@parametrize_with_checks(
+    [
+        BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0), betas=[0.1, 0.01], cv=2),
+        BetaCV(CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0), n_betas=2, cv=2),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CrossProductLassoRegressor(subsample=60, tol=1e-8, random_state=0),
+        ConvexReLURegressor(n_gates=10, tol=1e-8, random_state=0),
+        GatedReLURegressor(n_gates=10, bias=False, tol=1e-8, random_state=0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_scores_are_those_of_fits_from_cold(estimator):
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = BetaCV(estimator, n_betas=5, eps=0.01, cv=folds).fit(X, Y)
+    assert search.scores_.shape == (5, 3)
+    assert search.betas_[0] == pytest.approx(clone(estimator).beta_max(X, Y))
+    for i, beta in enumerate(search.betas_):
+        cold = cross_val_score(clone(estimator).set_params(beta=beta), X, Y, cv=folds)
+        np.testing.assert_allclose(search.scores_[i], cold, atol=1e-4)
+    assert search.beta_ == search.betas_[search.scores_.mean(axis=1).argmax()]
+    assert search.estimator_.beta == search.beta_
+    np.testing.assert_array_equal(search.predict(X), search.estimator_.predict(X))
+    assert search.score(X, Y) == pytest.approx(r2_score(Y, search.predict(X)))
+
+
+def test_one_standard_error_takes_the_larger_beta():
+    options = {"n_betas": 12, "cv": 5}
+    best = BetaCV(CrossProductLassoRegressor(), **options).fit(X, Y)
+    simple = BetaCV(CrossProductLassoRegressor(), rule="one_se", **options).fit(X, Y)
+    mean, spread = best.scores_.mean(axis=1), best.scores_.std(axis=1, ddof=1) / np.sqrt(5)
+    i, k = mean.argmax(), list(simple.betas_).index(simple.beta_)
+    assert k < i
+    assert mean[k] >= mean[i] - spread[i]
+    assert (mean[:k] < mean[i] - spread[i]).all()
+
+
+def test_classes_probabilities_and_scoring():
+    label = np.where(Y > 0, "yes", "no")
+    search = BetaCV(CrossProductLassoClassifier(loss="logistic"), n_betas=4, eps=0.05, scoring="neg_log_loss")
+    search.fit(X, label)
+    assert search.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
+    assert (search.scores_ < 0).all()
+    assert search.decision_function(X).shape == (60,)
+    assert not hasattr(BetaCV(CrossProductLassoRegressor()), "decision_function")
+
+
+def test_bad_arguments():
+    with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
+        BetaCV(RandomForestRegressor()).fit(X, Y)
+    with pytest.raises(ArgumentError, match=r"'rule' .* one of 'best', 'one_se'"):
+        BetaCV(CrossProductLassoRegressor(), rule="all").fit(X, Y)

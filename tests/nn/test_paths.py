@@ -1,0 +1,110 @@
+"""Regularisation paths: laws of the optimal value, agreement of the exact path with the solvers, beta_max."""
+
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLURegressor,
+    CrossProductLassoRegressor,
+    GatedReLURegressor,
+    cross_product_dictionary,
+    gated_path,
+    lasso_path,
+    relu_path,
+    sample_gates,
+)
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-1, 1, (30, 2))
+Y = np.abs(X[:, 0] - 0.2) + 0.5 * X[:, 1] + 0.1 * RNG.standard_normal(30)
+GATES = sample_gates(X, 8, rng=1)
+
+PATHS = {
+    "exact": lambda **o: lasso_path(X, Y, **o),
+    "exact, l2": lambda **o: lasso_path(X, Y, penalty="l2", bias=False, **o),
+    "subsample": lambda **o: lasso_path(X, Y, subsample=40, rng=0, **o),
+    "huber": lambda **o: lasso_path(X, Y, loss="huber", huber_delta=0.3, **o),
+    "logistic": lambda **o: relu_path(X, np.sign(Y), loss="logistic", **o),
+    "gates": lambda **o: relu_path(X, Y, GATES, **o),
+    "gates, l1": lambda **o: relu_path(X, Y, GATES, penalty="group_l1", **o),
+    "all": lambda **o: relu_path(X, Y, bias=False, **o),
+    "gated": lambda **o: gated_path(X, Y, GATES, bias=False, **o),
+    "gated, softmax": lambda **o: gated_path(
+        X, np.eye(3)[np.digitize(Y, [0.2, 0.6])], GATES, bias=False, loss="softmax", **o
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_laws_of_the_optimal_value(name):
+    """Zero neurons from beta_max on and some right below; p(beta) rises, is concave, and has the penalty as slope."""
+    path = PATHS[name](n_betas=7, eps=0.05, **({} if "exact" in name or name == "subsample" else {"tol": 1e-8}))
+    assert path.betas[0] == path.beta_max
+    assert path.n_neurons[0] == 0
+    assert (path.n_neurons[1:] > 0).all()
+    assert (path.relative_gaps <= 1e-7).all()
+    assert set(path.statuses) == {"optimal"}
+    assert (np.diff(path.objectives) < 0).all()
+    slopes = np.diff(path.objectives) / np.diff(path.betas)
+    assert (np.diff(slopes) >= -1e-6 * slopes[-1]).all()
+    p = 1 if name in ("exact", "subsample", "huber", "gates, l1") else 2
+    penalties = np.array([network.penalty(p) for network in path.networks])
+    assert (penalties[:-1] <= slopes * (1 + 1e-4)).all()
+    assert (slopes <= penalties[1:] * (1 + 1e-4)).all()
+    above = PATHS[name](betas=[3 * path.beta_max, path.beta_max])
+    assert above.n_neurons.tolist() == [0, 0]
+    assert above.objectives[0] == pytest.approx(above.objectives[1], rel=1e-10)
+
+
+def test_the_exact_path_between_and_at_its_breakpoints():
+    path = lasso_path(X, Y, n_betas=30, eps=0.01)
+    assert path.scope.startswith("global: all")
+    assert path.breakpoints[0] == pytest.approx(path.beta_max)
+    assert (np.diff(path.breakpoints) < 0).all()
+    for i in (5, 17, 29):
+        model = CrossProductLassoRegressor(beta=path.betas[i], tol=1e-9).fit(X, Y)
+        assert path.objectives[i] == pytest.approx(model.result_.objective, rel=1e-8)
+        np.testing.assert_allclose(path.predict(X)[i], model.predict(X), atol=1e-4)
+
+
+def test_beta_max_in_closed_form():
+    """2 max |K'(y - mean)| in the paper's scale, which is 2n times ours."""
+    K = cross_product_dictionary(X, "l2").matrix()
+    expected = 2 * np.abs(K.T @ (Y - Y.mean())).max()
+    assert 2 * len(X) * lasso_path(X, Y, penalty="l2", n_betas=1).beta_max == pytest.approx(expected, rel=1e-12)
+    D = GATES.on(X)
+    gated = gated_path(X, Y, GATES, bias=False, fit_intercept=False, n_betas=1).beta_max
+    assert gated == pytest.approx(np.linalg.norm((D * Y[:, None]).T @ X, axis=1).max() / len(X), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gates", "gated"])
+def test_warm_starts_change_nothing(name):
+    path = PATHS[name](n_betas=5, eps=0.02, tol=1e-8)
+    make = ConvexReLURegressor if name == "gates" else GatedReLURegressor
+    for beta, value in zip(path.betas[1:], path.objectives[1:], strict=True):
+        model = make(gates=GATES, beta=beta, bias=name == "gates", tol=1e-8).fit(X, Y)
+        assert value == pytest.approx(model.result_.objective, rel=1e-7)
+
+
+def test_nothing_to_learn():
+    path = lasso_path(X, np.full(30, 1.5), n_betas=3)
+    assert path.n_neurons.tolist() == [0, 0, 0]
+    assert path.objectives.max() <= 1e-28
+    assert "3 betas" in repr(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lasso_path(X, Y, betas=[1.0, 0.0]), "'betas' .* one or more numbers > 0"),
+        (lambda: lasso_path(X, Y, eps=2.0), "'eps' .* between 0 and 1"),
+        (lambda: relu_path(X, Y, n_betas=0), "'n_betas'"),
+        (lambda: relu_path(X[0], Y), "'X' parameter of relu_path"),
+        (lambda: lasso_path(X, Y, penalty="l3"), "'penalty' parameter of lasso_path"),
+        (lambda: gated_path(X, Y, GATES, loss="hinge"), "'loss'"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()

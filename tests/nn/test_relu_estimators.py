@@ -1,0 +1,250 @@
+"""Constrained and dictionary estimators: scikit-learn's rules, what is printed, certificates, files."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLURegressor,
+    Gates,
+    load_model,
+    sample_gates,
+    save_model,
+    spiral,
+)
+
+LOW = np.random.default_rng(0).uniform(-1, 1, (40, 2))
+BUMP = np.abs(LOW[:, 0]) - LOW[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(40)
+
+REGRESSORS = [
+    ConvexReLURegressor(gates="exhaustive", beta=1e-2),
+    ConvexReLURegressor(gates="exhaustive", beta=1e-2, penalty="group_l1", loss="huber", huber_delta=0.2),
+    ConvexReLURegressor(n_gates=15, beta=1e-2, random_state=0),
+    ConvexReLURegressor(n_gates=15, beta=1e-2, bias=False, fit_intercept=False, random_state=0),
+    ConvexReLURegressor(n_gates=10, beta=1e-2, solver="augmented_lagrangian", random_state=0),
+    ConvexReLURegressor(n_gates=6, beta=1e-2, solver="cvxpy", random_state=0),
+    CrossProductLassoRegressor(beta=1e-2),
+    CrossProductLassoRegressor(beta=1e-2, penalty="l2", subsample=50, random_state=0),
+    CrossProductLassoRegressor(beta=1e-2, penalty="l2", solver="interior_point"),
+    CrossProductLassoRegressor(beta=1e-2, solver="homotopy", bias=False, fit_intercept=False),
+    CrossProductLassoRegressor(beta=1e-2, solver="cvxpy", subsample=30, random_state=1),
+]
+
+
+@parametrize_with_checks(
+    [
+        ConvexReLUClassifier(n_gates=40, beta=1e-3, tol=1e-2, random_state=0),
+        ConvexReLURegressor(n_gates=40, beta=1e-3, tol=1e-2, random_state=0),
+        CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0),
+        CrossProductLassoRegressor(subsample=30, beta=0.01, tol=1e-3, random_state=0),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def recomputed(model, X, y):
+    """Objective from the printed attributes by the formula of conventions, not by the network."""
+    coef, b, t = model.coef_, model.gate_intercept_, model.intercept_
+    f = np.full(len(X), t)
+    for j in range(len(coef)):
+        f = f + model.patterns_[:, j] * (X @ coef[j] + b[j])
+    p = 1 if model.penalty in ("l1", "group_l1") else 2
+    r = np.abs(f - y)
+    delta = model.huber_delta if model.loss == "huber" else np.inf
+    loss = np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2 if np.isfinite(delta) else 0)
+    return f, loss.mean() + model.beta * np.linalg.norm(coef, ord=p, axis=1).sum()
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: str(model)[:90])
+def test_what_is_printed_can_be_recomputed(model):
+    model.fit(LOW, BUMP)
+    f, objective = recomputed(model, LOW, BUMP)
+    np.testing.assert_allclose(model.predict(LOW), f, atol=1e-9)
+    assert objective == pytest.approx(model.result_.objective, rel=1e-6)
+    assert model.result_.relative_gap <= 1e-5
+    assert model.network_.penalty(1 if "1" in model.penalty else 2) > 0
+    stored, again = model.certificate_, model.certificate_.verify(LOW, BUMP)
+    assert again.primal == pytest.approx(stored.primal, rel=1e-6)
+    assert again.relative_gap <= stored.relative_gap + 1e-6
+    assert model.certificate_.verify(LOW, BUMP[::-1]).relative_gap > 0.01  # other targets: proved nothing
+
+
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_scopes_and_the_global_bound_of_a_subsample(penalty):
+    """A subsampled program bounds the global optimum once its dual point has met every pattern."""
+    best = ConvexReLURegressor(gates="exhaustive", penalty=penalty, beta=1e-2, tol=1e-8).fit(LOW, BUMP)
+    few = ConvexReLURegressor(n_gates=8, penalty=penalty, beta=1e-2, tol=1e-8, random_state=0).fit(LOW, BUMP)
+    assert best.certificate_.scope.startswith("global: all")
+    assert few.certificate_.scope.startswith("over the")
+    assert few.certificate_.n_patterns == len(few.candidate_gates_) <= 8
+    wide = few.certificate_.over_all_neurons(LOW, BUMP)
+    assert wide.scope.startswith("global: all")
+    assert wide.dual <= best.result_.objective * (1 + 1e-8)
+    assert best.result_.objective <= few.result_.objective * (1 + 1e-8)
+    assert wide.relative_gap > few.certificate_.relative_gap
+    same = best.certificate_.over_all_neurons(LOW, BUMP)
+    assert same.relative_gap <= 1e-7
+
+
+def test_forged_certificates_do_not_verify():
+    from dataclasses import replace
+
+    model = ConvexReLURegressor(gates="exhaustive", beta=1e-2).fit(LOW, BUMP)
+    honest = model.certificate_
+    assert replace(honest, dual=honest.primal, dual_point=0 * honest.dual_point).verify(LOW, BUMP).relative_gap == 1.0
+    tilted = honest.dual_point + 0.1  # the free intercept needs a sum of zero
+    assert replace(honest, dual_point=tilted).verify(LOW, BUMP).dual == -np.inf
+    grown = replace(honest, dual_point=5 * honest.dual_point).verify(LOW, BUMP)
+    assert grown.dual <= honest.primal * (1 + 1e-9)
+
+
+def test_gated_networks_have_no_global_bound():
+    model = GatedReLURegressor(n_gates=5, random_state=0).fit(LOW, BUMP)
+    with pytest.raises(ArgumentError, match=r"that of a ReLU network\. Got that of a gated network"):
+        model.certificate_.over_all_neurons(LOW, BUMP)
+
+
+def test_solvers_agree():
+    options = {"beta": 5e-3, "random_state": 0}
+    values = [
+        ConvexReLURegressor(n_gates=12, solver=solver, tol=1e-7, **options).fit(LOW, BUMP).result_.objective
+        for solver in ("column_generation", "augmented_lagrangian", "cvxpy")
+    ]
+    assert np.ptp(values) <= 1e-6 * values[0]
+    values = [
+        CrossProductLassoRegressor(solver=solver, penalty="l2", tol=1e-7, **options).fit(LOW, BUMP).result_.objective
+        for solver in ("working_set", "interior_point", "homotopy", "cvxpy")
+    ]
+    assert np.ptp(values) <= 1e-6 * values[0]
+
+
+def test_exhaustive_gates_of_every_kind_are_ordered():
+    """Gated over all patterns ≤ ReLU over all patterns ≤ ReLU over some of them; the l2 dictionary is above."""
+    options = {"beta": 1e-2, "tol": 1e-7}
+    gated = GatedReLURegressor(gates="exhaustive", bias=False, **options).fit(LOW[:12], BUMP[:12])
+    relu = ConvexReLURegressor(gates="exhaustive", bias=False, **options).fit(LOW[:12], BUMP[:12])
+    some = ConvexReLURegressor(n_gates=4, bias=False, random_state=0, **options).fit(LOW[:12], BUMP[:12])
+    cross = CrossProductLassoRegressor(penalty="l2", bias=False, **options).fit(LOW[:12], BUMP[:12])
+    assert gated.certificate_.scope == "global: all 24 patterns enumerated"
+    values = [model.result_.objective for model in (gated, relu, some)]
+    assert values == sorted(values)
+    assert relu.result_.objective <= cross.result_.objective * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("make", [ConvexReLUClassifier, CrossProductLassoClassifier])
+def test_classifiers(make, loss):
+    X, y = spiral(30)
+    options = {"gates": "exhaustive"} if make is ConvexReLUClassifier else {}
+    model = make(beta=1e-4, loss=loss, **options).fit(X, np.where(y > 0, "in", "out"))
+    assert model.score(X, np.where(y > 0, "in", "out")) > 0.95
+    assert model.certificate_.verify(X, np.where(y > 0, "in", "out")).relative_gap <= 1e-5
+    assert hasattr(model, "predict_proba") == (loss == "logistic")
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("make", [ConvexReLUClassifier, CrossProductLassoClassifier])
+def test_three_classes(make, loss):
+    label = np.digitize(BUMP, np.quantile(BUMP, [0.33, 0.67]))
+    if make is CrossProductLassoClassifier:
+        model = make(beta=1e-3, loss=loss, subsample=40, random_state=0, tol=1e-5)
+    else:
+        model = make(beta=1e-3, loss=loss, n_gates=6, random_state=0, tol=1e-5)
+    model.fit(LOW, label)
+    assert model.coef_.shape == (3, model.network_.n_neurons, 2)
+    assert model.score(LOW, label) > 0.8
+    assert model.result_.relative_gap <= 1e-5
+    assert model.certificate_.verify(LOW, label).relative_gap <= 1e-4
+
+
+def test_several_targets():
+    Y = np.stack([BUMP, LOW[:, 0] ** 2], axis=1)
+    for model in (
+        ConvexReLURegressor(n_gates=8, beta=1e-3, random_state=0, tol=1e-5),
+        CrossProductLassoRegressor(beta=1e-3, tol=1e-5),
+    ):
+        model.fit(LOW, Y)
+        assert model.predict(LOW).shape == Y.shape
+        assert model.score(LOW, Y) > 0.8
+        assert model.certificate_.verify(LOW, Y).relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConvexReLUClassifier(n_gates=6, beta=1e-3, random_state=0),
+        ConvexReLUClassifier(gates="exhaustive", beta=1e-3),
+        ConvexReLUClassifier(gates=sample_gates(LOW, 5, rng=0), beta=1e-3),
+        CrossProductLassoClassifier(beta=1e-3),
+        CrossProductLassoClassifier(beta=1e-3, subsample=20, random_state=0),
+        CrossProductLassoClassifier(beta=1e-3, penalty="l2"),
+    ],
+    ids=lambda model: str(model)[:60],
+)
+def test_files(model, tmp_path):
+    label = np.where(BUMP > 0, "up", "down")
+    model.fit(LOW, label)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert type(back) is type(model)
+    np.testing.assert_array_equal(back.decision_function(LOW), model.decision_function(LOW))
+    np.testing.assert_array_equal(back.coef_, model.coef_)
+    assert str(back.certificate_) == str(model.certificate_)
+    assert back.certificate_.verify(LOW, label).relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (ConvexReLURegressor(fit_intercept=False), "'fit_intercept' .* True if bias is. Got False"),
+        (CrossProductLassoRegressor(fit_intercept=False), "'fit_intercept' .* True if bias is"),
+        (ConvexReLURegressor(penalty="l3"), "'penalty' .* one of 'group_l2', 'group_l1'"),
+        (ConvexReLURegressor(gates="some"), "'gates' .* 'exhaustive'"),
+        (ConvexReLURegressor(loss="logistic"), "'loss' .* one of 'squared', 'huber'"),
+        (CrossProductLassoRegressor(subsample=0), "'subsample'"),
+        (CrossProductLassoRegressor(solver="lars"), "'solver' .* one of"),
+        (CrossProductLassoRegressor(solver="homotopy", loss="huber"), "only for loss='squared'"),
+        (ConvexReLURegressor(huber_delta=-1.0), "'huber_delta'"),
+    ],
+)
+def test_bad_parameters(model, message):
+    with pytest.raises(ArgumentError, match=message):
+        model.fit(LOW, BUMP)
+
+
+def test_given_gates_and_pipelines():
+    gates = sample_gates(LOW, 7, rng=3)
+    pair = ConvexReLURegressor(gates=(gates.directions, gates.offsets), beta=1e-2).fit(LOW, BUMP)
+    whole = ConvexReLURegressor(gates=Gates.given(gates.directions, gates.offsets), beta=1e-2).fit(LOW, BUMP)
+    assert pair.result_.objective == whole.result_.objective
+    assert "given patterns" in pair.certificate_.scope
+    scores = cross_val_score(CrossProductLassoRegressor(beta=1e-3), LOW, BUMP, cv=3)
+    assert scores.mean() > 0.7
+
+
+def test_beta_max_is_where_neurons_begin():
+    for model in (
+        ConvexReLURegressor(gates="exhaustive"),
+        ConvexReLURegressor(n_gates=6, random_state=0),
+        CrossProductLassoRegressor(),
+        CrossProductLassoRegressor(penalty="l2", loss="huber"),
+        GatedReLURegressor(n_gates=6, bias=False, random_state=0),
+    ):
+        top = model.beta_max(LOW, BUMP)
+        assert model.set_params(beta=top * (1 + 1e-9)).fit(LOW, BUMP).network_.n_neurons == 0
+        assert model.set_params(beta=0.98 * top).fit(LOW, BUMP).network_.n_neurons > 0
+
+
+@pytest.mark.parametrize("make", [ConvexReLURegressor, CrossProductLassoRegressor])
+def test_constant_targets_cost_nothing(make):
+    model = make(random_state=0).fit(LOW, np.full(40, 2.5))
+    assert model.result_.objective <= 1e-28
+    assert model.network_.n_neurons == 0
+    assert model.intercept_ == pytest.approx(2.5, rel=1e-14)
