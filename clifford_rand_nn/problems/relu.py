@@ -9,7 +9,8 @@ from clifford_rand._checks import as_real, check_choice, check_positive, describ
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.problems.cones import project_on_cone, support
+from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.problems.cones import project_on_cone
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.lasso import constant_columns
 
@@ -216,7 +217,7 @@ class ConvexReLUProblem:
     def dual_bound(self, predictions: Array, multipliers: Array | None = None) -> DualBound:
         """Lower bound of the optimum from any predictions (n, C) and cone multipliers (n, 2, P, C).
 
-        Without multipliers the best ones are computed, a small program for each unit. The bound holds wherever both
+        Without multipliers the units are priced, a projection for each. The bound holds wherever both
         come from, and equals the optimum at the optimal ones.
         """
         return self.bound_at(self.datafit.residual(predictions), multipliers)
@@ -230,10 +231,12 @@ class ConvexReLUProblem:
         return dual_bound(self.datafit, theta, self.Q, size, self.n * self.beta)
 
     def cone_norm(self, theta: Array, multipliers: Array | None = None) -> float:
-        """Return an upper bound of the largest supremum in the dual constraints; without multipliers it is attained."""
+        """Return an upper bound of the largest supremum in the dual constraints; without multipliers the supremum."""
         if self.n_patterns == 0:
             return 0.0
-        Lambda = self._best_multipliers(theta) if multipliers is None else np.maximum(multipliers, 0)
+        if multipliers is None:
+            return ConePricer(self.X, self.patterns, self.p, self.bias).price(theta, 0).size
+        Lambda = np.maximum(multipliers, 0)
         signed = np.where(self.patterns, 1.0, -1.0)[:, None, :, None]
         masked = np.where(self.patterns[:, :, None], theta[:, None, :], 0.0)
         middle = np.zeros(self.X.shape[1])
@@ -260,21 +263,6 @@ class ConvexReLUProblem:
         reach = np.linalg.norm(self.X, axis=1)[:, None, None, None] * sizes
         reach = reach + np.abs(np.stack([c.bias_plus, c.bias_minus])).transpose(0, 2, 1)
         return np.asarray(np.maximum(reach, np.finfo(np.float64).tiny))
-
-    def _best_multipliers(self, theta: Array) -> Array:
-        """Multipliers (n, 2, P, C) of the suprema themselves."""
-        centred = self.X - self.X.mean(axis=0) if self.bias else self.X
-        unit = float(np.abs(centred).max()) or 1.0
-        full = np.hstack([centred / unit, np.ones((self.n, 1))]) if self.bias else centred / unit
-        out = np.zeros((self.n, 2, self.n_patterns, self.outputs))
-        for i in range(self.n_patterns):
-            on = self.patterns[:, i]
-            A = np.where(on[:, None], full, -full)
-            for k in range(self.outputs):
-                g = full[on].T @ theta[on, k]
-                for sign in range(2):
-                    out[:, sign, i, k] = support(A, g if sign == 0 else -g, self.p, self.bias)[1] * 1.0
-        return out
 
 
 def _balanced(Lambda: Array, total: Array, patterns: NDArray[np.bool_]) -> Array:

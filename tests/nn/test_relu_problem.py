@@ -7,7 +7,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Fista, GatedReLUProblem
 from clifford_rand_nn.datafits.fit import unpenalised_fit
-from clifford_rand_nn.problems.cones import project_on_cone, support
+from clifford_rand_nn.problems.cones import project_on_cone
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
@@ -98,27 +98,6 @@ def test_projection_on_a_cone_is_the_nearest_point():
         np.testing.assert_allclose(v, x.value, atol=1e-4)
         assert (A @ v).min() >= -1e-12
         assert abs(v @ (u - v)) < 1e-12  # Moreau: the rest is orthogonal to the projection
-
-
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize("bias", [True, False])
-def test_support_against_its_primal(p, bias):
-    rng = np.random.default_rng(3)
-    for n in (3, 20):
-        h = rng.standard_normal(3)
-        A = rng.standard_normal((n, 3))
-        if bias:
-            A[:, 2] = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-            A[:2, 2] = 1, -1
-        A *= np.sign(A @ h)[:, None]  # an interior exists
-        if bias and abs(A[:, 2].sum()) == n:
-            A[0, 2] *= -1
-        g = rng.standard_normal(3)
-        value, multipliers = support(A, g, p, bias)
-        x = cp.Variable(3)
-        found = cp.Problem(cp.Maximize(g @ x), [A @ x >= 0, cp.norm(x[:2] if bias else x, p) <= 1]).solve()
-        assert multipliers.min() >= 0
-        assert value == pytest.approx(found, abs=1e-6)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
