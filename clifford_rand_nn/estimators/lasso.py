@@ -306,7 +306,7 @@ class CrossProductLassoRegressor(NetworkRegressor, CrossProductLasso):
     --------
     >>> import numpy as np
     >>> from clifford_rand_nn import CrossProductLassoRegressor
-    >>> X = np.linspace(-1, 1, 20)[:, None]
+    >>> X = np.linspace(-1, 1, 21)[:, None]
     >>> model = CrossProductLassoRegressor(beta=1e-4, solver="homotopy").fit(X, np.abs(X[:, 0]))
     >>> model.network_.n_neurons, bool(model.score(X, np.abs(X[:, 0])) > 0.999)
     (2, True)

@@ -317,7 +317,7 @@ class ConvexReLURegressor(NetworkRegressor, ConvexReLU):
     --------
     >>> import numpy as np
     >>> from clifford_rand_nn import ConvexReLURegressor
-    >>> X = np.linspace(-1, 1, 20)[:, None]
+    >>> X = np.linspace(-1, 1, 21)[:, None]
     >>> model = ConvexReLURegressor(gates="exhaustive", beta=1e-4).fit(X, np.abs(X[:, 0]))
     >>> model.network_.n_neurons, bool(model.score(X, np.abs(X[:, 0])) > 0.999)
     (2, True)

@@ -77,7 +77,7 @@ def lasso_path(
     >>> x = np.linspace(-1, 1, 9)
     >>> path = lasso_path(x[:, None], np.abs(x), n_betas=5)
     >>> path.n_neurons.tolist(), len(path.breakpoints)
-    ([0, 2, 2, 2, 2], 3)
+    ([0, 2, 2, 2, 2], 2)
     """
     owner = "lasso_path"
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
