@@ -164,7 +164,7 @@ class Certificate:
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
-        return f"within {self.relative_gap:.1e} of the optimum {self.scope} ({values})"
+        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
 
     def __repr__(self) -> str:
         return f"Certificate({self})"

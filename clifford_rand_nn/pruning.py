@@ -1,15 +1,20 @@
 """Fewer neurons, the same function on the training rows, no larger penalty."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand_nn.datafits.base import Datafit
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.problems.duality import relative_gap
 from clifford_rand_nn.problems.lasso import Weights
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.basic import purify
 
-__all__ = ["prune"]
+__all__ = ["prune", "pruned"]
 
 _ON_PLANE = 1e-12  # activations below this share of a neuron's largest are rounding, on rows that span its hyperplane
 
@@ -71,6 +76,31 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     start = Weights(np.arange(len(atoms)), values, intercept)
     columns, kept, moved = purify(atoms.columns(data), start, fit_intercept)
     return TwoLayerNetwork.from_neurons(WeightedNeurons(atoms.take(columns), kept, moved), p)
+
+
+def pruned(
+    result: Result[WeightedNeurons], X: NDArray[np.float64], datafit: Datafit, beta: float, p: int, fit_intercept: bool
+) -> Result[WeightedNeurons]:
+    """Prune the network of a result of column generation over all neurons of some patterns, and judge it again.
+
+    Neurons of one pattern approach one direction from several sides; their sum is a better neuron. The lower bound
+    stays, and the result is returned as it is if rounding made the objective larger.
+    """
+    network = prune(TwoLayerNetwork.from_neurons(result.coefficients, p), X, p, fit_intercept=fit_intercept)
+    solution = network.to_neurons(p)
+    f = solution.predictions(X)
+    objective = datafit.value(f) + beta * float(np.linalg.norm(solution.values, axis=1).sum())
+    if not objective <= result.objective:
+        return result
+    bound = result.objective - result.duality_gap
+    return replace(
+        result,
+        objective=objective,
+        duality_gap=max(objective - bound, 0.0),
+        relative_gap=relative_gap(datafit, objective, bound),
+        coefficients=solution,
+        fitted=f,
+    )
 
 
 def _added_up(solution: WeightedNeurons, X: NDArray[np.float64], p: int) -> WeightedNeurons:

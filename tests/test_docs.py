@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_readme_examples_run():
     namespace = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     assert namespace["moved"].isclose(namespace["alg"].e2, rtol=1e-12)
@@ -24,6 +24,9 @@ def test_readme_examples_run():
     assert namespace["a"].log_norm() / 2.302585 == pytest.approx(199.5, abs=1)
     assert namespace["log_norm"] / 2.302585 == pytest.approx(1283, abs=1)
     assert namespace["model"].certificate_.relative_gap <= 1e-6
+    assert "global: all 159,602 patterns" in str(namespace["model"].certificate_)
+    assert namespace["model"].network_.n_neurons < 60
+    assert len(namespace["path"]) == 50
 
 
 def test_readme_has_two_set_up_commands():

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
 from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates, scope_of
 from clifford_rand_nn.estimators.progress import progress_line
@@ -18,6 +19,7 @@ from clifford_rand_nn.patterns import ActivationPatterns
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
@@ -77,7 +79,9 @@ class ConvexReLU(ConvexNetwork):
         if self._by_columns(targets):
             pricer = family.pricer(X)
             result: Result[Any] = self._generate_columns(X, targets, loss, pricer)
-            self._solution = result.coefficients
+            self._solution = result.coefficients  # to start from, all the atoms are better
+            datafit = make_datafit(loss, targets, len(X), type(self).__name__, self.huber_delta)
+            result = pruned(result, X, datafit, self.beta, family.p, self.fit_intercept)
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:

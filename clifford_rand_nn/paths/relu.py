@@ -15,6 +15,7 @@ from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import constant_columns
+from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
@@ -89,7 +90,9 @@ def relu_path(
     pricer = kind.pricer(data)
     top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
     grid = beta_grid(betas, n_betas, eps, top, owner)
-    return path_over(data, y, pricer, grid, top, p=kind.p, loss=loss, intercept=bias, tol=tol, huber_delta=huber_delta)
+    return path_over(
+        data, y, pricer, grid, top, p=kind.p, loss=loss, intercept=bias, tol=tol, huber_delta=huber_delta, merge=True
+    )
 
 
 def least_empty_beta(
@@ -114,9 +117,14 @@ def path_over(
     intercept: bool,
     tol: float,
     huber_delta: float,
+    merge: bool = False,
 ) -> RegularizationPath:
-    """Solve at every beta over the neurons of ``pricer``, each time from the neurons of the last solution."""
+    """Solve at every beta over the neurons of ``pricer``, each time from the neurons of the last solution.
+
+    ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
+    """
     solver = WorkingSet(tol=tol)
+    datafit = make_datafit(loss, y, len(X), "path", huber_delta)
     found: list[Result[Any]] = []
     start: Neurons | None = None
     for beta in betas:
@@ -124,7 +132,7 @@ def path_over(
             X, y, float(beta), pricer, loss=loss, fit_intercept=intercept, huber_delta=huber_delta, start=start
         )
         start = result.coefficients.neurons
-        found.append(result)
+        found.append(pruned(result, X, datafit, float(beta), p, intercept) if merge else result)
     return RegularizationPath(
         betas=betas,
         beta_max=beta_max,
