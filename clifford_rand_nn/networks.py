@@ -17,6 +17,7 @@ __all__ = ["TwoLayerNetwork", "gated_predictions"]
 Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 64 * 2**20
+_ON_PLANE = 1e-12  # of |x| |w| + |b|: a row within it lies on the hyperplane, and its side is rounding
 
 
 def gated_predictions(X: NDArray[Any], gates: Gates, coefficients: Coefficients) -> Array:
@@ -139,6 +140,75 @@ class TwoLayerNetwork:
         constant = np.maximum(self.b1[~live], 0) @ self.w2[~live]
         atoms = Neurons.free((self.W1[live] / norms[live, None]).T, self.b1[live] / norms[live])
         return WeightedNeurons(atoms, norms[live, None] * self.w2[live], self.b2 + constant)
+
+    def to_gated(self) -> tuple[Coefficients, Gates]:
+        r"""Return the coefficients of a gated network and its gates: :math:`U_i = \sum_jW_jw_{2,j}^T` over the unit i.
+
+        The inverse of `from_gated`: the same predictions, and :math:`\sum_i||U_i||_F` is `penalty` where, as there,
+        every output of a unit has a neuron of its own.
+
+        Raises
+        ------
+        ArgumentError
+            The neurons are ReLU.
+        """
+        if self.gates is None:
+            raise fail(
+                "network", "to_gated", "gated", describe("a network of ReLU neurons"), "Use to_neurons or to_relu."
+            )
+        units = np.arange(self.n_neurons) if self.units is None else self.units
+        _, first, unit = np.unique(units, return_index=True, return_inverse=True)
+        C, d = len(self.b2), self.W1.shape[1]
+        coef, bias = np.zeros((first.size, C, d)), np.zeros((first.size, C))
+        np.add.at(coef, unit, self.w2[:, :, None] * self.W1[:, None, :])
+        np.add.at(bias, unit, self.w2 * self.b1[:, None])
+        coefficients = Coefficients(np.ascontiguousarray(coef.transpose(1, 0, 2)), bias.T.copy(), self.b2.copy())
+        return coefficients, self.gates.take(first)
+
+    def to_relu(self, X: NDArray[Any], patterns: NDArray[np.bool_] | None = None) -> tuple[ReLUCoefficients, Any]:
+        r"""Return variables of the constrained program on the rows X, and the patterns (n, P) they belong to.
+
+        The inverse of `from_relu`. A neuron goes to the unit of its activation pattern and of the sign of its output
+        weight, :math:`U_i = \sum_j|w_{2,j}|W_j`, so that predictions on X stay and the penalty does not rise; it is the
+        same if no two neurons (of one output) share both.
+
+        Parameters
+        ----------
+        X : (n, d) array
+        patterns : (n, P) bool array, optional
+            Patterns to use. A neuron whose hyperplane passes through rows has several; None takes those that count a
+            row on the plane as off.
+
+        Raises
+        ------
+        ArgumentError
+            The network is gated, a neuron feeds several outputs, or none of ``patterns`` is one of a neuron's.
+        """
+        self._require_relu("to_relu")
+        if (np.count_nonzero(self.w2, axis=1) > 1).any():
+            rule = "one whose neurons feed one output each"
+            raise fail("network", "to_relu", rule, describe("neurons with several output weights"))
+        data = np.asarray(X, dtype=np.float64)
+        inside = data @ self.W1.T + self.b1
+        slack = _ON_PLANE * (np.linalg.norm(data, axis=1)[:, None] * np.linalg.norm(self.W1, axis=1) + np.abs(self.b1))
+        if patterns is None:
+            patterns, owner = np.unique(inside > slack, axis=1, return_inverse=True)
+            owner = owner.ravel()
+        else:
+            wrong = (patterns.T[:, :, None] & (inside < -slack)) | (~patterns.T[:, :, None] & (inside > slack))
+            fits = ~wrong.any(axis=1)  # (P, m)
+            if not fits.any(axis=0).all():
+                lost = int(np.flatnonzero(~fits.any(axis=0))[0])
+                raise fail("patterns", "to_relu", "such that every neuron has one", describe(f"none of neuron {lost}"))
+            owner = fits.argmax(axis=0)
+        C, P, d = len(self.b2), patterns.shape[1], data.shape[1]
+        coef, bias = np.zeros((2, C, P, d)), np.zeros((2, C, P))
+        neuron, output = np.nonzero(self.w2)
+        weight = self.w2[neuron, output]
+        where = (np.where(weight > 0, 0, 1), output, owner[neuron])
+        np.add.at(coef, where, np.abs(weight)[:, None] * self.W1[neuron])
+        np.add.at(bias, where, np.abs(weight) * self.b1[neuron])
+        return ReLUCoefficients(coef[0], coef[1], bias[0], bias[1], self.b2.copy()), patterns
 
     def _require_relu(self, owner: str) -> None:
         if self.gates is not None:

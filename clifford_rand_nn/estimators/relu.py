@@ -1,5 +1,6 @@
 """ReLU networks trained by the constrained convex program, as scikit-learn estimators."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from clifford_rand_nn.paths.relu import least_empty_beta
 from clifford_rand_nn.patterns import ActivationPatterns
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
@@ -80,14 +81,18 @@ class ConvexReLU(ConvexNetwork):
             pricer = family.pricer(X)
             result: Result[Any] = self._generate_columns(X, targets, loss, pricer)
             self._solution = result.coefficients  # to start from, all the atoms are better
-            datafit = make_datafit(loss, targets, len(X), type(self).__name__, self.huber_delta)
-            result = pruned(result, X, datafit, self.beta, family.p, self.fit_intercept)
+            result = self._pruned(result, X, targets, loss, family)
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:
             patterns, gates = candidate_patterns(self, X) if sampled is None else sampled
             result = self._solve_program(self._problem(X, targets, loss, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
+            if targets.shape[1] == 1:  # an interior point uses every unit: make the solution basic
+                result = self._pruned(
+                    replace(result, coefficients=network.to_neurons(family.p)), X, targets, loss, family
+                )
+                network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = scope_of(gates), len(gates)
         self.result_ = result
         self._warn(result)
@@ -96,6 +101,10 @@ class ConvexReLU(ConvexNetwork):
         self.patterns_ = self.gates_.on(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
         self._certify_result(result, scope, count, NetworkClaim(network, family), classes)
+
+    def _pruned(self, result: Result[Any], X: Array, targets: Array, loss: str, family: Family) -> Result[Any]:
+        datafit = make_datafit(loss, targets, len(X), type(self).__name__, self.huber_delta)
+        return pruned(result, X, datafit, self.beta, family.p, self.fit_intercept)
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
         sampled, family = self._candidates(X)
@@ -148,7 +157,7 @@ class ConvexReLU(ConvexNetwork):
                 start=start,
             )
 
-    def _solve_program(self, problem: ConvexReLUProblem) -> Result[ReLUCoefficients]:
+    def _solve_program(self, problem: ConvexReLUProblem) -> Result[Any]:
         if self.solver == "cvxpy":
             from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
 

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import Gates, Neurons, ReLUCoefficients, TwoLayerNetwork, WeightedNeurons
+from clifford_rand_nn import (
+    ConeInteriorPoint,
+    ConvexReLUProblem,
+    Gates,
+    Neurons,
+    ReLUCoefficients,
+    TwoLayerNetwork,
+    WeightedNeurons,
+    activation_patterns,
+    sample_gates,
+)
 from clifford_rand_nn.problems.gated import Coefficients
 
 
@@ -84,6 +94,49 @@ def test_gated_networks_are_no_atoms():
     network = TwoLayerNetwork.from_gated(Coefficients(np.ones((1, 2, 2)), np.zeros((1, 2)), np.zeros(1)), gates)
     with pytest.raises(ArgumentError, match=r"of ReLU neurons\. Got a gated network"):
         network.to_neurons()
+    with pytest.raises(ArgumentError, match=r"of ReLU neurons\. Got a gated network"):
+        network.to_relu(np.eye(2))
+    relu_network = TwoLayerNetwork(np.eye(2), np.zeros(2), np.ones((2, 2)), np.zeros(2))
+    with pytest.raises(ArgumentError, match=r"must be gated\. Got a network of ReLU neurons"):
+        relu_network.to_gated()
+    with pytest.raises(ArgumentError, match="one whose neurons feed one output each"):
+        relu_network.to_relu(np.eye(2))
+
+
+@pytest.mark.parametrize("C", [1, 3])
+def test_gated_there_and_back(C):
+    rng = np.random.default_rng(4)
+    gates = Gates.given(rng.standard_normal((3, 5)), rng.standard_normal(5))
+    coefficients = Coefficients(rng.standard_normal((C, 5, 3)), rng.standard_normal((C, 5)), rng.standard_normal(C))
+    back, kept = TwoLayerNetwork.from_gated(coefficients, gates).to_gated()
+    for one, two in zip(back, coefficients, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-14)
+    np.testing.assert_array_equal(kept.directions, gates.directions)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("C", [1, 2])
+def test_the_constrained_program_there_and_back(p, C):
+    """The solver's own solution: predictions, objective and cones survive the way through the network."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((25, 3))
+    patterns, _ = activation_patterns(X, sample_gates(X, 12, rng=rng))
+    penalty = f"group_l{p}"
+    problem = ConvexReLUProblem(X, rng.standard_normal((25, C)), patterns, 0.02, penalty=penalty)
+    solution = ConeInteriorPoint(tol=1e-8).solve(problem).coefficients
+    network = TwoLayerNetwork.from_relu(solution, p)
+    back, same = network.to_relu(X, patterns)
+    assert same is patterns
+    np.testing.assert_allclose(problem.predictions(back), network.predict(X).reshape(25, C), atol=1e-9)
+    assert problem.objective(back) == pytest.approx(problem.objective(solution), rel=1e-9)
+    assert problem.violation(back) <= 1e-9
+    free, own = network.to_relu(X)
+    other = ConvexReLUProblem(X, problem.datafit.y, own, 0.02, penalty=penalty)
+    np.testing.assert_allclose(other.predictions(free), network.predict(X).reshape(25, C), atol=1e-9)
+    if C == 1:
+        assert other.objective(free) <= problem.objective(solution) * (1 + 1e-9)
+    with pytest.raises(ArgumentError, match="such that every neuron has one"):
+        network.to_relu(X, np.zeros((25, 1), dtype=bool))
 
 
 def test_prediction_in_blocks_is_prediction(monkeypatch):

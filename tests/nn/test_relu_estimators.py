@@ -39,8 +39,8 @@ REGRESSORS = [
 
 @parametrize_with_checks(
     [
-        ConvexReLUClassifier(n_gates=40, beta=1e-3, tol=1e-2, random_state=0),
-        ConvexReLURegressor(n_gates=40, beta=1e-3, tol=1e-2, random_state=0),
+        ConvexReLUClassifier(n_gates=40, beta=1e-3, tol=0.05, random_state=0),
+        ConvexReLURegressor(n_gates=40, beta=1e-3, tol=0.05, random_state=0),
         CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0),
         CrossProductLassoRegressor(subsample=30, beta=0.01, tol=1e-3, random_state=0),
     ]
@@ -114,13 +114,13 @@ def test_gated_networks_have_no_global_bound():
 def test_solvers_agree():
     options = {"beta": 5e-3, "random_state": 0}
     values = [
-        ConvexReLURegressor(n_gates=12, solver=solver, tol=1e-7, **options).fit(LOW, BUMP).result_.objective
-        for solver in ("column_generation", "augmented_lagrangian", "cvxpy")
+        ConvexReLURegressor(n_gates=12, solver=solver, tol=tol, **options).fit(LOW, BUMP).result_.objective
+        for solver, tol in (("column_generation", 1e-7), ("interior_point", 1e-7), ("cvxpy", 1e-4))
     ]
     assert np.ptp(values) <= 1e-6 * values[0]
     values = [
-        CrossProductLassoRegressor(solver=solver, penalty="l2", tol=1e-7, **options).fit(LOW, BUMP).result_.objective
-        for solver in ("working_set", "interior_point", "homotopy", "cvxpy")
+        CrossProductLassoRegressor(solver=solver, penalty="l2", tol=tol, **options).fit(LOW, BUMP).result_.objective
+        for solver, tol in (("working_set", 1e-7), ("interior_point", 1e-7), ("homotopy", 1e-7), ("cvxpy", 1e-4))
     ]
     assert np.ptp(values) <= 1e-6 * values[0]
 

@@ -1,0 +1,162 @@
+"""What equals what: the Lasso, the convex program over all patterns, the network; each solved by another method."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from clifford_rand_nn import (
+    BlockPricer,
+    ConeInteriorPoint,
+    ConePricer,
+    ConvexReLUProblem,
+    Fista,
+    GatedReLUProblem,
+    LassoProblem,
+    TwoLayerNetwork,
+    WorkingSet,
+    bracket_factor,
+    cone_decomposition,
+    cross_product_dictionary,
+    enumerate_patterns,
+)
+
+BETA = 0.03
+KINDS = ["random", "repeated", "flat", "integer", "wide"]
+
+
+def rows(kind, d, rng):
+    n = 2 if kind == "wide" else 6
+    X = rng.standard_normal((n, d))
+    if kind == "repeated":
+        X[3] = X[0]
+    if kind == "flat":
+        X[:, -1] = X[:, 0]
+    if kind == "integer":
+        X = rng.integers(-1, 2, (n, d)).astype(float)
+    return X
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
+    """Lasso over rows of [X; I] = program over all patterns = objective of the decoded network, for d = 1, 2, 3."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    for d in (1, 2, 3):
+        X = rows(kind, d, rng)
+        n = len(X)
+        y = rng.permutation(np.where(np.arange(n) % 2, -1.0, 1.0)) if loss == "logistic" else rng.standard_normal(n)
+        options = {"loss": loss, "fit_intercept": bias}
+        pricer = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias))
+        lasso = WorkingSet(tol=1e-9).solve(X, y, BETA, pricer, **options)
+        patterns = enumerate_patterns(X, bias)
+        program = ConvexReLUProblem(X, y, patterns, BETA, penalty="group_l1", bias=bias, **options)
+        found = ConeInteriorPoint(tol=1e-9).solve(program)
+        assert lasso.objective == pytest.approx(found.objective, rel=1e-7)
+        network = TwoLayerNetwork.from_neurons(lasso.coefficients, 1)
+        f = network.predict(X)[:, None]
+        assert program.datafit.value(f) + BETA * network.penalty(1) == pytest.approx(lasso.objective, rel=1e-12)
+        assert network.n_neurons <= n
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_no_descent_from_anywhere_is_better(bias):
+    """The non-convex problem with n + 1 neurons, smooth in the parts of the weights, from 30 random points."""
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((6, 2)), rng.standard_normal(6)
+    pricer = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias))
+    optimum = WorkingSet(tol=1e-10).solve(X, y, BETA, pricer, fit_intercept=bias).objective
+    m = 7
+
+    def value(x):
+        plus, minus = x[: 2 * m].reshape(m, 2), x[2 * m : 4 * m].reshape(m, 2)
+        b, alpha, t = x[4 * m : 5 * m] * bias, x[5 * m : 6 * m], x[-1] * bias
+        norms = (plus + minus).sum(axis=1)
+        f = np.maximum(X @ (plus - minus).T + b, 0) @ alpha + t
+        return 0.5 * np.mean((f - y) ** 2) + 0.5 * BETA * (norms @ norms + alpha @ alpha)
+
+    bounds = [(0, None)] * (4 * m) + [(None, None)] * (2 * m + 1)
+    ends = [
+        minimize(value, np.abs(rng.standard_normal(6 * m + 1)), method="L-BFGS-B", bounds=bounds).fun for _ in range(30)
+    ]
+    assert min(ends) >= optimum * (1 - 1e-9)
+    assert min(ends) <= optimum * 1.05  # and some come near
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_column_generation_is_the_program_for_p_2(kind):
+    rng = np.random.default_rng(10 + KINDS.index(kind))
+    for d, bias in ((2, True), (3, False), (2, False)):
+        X = rows(kind, d, rng)
+        y = rng.standard_normal(len(X))
+        patterns = enumerate_patterns(X, bias)
+        columns = WorkingSet(tol=1e-9).solve(X, y, BETA, ConePricer(X, patterns, 2, bias), fit_intercept=bias)
+        program = ConvexReLUProblem(X, y, patterns, BETA, bias=bias, fit_intercept=bias)
+        assert columns.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
+
+
+def test_the_bracket_and_the_order_of_the_programs():
+    """L2(β/Γ) ≤ NC(β) ≤ L2(β) ≤ NC(Γβ) ≤ Γ NC(β); gated ≤ ReLU ≤ decomposed gated."""
+    rng = np.random.default_rng(20)
+    X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
+    factor = bracket_factor(X)
+    assert factor > 1.1
+    patterns = enumerate_patterns(X, bias=False)
+    rows_only, all_neurons = (
+        BlockPricer(X, cross_product_dictionary(X, "l2", bias=False)),
+        ConePricer(X, patterns, 2, False),
+    )
+
+    def optimum(pricer, beta):
+        return WorkingSet(tol=1e-9).solve(X, y, beta, pricer, fit_intercept=False).objective
+
+    order = [
+        optimum(rows_only, BETA / factor),
+        optimum(all_neurons, BETA),
+        optimum(rows_only, BETA),
+        optimum(all_neurons, factor * BETA),
+        factor * optimum(all_neurons, BETA),
+    ]
+    assert order == sorted(order)
+    assert order[1] < order[2] * (1 - 1e-6)  # for p = 2 the finite dictionary is not exact
+    flags = {"bias": False, "fit_intercept": False}
+    gated_problem = GatedReLUProblem(X, y, patterns, BETA, **flags)
+    gated = Fista(tol=1e-8).solve(gated_problem)
+    relu_problem = ConvexReLUProblem(X, y, patterns, BETA, **flags)
+    decomposed = cone_decomposition(X, patterns, gated.coefficients)
+    assert gated.objective <= order[1] * (1 + 1e-8) <= relu_problem.network_objective(decomposed)
+
+
+def test_rows_alone_are_not_exact_for_p_1():
+    """The paper's printed family, scaled to ||v||_1 = 1, misses the optimum: the basis vectors are needed."""
+    rng = np.random.default_rng(0)
+    excess = []
+    for _ in range(5):
+        X, y = rng.standard_normal((5, 3)), rng.standard_normal(5)
+        values = [
+            WorkingSet(tol=1e-9)
+            .solve(
+                X,
+                y,
+                BETA,
+                BlockPricer(X, cross_product_dictionary(X, "l1", bias=False, family=family)),
+                fit_intercept=False,
+            )
+            .objective
+            for family in ("rows", "mixed")
+        ]
+        excess.append(values[0] / values[1] - 1)
+    assert min(excess) >= -1e-9
+    assert max(excess) > 0.01
+
+
+def test_the_papers_scale():
+    """Σ r² + β_p ||z||_1 = 2n F with β = β_p / (2n), by the formula itself."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((10, 2)), rng.standard_normal(10)
+    K = cross_product_dictionary(X, "l2").matrix()
+    problem = LassoProblem(K, y, 0.2 / 20)
+    columns, z, t = WorkingSet(tol=1e-10).solve_columns(problem).coefficients
+    r = K[:, columns] @ z[:, 0] + t[0] - y
+    paper = r @ r + 0.2 * np.abs(z).sum()
+    assert paper == pytest.approx(20 * problem.objective(WorkingSet(tol=1e-10).solve_columns(problem).coefficients))
