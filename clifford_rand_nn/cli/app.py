@@ -33,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Train two-layer gated ReLU networks to the optimum of a convex program, with a certificate.",
+    help="Train two-layer ReLU networks to the optimum of a convex program, with a certificate.",
 )
 
 
@@ -65,19 +65,39 @@ class Task(StrEnum):
     regression = "regression"
 
 
+class ModelKind(StrEnum):
+    """What is trained."""
+
+    gated = "gated"
+    relu = "relu"
+    lasso = "lasso"
+
+
 class GateKind(StrEnum):
     """How gates are chosen."""
 
     cross = "cross"
     gaussian = "gaussian"
+    exhaustive = "exhaustive"
 
 
 class Loss(StrEnum):
     """What is minimised."""
 
     squared = "squared"
+    huber = "huber"
     logistic = "logistic"
+    squared_hinge = "squared_hinge"
 
+
+class Penalty(StrEnum):
+    """The norm of a neuron's weights in the penalty."""
+
+    l1 = "l1"
+    l2 = "l2"
+
+
+_GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
@@ -95,6 +115,7 @@ def demo(
 
 @app.command()
 def fit(
+    ctx: typer.Context,
     train: Annotated[Path, typer.Argument(help="Table to train on: .csv, .parquet or .npz (X and the target).")],
     target: Annotated[str, typer.Option(help="Column to predict; all others are features.")],
     test: Annotated[Path | None, typer.Option(help="Table to score on, with the same columns.")] = None,
@@ -103,34 +124,62 @@ def fit(
         Task,
         typer.Option(help="What the target is; auto says what it chose."),
     ] = Task.auto,
-    gates: Annotated[GateKind, typer.Option(help="Hyperplanes through sampled rows, or random ones.")] = GateKind.cross,
-    n_gates: Annotated[int, typer.Option(min=1, help="Number of gates, the width of the network.")] = 50,
+    model: Annotated[
+        ModelKind,
+        typer.Option(help="Gated ReLU, for many features; ReLU over activation patterns; ReLU of cross products."),
+    ] = ModelKind.gated,
     beta: Annotated[float, typer.Option(help="Weight of the penalty; means the same for every number of rows.")] = 1e-3,
-    loss: Annotated[Loss, typer.Option(help="logistic gives probabilities; classes only.")] = Loss.squared,
-    sketch_dim: Annotated[
-        str, typer.Option(help="Rows of the sketch for cross products: auto, exact or an integer.")
-    ] = "auto",
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-    max_iter: Annotated[int, typer.Option(min=1, help="Iterations at most.")] = 20_000,
+    loss: Annotated[
+        Loss,
+        typer.Option(
+            metavar="<name>",
+            help="squared; huber for regression; logistic, which gives probabilities, or squared_hinge for classes.",
+        ),
+    ] = Loss.squared,
+    huber_delta: Annotated[float, typer.Option(help="Where the Huber loss turns from square to line.")] = 1.0,
+    penalty: Annotated[
+        Penalty | None, typer.Option(help="Norm of a neuron's weights.", show_default="l1 for lasso, else l2")
+    ] = None,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Gates and neurons without a bias.")] = False,
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
     seed: Seed = 0,
+    gates: Annotated[
+        GateKind,
+        typer.Option(help="Hyperplanes through sampled rows, random ones, or all patterns.", rich_help_panel=_GATES),
+    ] = GateKind.cross,
+    n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample.", rich_help_panel=_GATES)] = 50,
+    sketch_dim: Annotated[
+        str,
+        typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES),
+    ] = "auto",
+    max_iter: Annotated[int, typer.Option(min=1, help="Iterations at most.", rich_help_panel=_GATES)] = 20_000,
+    subsample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Cross products to draw, each with both signs.", show_default="all", rich_help_panel=_COLUMNS
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Train a network on a table. Features are used as they come: nothing is rescaled."""
     from clifford_rand_nn.cli.fit import run_fit
 
-    params = {
-        "n_gates": n_gates,
+    options = {
+        "model": model.value,
         "gates": gates.value,
+        "n_gates": n_gates,
         "sketch_dim": _sketch_dim(sketch_dim),
+        "max_iter": max_iter,
+        "subsample": subsample,
         "beta": beta,
         "loss": loss.value,
+        "huber_delta": huber_delta,
+        "penalty": None if penalty is None else penalty.value,
         "bias": not no_bias,
         "tol": tol,
-        "max_iter": max_iter,
         "random_state": seed,
     }
-    run_fit(train, target, test, out, task.value, params, quiet)
+    run_fit(train, target, test, out, task.value, options, _given(ctx), quiet)
 
 
 @app.command()
@@ -143,6 +192,13 @@ def predict(
     from clifford_rand_nn.cli.predict import run_predict
 
     run_predict(model, new, out)
+
+
+def _given(ctx: typer.Context) -> dict[str, Any]:
+    """Return the parameters that were given, as they were, without those left to their defaults."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    given = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
 
 
 def _sketch_dim(text: str) -> int | str | None:

@@ -3,6 +3,7 @@
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say, show_pairs
-from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.cli.options import check_options, make_model
+from clifford_rand_nn.estimators.lasso import CrossProductLasso
+from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.tables import Table, read_table
 
@@ -23,9 +26,17 @@ _SHOWN_CLASSES = 10
 
 
 def run_fit(
-    train: Path, target: str, test: Path | None, out: Path | None, task: str, params: dict[str, Any], quiet: bool
+    train: Path,
+    target: str,
+    test: Path | None,
+    out: Path | None,
+    task: str,
+    options: Mapping[str, Any],
+    given: Mapping[str, Any],
+    quiet: bool,
 ) -> None:
-    """Read, fit, score, save and report."""
+    """Read, fit, score, save and report. ``options`` choose the model; ``given`` holds those that were given."""
+    check_options(options, given)
     if out is not None:
         _check_out(out)  # before the work, not after it
     table = read_table(train, target=target)
@@ -36,7 +47,7 @@ def run_fit(
     task, why = (task, "as asked") if task != "auto" else choose_task(table.target)
     if not quiet:
         say(f"{task}: {why}")
-    model = _model(task, params | {"verbose": int(sys.stderr.isatty() and not quiet)})
+    model = make_model(task, options, verbose=int(sys.stderr.isatty() and not quiet))
     began = time.perf_counter()
     with refused_data(str(train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told below
@@ -84,14 +95,6 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     return "regression", f"the target has {few}; else give --task classification"
 
 
-def _model(task: str, params: dict[str, Any]) -> Any:
-    if task == "classification":
-        return GatedReLUClassifier(**params)
-    if params["loss"] != "squared":
-        raise ArgumentError("--loss logistic is for classes, and the task is regression; use --loss squared.")
-    return GatedReLURegressor(**params)
-
-
 def _check_out(out: Path) -> None:
     if out.suffix.lower() != ".npz":
         raise ArgumentError(f"{out}: the model is an NPZ file; give --out a name that ends in .npz.")
@@ -100,17 +103,18 @@ def _check_out(out: Path) -> None:
 
 
 def _report(model: Any, table: Table, held_out: Table | None, seconds: float) -> list[tuple[str, str]]:
-    score = "accuracy" if isinstance(model, GatedReLUClassifier) else "R²"
+    classes = isinstance(model, NetworkClassifier)
+    score = "accuracy" if classes else "R²"
     proof = model.certificate_
     rows = [("rows", str(len(table.X))), ("features", f"{table.X.shape[1]}, used as they come: nothing is rescaled")]
-    if isinstance(model, GatedReLUClassifier):
+    if classes:
         shown = ", ".join(str(label) for label in model.classes_[:_SHOWN_CLASSES])
         more = ", …" if len(model.classes_) > _SHOWN_CLASSES else ""
         rows.append(("classes", f"{len(model.classes_)}: {shown}{more}"))
-    sketch = "" if model.gates_.sketch_dim is None else f", sketched to {model.gates_.sketch_dim} dimensions"
-    rows.append(("gates", f"{model.n_gates} {model.gates_.method}{sketch}; {len(model.gates_)} distinct patterns"))
-    rows += [("note", note) for note in model.gates_.notes]
+    rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
+    rows += _candidates(model)
     rows += [
+        ("neurons", str(model.network_.n_neurons)),
         ("objective", f"{proof.primal:.8g}"),
         ("certified gap", f"{proof.relative_gap:.1e} relative, {proof.scope}"),
         (f"train {score}", f"{model.score(table.X, table.target):.4f}"),
@@ -119,3 +123,18 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         with refused_data(str(held_out.path)):
             rows.append((f"test {score}", f"{model.score(held_out.X, held_out.target):.4f} on {len(held_out.X)} rows"))
     return [*rows, ("seconds", f"{seconds:.2f}")]
+
+
+def _candidates(model: Any) -> list[tuple[str, str]]:
+    """Say what the network could be made of: gates, columns, or everything."""
+    if isinstance(model, CrossProductLasso):
+        dictionary = model.dictionary_
+        words = "all" if dictionary.subsample is None else f"{dictionary.subsample:,} sampled"
+        columns = f"{words} cross products of rows, both signs: {dictionary.n_columns:,} columns"
+        return [("dictionary", columns), *(("note", note) for note in dictionary.notes)]
+    gates = getattr(model, "candidate_gates_", model.gates_)  # of a gated network, those of the neurons are all
+    if gates is None or gates.method == "exhaustive":
+        return [("gates", f"every activation pattern: {model.certificate_.n_patterns:,}")]
+    sketch = "" if gates.sketch_dim is None else f", sketched to {gates.sketch_dim} dimensions"
+    words = f"{model.n_gates} {gates.method}{sketch}; {len(gates)} distinct patterns"
+    return [("gates", words), *(("note", note) for note in gates.notes)]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say
-from clifford_rand_nn.estimators.gated import GatedReLUClassifier
+from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.tables import check_ending, read_table
 
@@ -46,7 +46,7 @@ def prediction_columns(model: Any, X: NDArray[np.float64]) -> dict[str, NDArray[
     with warnings.catch_warnings():  # the columns were matched by name already
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         columns: dict[str, NDArray[Any]] = {"prediction": model.predict(X)}
-        if not isinstance(model, GatedReLUClassifier):
+        if not isinstance(model, NetworkClassifier):
             return columns
         if model.loss == "logistic":
             values, prefix = model.predict_proba(X), "probability"

@@ -128,7 +128,9 @@ class ConvexReLU(ConvexNetwork):
         if self.solver == "column_generation" and not single:
             rule = "'auto', 'interior_point', 'augmented_lagrangian' or 'cvxpy' for several outputs"
             raise fail("solver", type(self).__name__, rule, self.solver)
-        return single and self.solver in ("auto", "column_generation")
+        if self.solver == "auto":  # a list of patterns is best solved whole, all patterns need no list
+            return single and isinstance(self.gates, str) and self.gates == "exhaustive"
+        return self.solver == "column_generation"
 
     def _problem(self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:
         return ConvexReLUProblem(
@@ -203,7 +205,7 @@ class ConvexReLUClassifier(NetworkClassifier, ConvexReLU):
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
         "column_generation" grows the network neuron by neuron (one output) and is the only one that needs no list of
         patterns; "interior_point" is for few features, "augmented_lagrangian" for many; "auto" is column generation for
-        one output and the one of the other two that suits the size for several; "cvxpy" is the reference.
+        all patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000
@@ -287,7 +289,7 @@ class ConvexReLURegressor(NetworkRegressor, ConvexReLU):
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
         "column_generation" grows the network neuron by neuron (one output) and is the only one that needs no list of
         patterns; "interior_point" is for few features, "augmented_lagrangian" for many; "auto" is column generation for
-        one output and the one of the other two that suits the size for several; "cvxpy" is the reference.
+        all patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000

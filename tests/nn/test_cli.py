@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 import time
@@ -12,8 +13,7 @@ from typer.testing import CliRunner
 
 import clifford_rand
 import clifford_rand._optional as optional
-from clifford_rand_nn import load_model
-from clifford_rand_nn.cli import fit as fit_module
+from clifford_rand_nn import GatedReLUClassifier, load_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.fit import choose_task
 
@@ -206,7 +206,15 @@ ERRORS = {
         "'beta' parameter of GatedReLUClassifier must be",
     ),
     "sketch": (("fit", "train.csv", "--target", "kind", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
-    "loss": (("fit", "value.parquet", "--target", "value", "--loss", "logistic"), "--loss logistic is for classes"),
+    "loss": (
+        ("fit", "value.parquet", "--target", "value", "--loss", "logistic"),
+        "'--loss' parameter of clifford-rand fit must be 'squared' or 'huber' for regression. Got 'logistic' instead. "
+        "If the target is one for classification, give --task classification.",
+    ),
+    "huber": (
+        ("fit", "train.csv", "--target", "kind", "--loss", "huber", "--model", "relu"),
+        "must be 'squared', 'logistic' or 'squared_hinge' for classification. Got 'huber' instead. If the target is",
+    ),
     "one class": (
         ("fit", "one.csv", "--target", "y"),
         "must be labels of at least two classes. Got one class",
@@ -230,10 +238,131 @@ def test_known_errors_are_one_line_and_exit_code_2(folder, case):
     assert not (folder / "p.csv").exists()
 
 
+MODELS = {
+    "relu": ("--model", "relu", "--n-gates", "8"),
+    "relu l1": ("--model", "relu", "--n-gates", "8", "--penalty", "l1"),
+    "relu all": ("--model", "relu", "--gates", "exhaustive"),
+    "gated all": ("--model", "gated", "--gates", "exhaustive", "--no-bias", "--penalty", "l2"),
+    "lasso": ("--model", "lasso"),
+    "lasso l2": ("--model", "lasso", "--penalty", "l2"),
+    "lasso drawn": ("--model", "lasso", "--subsample", "30", "--seed", "4"),
+}
+FACTS = {
+    "relu": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
+    "relu l1": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
+    "relu all": ("gates", "every activation pattern: ", "global: all "),
+    "gated all": ("gates", "every activation pattern: ", "global: all "),
+    "lasso": ("dictionary", "all cross products of rows, both signs: 990 columns", "global: all "),
+    "lasso l2": ("dictionary", "all cross products of rows, both signs: 870 columns", "over the 870 columns"),
+    "lasso drawn": ("dictionary", "30 sampled cross products of rows, both signs: 60 columns", "over 60 columns"),
+}
+NAMES = {"relu": "ConvexReLU", "gated": "GatedReLU", "lasso": "CrossProductLasso"}
+
+
+@pytest.fixture
+def plane(tmp_path, monkeypatch):
+    """Thirty rows in the plane, with a target of each kind: two classes, and a number."""
+    monkeypatch.chdir(tmp_path)
+    rows = pd.DataFrame(X[:30, :2], columns=["a", "b"])
+    rows.assign(kind=np.where(rows.a * rows.b > 0, "yes", "no")).to_csv("kind.csv", index=False)
+    rows.assign(value=np.abs(rows.a) - rows.b).to_csv("value.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize(
+    ("target", "loss"),
+    [("kind", "squared"), ("kind", "logistic"), ("kind", "squared_hinge"), ("value", "squared"), ("value", "huber")],
+)
+def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, target, loss):
+    delta = ("--huber-delta", "0.3") if loss == "huber" else ()
+    fitted = run(
+        *("fit", f"{target}.csv", "--target", target, "--out", "m.npz", "--beta", "0.02", "--tol", "1e-4"),
+        *("--loss", loss, *delta, *MODELS[case]),
+    )
+    facts = dict(re.split(r" {2,}", line, maxsplit=1) for line in fitted.stdout.splitlines() if "  " in line)
+    table = pd.read_csv(f"{target}.csv")
+    features, y = table[["a", "b"]], table[target].to_numpy()
+
+    model = load_model("m.npz")
+    kind = "Classifier" if target == "kind" else "Regressor"
+    assert type(model).__name__ == NAMES[MODELS[case][1]] + kind
+    assert facts["model"] == f"{type(model).__name__}, {loss} loss, {model.penalty} penalty"
+    assert facts["neurons"] == str(model.network_.n_neurons)
+    name, start, scope = FACTS[case]
+    assert facts[name].startswith(start)
+    gap, _, said = facts["certified gap"].partition(" relative, ")
+    assert said.startswith(scope)
+    assert float(gap) <= 1e-2
+    assert model.huber_delta == (0.3 if delta else 1.0)
+    proof = model.certificate_.verify(features.to_numpy(), y)  # from the file and the table alone
+    assert facts["objective"] == f"{model.certificate_.primal:.8g}"
+    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert proof.relative_gap <= float(gap) * 1.06 + 1e-6  # the gap is printed to two digits
+
+    run("predict", "m.npz", f"{target}.csv", "--out", "p.csv")
+    back = pd.read_csv("p.csv")
+    assert back["prediction"].tolist() == model.predict(features).tolist()
+    columns = {"logistic": ["probability_no", "probability_yes"]}.get(loss, ["score"])
+    assert list(back) == ["prediction", *(columns if target == "kind" else [])]
+
+
+def test_several_classes_with_relu_neurons(folder):
+    for model in (("relu", "--n-gates", "6"), ("lasso", "--subsample", "20")):
+        run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--tol", "1e-2", "--model", *model)
+        run("predict", "m.npz", "test.csv", "--out", "p.csv")
+        rows = read("p.csv")
+        assert list(rows[0]) == ["prediction", "score_high", "score_low", "score_mid"]
+        assert np.mean([row["prediction"] for row in rows] == KIND[60:]) > 0.6
+
+
+MISPLACED = {
+    "subsample": (
+        ("--subsample", "9"),
+        "The '--subsample' parameter of clifford-rand fit must be left out with --model gated. Got 9 instead. "
+        "It is for --model lasso.",
+    ),
+    "subsample of relu": (("--model", "relu", "--subsample", "9"), "left out with --model relu. Got 9 instead."),
+    "gates": (
+        ("--model", "lasso", "--gates", "cross"),  # its default, but it was given
+        "'--gates' parameter of clifford-rand fit must be left out with --model lasso. Got 'cross' instead. "
+        "It is for --model gated and --model relu.",
+    ),
+    "n-gates": (("--model", "lasso", "--n-gates", "50"), "'--n-gates' parameter of clifford-rand fit must be left out"),
+    "sketch": (("--model", "lasso", "--sketch-dim", "auto"), "left out with --model lasso. Got 'auto' instead."),
+    "iterations": (("--model", "lasso", "--max-iter", "7"), "'--max-iter' parameter of clifford-rand fit must be left"),
+    "how many of all": (
+        ("--gates", "exhaustive", "--n-gates", "9"),
+        "must be left out with --gates exhaustive. Got 9 instead. It is for --gates cross and --gates gaussian.",
+    ),
+    "sketch of what": (
+        ("--gates", "gaussian", "--sketch-dim", "2"),
+        "left out with --gates gaussian. Got '2' instead. It is for --gates cross.",
+    ),
+    "delta": (
+        ("--huber-delta", "1"),
+        "left out with --loss squared. Got 1.0 instead. It is for --loss huber.",
+    ),
+    "penalty": (
+        ("--penalty", "l1"),
+        "'--penalty' parameter of clifford-rand fit must be 'l2' with --model gated. Got 'l1' instead. --model relu",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISPLACED)
+def test_an_option_that_the_model_has_no_use_for_is_refused(folder, case):
+    arguments, message = MISPLACED[case]
+    assert message in error_of("fit", "train.csv", "--target", "kind", *arguments)
+
+
 def test_options_are_checked(folder):
     for arguments in (
         ("fit", "train.csv"),
         ("fit", "train.csv", "--target", "kind", "--gates", "planes"),
+        ("fit", "train.csv", "--target", "kind", "--model", "deep"),
+        ("fit", "train.csv", "--target", "kind", "--penalty", "l3"),
+        ("fit", "train.csv", "--target", "kind", "--model", "lasso", "--subsample", "0"),
         ("fit", "train.csv", "--target", "kind", "--n-gates", "0"),
         ("fit", "train.csv", "--target", "kind", "--sketch-dim", "many"),
         ("nonsense",),
@@ -251,14 +380,14 @@ def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallo
     def refuse(self, X, y):
         raise ValueError("Input X\ncontains something odd.")
 
-    monkeypatch.setattr(fit_module.GatedReLUClassifier, "fit", refuse)
+    monkeypatch.setattr(GatedReLUClassifier, "fit", refuse)
     message = error_of("fit", "train.csv", "--target", "kind")
     assert message == "error: train.csv: Input X contains something odd."
 
     def fail(self, X, y):
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(fit_module.GatedReLUClassifier, "fit", fail)
+    monkeypatch.setattr(GatedReLUClassifier, "fit", fail)
     result = runner.invoke(app, ["fit", "train.csv", "--target", "kind"])
     assert isinstance(result.exception, ZeroDivisionError)
 
