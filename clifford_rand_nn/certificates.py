@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, log_softmax
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.claims import Claim, NetworkClaim
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.targets import encode_labels
@@ -100,9 +101,12 @@ class Certificate:
         if not isinstance(self.claim, NetworkClaim):
             rule = "that of a ReLU network"
             raise fail("certificate", owner, rule, describe("that of a gated network"), "Gates of its own fit no cone.")
-        self._rows(X, owner)
-        family = Family("all", self.claim.family.p, self.bias)
-        pricer = family.pricer(np.asarray(X, dtype=np.float64))
+        data = self._rows(X, owner)
+        p = self.claim.family.p
+        family = Family("all", p, self.bias)
+        if self.claim.network.units is not None:  # vector-valued units gain more than neurons with one direction
+            family = Family("gates", p, self.bias, exhaustive_gates(data, self.bias).gates)
+        pricer = family.pricer(data)
         wider = replace(
             self,
             claim=NetworkClaim(self.claim.network, family),

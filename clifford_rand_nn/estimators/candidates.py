@@ -12,7 +12,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
-__all__ = ["as_numpy_generator", "candidate_patterns", "check_gates", "scope_of"]
+__all__ = ["as_numpy_generator", "candidate_patterns", "check_gates"]
 
 
 def check_gates(model: Any) -> None:
@@ -42,14 +42,6 @@ def candidate_patterns(model: Any, X: NDArray[np.float64]) -> ActivationPatterns
         rule = "'cross', 'gaussian', 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
         raise fail("gates", type(model).__name__, rule, model.gates) from None
     return activation_patterns(X, Gates.given(directions, offsets))
-
-
-def scope_of(gates: Gates) -> str:
-    """Words for what a certificate over these gates covers."""
-    P = len(gates)
-    if gates.method == "exhaustive":
-        return f"global: all {P} patterns enumerated"
-    return f"over the {P} {'given' if gates.method == 'given' else 'sampled'} patterns"
 
 
 def as_numpy_generator(random_state: Any) -> np.random.Generator:

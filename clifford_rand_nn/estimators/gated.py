@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates, scope_of
+from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.fista import Fista
@@ -69,7 +70,7 @@ class GatedReLU(ConvexNetwork):
         self._warn(result)
         self.n_iter_ = max(1, result.n_iter)
         self._set_gated(result.coefficients, gates)
-        self._certify_result(result, scope_of(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
+        self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
         return self._problem(X, targets, loss, candidate_patterns(self, X).patterns).beta_max()

@@ -10,7 +10,7 @@ from clifford_rand._checks import fail
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates, scope_of
+from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -18,7 +18,7 @@ from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import least_empty_beta
 from clifford_rand_nn.patterns import ActivationPatterns
 from clifford_rand_nn.pricing.base import Pricer
-from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.family import Family, gate_scope
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
@@ -86,6 +86,7 @@ class ConvexReLU(ConvexNetwork):
             scope, count = pricer.scope, pricer.n_atoms
         else:
             patterns, gates = candidate_patterns(self, X) if sampled is None else sampled
+            family = Family("gates", family.p, self.bias, gates)
             result = self._solve_program(self._problem(X, targets, loss, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
             if targets.shape[1] == 1:  # an interior point uses every unit: make the solution basic
@@ -93,7 +94,7 @@ class ConvexReLU(ConvexNetwork):
                     replace(result, coefficients=network.to_neurons(family.p)), X, targets, loss, family
                 )
                 network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
-            scope, count = scope_of(gates), len(gates)
+            scope, count = gate_scope(gates), len(gates)
         self.result_ = result
         self._warn(result)
         self.n_iter_ = max(1, result.n_iter)

@@ -14,7 +14,7 @@ from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 
-__all__ = ["Family"]
+__all__ = ["Family", "gate_scope"]
 
 _SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
 
@@ -26,8 +26,8 @@ class Family:
     Attributes
     ----------
     kind : {"all", "cross", "neurons", "gates"}
-        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons
-        whose pattern on the training rows is that of one of the given gates.
+        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons,
+        or for several outputs the vector-valued units, whose pattern on the training rows is that of a given gate.
     p : {1, 2}
     bias : bool
     members : Neurons, Gates or None
@@ -51,9 +51,7 @@ class Family:
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
         """Return the pricer of the family on the rows X (n, d)."""
         if isinstance(self.members, Gates):
-            words = "given" if self.members.method == "given" else "sampled"
-            patterns = self.members.on(X)
-            return ConePricer(X, patterns, self.p, self.bias, f"over the {patterns.shape[1]:,} {words} patterns")
+            return ConePricer(X, self.members.on(X), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
             return BlockPricer(X, self.members, f"over {len(self.members):,} columns of the dictionary")
         if self.kind == "cross":
@@ -63,5 +61,12 @@ class Family:
         if self.p == 1:
             every = cross_product_dictionary(X, "l1", bias=self.bias)
             return BlockPricer(X, every, f"global: all {every.n_columns:,} columns of the exact dictionary")
-        patterns = exhaustive_gates(X, self.bias).patterns
-        return ConePricer(X, patterns, self.p, self.bias, f"global: all {patterns.shape[1]:,} patterns enumerated")
+        patterns, gates = exhaustive_gates(X, self.bias)
+        return ConePricer(X, patterns, self.p, self.bias, gate_scope(gates))
+
+
+def gate_scope(gates: Gates) -> str:
+    """Words for what a bound over the patterns of these gates covers."""
+    if gates.method == "exhaustive":
+        return f"global: all {len(gates):,} patterns enumerated"
+    return f"over the {len(gates):,} {'given' if gates.method == 'given' else 'sampled'} patterns"

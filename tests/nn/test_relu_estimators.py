@@ -8,11 +8,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     ConvexReLUClassifier,
+    ConvexReLUProblem,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
+    CvxpyReference,
     GatedReLURegressor,
     Gates,
+    enumerate_patterns,
     load_model,
     sample_gates,
     save_model,
@@ -174,6 +177,23 @@ def test_several_targets():
         assert model.predict(LOW).shape == Y.shape
         assert model.score(LOW, Y) > 0.8
         assert model.certificate_.verify(LOW, Y).relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_global_bounds_of_vector_valued_units(penalty):
+    """They are priced as units, columns of their own: the bound is that of the program over all patterns in CVXPY."""
+    X, Y = LOW[:8], np.stack([BUMP[:8], -LOW[:8, 0]], axis=1)
+    model = ConvexReLURegressor(gates="exhaustive", beta=0.02, penalty=penalty, tol=1e-7).fit(X, Y)
+    patterns = enumerate_patterns(X)
+    reference = CvxpyReference().solve(ConvexReLUProblem(X, Y, patterns, 0.02, penalty=penalty))
+    assert model.result_.objective == pytest.approx(reference.objective, rel=1e-5)
+    again = model.certificate_.verify(X, Y)
+    assert again.scope.startswith("global: all")
+    assert again.relative_gap <= 1e-5
+    few = ConvexReLURegressor(n_gates=2, beta=0.02, penalty=penalty, random_state=0).fit(X, Y)
+    wide = few.certificate_.over_all_neurons(X, Y)
+    assert wide.dual <= reference.objective * (1 + 1e-7)
+    assert wide.relative_gap > 1e-3
 
 
 @pytest.mark.parametrize(
