@@ -1,4 +1,4 @@
-"""Pictures: decision regions of a classifier, and the two panels of the spiral. The only file that uses matplotlib."""
+"""Pictures: decision regions of a classifier, and panels of them on the spiral. The only file that uses matplotlib."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,9 +100,15 @@ def plot_decision_regions(
 
 
 def spiral_figure(
-    panels: Sequence[tuple[str, Any, Any]], X: ArrayLike, y: ArrayLike, *, resolution: int = 600, lines: bool = False
+    panels: Sequence[tuple[str, Any, Any]],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    resolution: int = 600,
+    lines: bool = False,
+    columns: int = 2,
 ) -> Any:
-    """Return a figure with one panel of decision regions for each ``(title, model, gates)``.
+    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, two in a row.
 
     Parameters
     ----------
@@ -113,6 +119,8 @@ def spiral_figure(
         Grid points along each side of a panel.
     lines : bool
         Whether the gates' hyperplanes are drawn.
+    columns : int
+        Panels in a row.
 
     Examples
     --------
@@ -128,9 +136,13 @@ def spiral_figure(
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.08)
-    figure = Figure(figsize=(4.8 * len(panels), 5.15), layout=layout)
-    axes = np.atleast_1d(figure.subplots(1, len(panels)))
-    for ax, (title, model, gates) in zip(axes, panels, strict=True):
+    across = min(columns, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(4.8 * across, 4.8 * down + 0.35), layout=layout)
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    for ax, (title, model, gates) in zip(axes, panels, strict=False):
         plot_decision_regions(ax, model, X, y, title, resolution=resolution, gates=gates if lines else None)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(

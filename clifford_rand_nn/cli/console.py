@@ -105,26 +105,29 @@ def show_pairs(rows: Sequence[tuple[str, str]]) -> None:
     console.print(table)
 
 
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: the first column is text, the others are numbers."""
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> None:
+    """Print a table: the first column and those named in ``text`` are text, the others are numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     console = _console()
+    wordy = [i == 0 or name in text for i, name in enumerate(columns)]
     if not console.is_terminal:
         say(title)
         widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
         for row in (columns, *rows):
-            cells = [f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))]
+            cells = [f"{c:{'<' if words else '>'}{w}}" for c, words, w in zip(row, wordy, widths, strict=True)]
             say("  ".join(cells).rstrip())
         return
     width = sum(max(map(len, column)) + _GAP for column in zip(columns, *rows, strict=True)) - _GAP
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for i, name in enumerate(columns):  # a narrow terminal folds the headings, not the cells
-        heading = name if width <= console.width else name.replace(" ", "\n")
-        table.add_column(Text(heading), justify="right" if i else "left", no_wrap=True)
+    narrow = width > console.width  # then headings and words are folded, and columns stand closer; numbers stay whole
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0) if narrow else (0, 1))
+    for name, words in zip(columns, wordy, strict=True):
+        heading = name.replace(" ", "\n") if narrow else name
+        table.add_column(Text(heading), justify="left" if words else "right", no_wrap=not (narrow and words))
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        # rich folds at spaces only
+        table.add_row(*(Text(c.replace("-", "-\n") if narrow and w else c) for c, w in zip(row, wordy, strict=True)))
     console.print(title, style="bold")
     console.print(table)

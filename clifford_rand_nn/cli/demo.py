@@ -1,9 +1,4 @@
-"""``clifford-rand demo``: a spiral and handwritten digits, with tables and a picture, from data that is at hand.
-
-In both parts a column of ones stands beside the features and the neurons have no bias of their own, so that biases are
-penalised like any weight. Free biases would make the problems degenerate here: 200 patterns on 160 rows, or 100 gates
-with ten outputs on the digits, let biases alone fit almost every label at a penalty of zero.
-"""
+"""``clifford-rand demo``: a spiral and handwritten digits, with tables and a picture, from data that is at hand."""
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +10,13 @@ import numpy as np
 from clifford_rand._optional import available
 from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_digits import DIGITS_COLUMNS, compare_digits
-from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_row
+from clifford_rand_nn.cli.demo_spiral import (
+    SPIRAL_COLUMNS,
+    draw_spiral,
+    fit_spiral,
+    spiral_notes,
+    spiral_row,
+)
 from clifford_rand_nn.datasets import spiral
 
 __all__ = ["run_demo"]
@@ -24,7 +25,8 @@ __all__ = ["run_demo"]
 def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = None, resolution: int = 700) -> None:
     """Run both parts and write tables and picture into the folder ``out``.
 
-    The last three arguments make a small version of it: gates of the spiral, rows of digits, grid of the picture.
+    The last three arguments make a small version of it: gates (and pairs) of the spiral, rows of digits, grid of the
+    picture.
     """
     out.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -32,7 +34,7 @@ def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = N
     def table(
         name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
     ) -> None:
-        show_table(title, columns, rows)
+        show_table(title, columns, rows, text=("over",))
         for note in notes:
             say(note, style="dim")
         say()
@@ -41,19 +43,14 @@ def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = N
             csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
     X, y = spiral()
-    with _status("spiral: compiling") as tell:
+    with _status("spiral") as tell:
         fits = fit_spiral(X, y, seed, n_gates, tell)
     table(
         "spiral",
-        f"Spiral: {len(X)} points, {n_gates} gates of each kind",
+        f"Spiral: {len(X)} points in the plane, five networks",
         SPIRAL_COLUMNS,
-        [spiral_row(name, fit, X, y) for name, fit in fits.items()],
-        [
-            f"Squared loss, beta = {PAPER_BETA / (2 * len(X)):.3g} (the paper's {PAPER_BETA:g} on sums of squares).",
-            "Biases are penalised: free ones alone fit most labels, with a pattern per point.",
-            "Gap: at most this share of the objective exceeds the optimum over the patterns.",
-            "Solved by CVXPY's interior-point method; the gap is computed by this library.",
-        ],
+        [spiral_row(name, fits, X, y) for name in fits],
+        spiral_notes(len(X)),
     )
     drawn = available("matplotlib")
     if drawn:

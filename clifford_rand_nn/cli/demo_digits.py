@@ -1,4 +1,9 @@
-"""Second part of the demo: scikit-learn's bundled digits, a convex network beside two usual classifiers."""
+"""Second part of the demo: scikit-learn's bundled digits, a convex network beside two usual classifiers.
+
+A column of ones stands beside the pixels and the gates have no bias of their own, so that a bias is penalised like any
+weight. Free ones would make the problem degenerate: with 100 gates and ten outputs, biases alone fit almost every label
+at a penalty of zero.
+"""
 
 import time
 import warnings
@@ -17,10 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand_nn.cli.demo_spiral import with_ones
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 
-__all__ = ["DIGITS_COLUMNS", "Score", "Sizes", "compare_digits"]
+__all__ = ["DIGITS_COLUMNS", "Score", "Sizes", "compare_digits", "with_ones"]
 
 DIGITS_COLUMNS = ("method", "picked", "test accuracy", "objective", "certified gap", "seconds")
 
@@ -76,6 +80,11 @@ def compare_digits(seed: int, rows: int | None, tell: Callable[[str], object]) -
             for method in _methods(seed)
         ]
     return scores, Sizes(len(train), len(test), len(held))
+
+
+def with_ones(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Append the column of ones that makes a bias a weight like the others."""
+    return np.column_stack([X, np.ones(len(X))])
 
 
 def _score(

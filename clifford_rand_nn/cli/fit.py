@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say, show_pairs
 from clifford_rand_nn.cli.options import check_options, make_model
+from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import save_model
@@ -23,6 +24,7 @@ __all__ = ["choose_task", "run_fit"]
 
 _MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 _SHOWN_CLASSES = 10
+_MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
 
 
 def run_fit(
@@ -48,6 +50,7 @@ def run_fit(
     if not quiet:
         say(f"{task}: {why}")
     model = make_model(task, options, verbose=int(sys.stderr.isatty() and not quiet))
+    _note_many_columns(model, *table.X.shape)
     began = time.perf_counter()
     with refused_data(str(train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told below
@@ -93,6 +96,15 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     if len(values) <= min(_MOST_CLASSES, max(2, len(target) // 2)):
         return "classification", f"the target has {few}; else give --task regression"
     return "regression", f"the target has {few}; else give --task classification"
+
+
+def _note_many_columns(model: Any, n: int, d: int) -> None:
+    """Say beforehand that a dictionary is so large that the fit may take minutes or years."""
+    if isinstance(model, CrossProductLasso) and model.subsample is None:
+        columns = 2 * count_subsets(n, d, "mixed" if model.penalty == "l1" else "rows", model.bias)
+        if columns > _MANY_COLUMNS:
+            size = f"{float(columns):.1e}" if columns < sys.float_info.max else "more than 1e308"
+            complain("note", f"the dictionary has {size} columns; --subsample draws some of them, and is faster")
 
 
 def _check_out(out: Path) -> None:

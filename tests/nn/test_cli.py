@@ -316,6 +316,22 @@ def test_several_classes_with_relu_neurons(folder):
         assert np.mean([row["prediction"] for row in rows] == KIND[60:]) > 0.6
 
 
+def test_a_dictionary_too_large_to_wait_for_is_announced(folder):
+    from clifford_rand_nn import CrossProductLassoClassifier as Lasso
+    from clifford_rand_nn.cli.fit import _note_many_columns
+
+    pd.DataFrame(rng.standard_normal((80, 40))).assign(y=["u", "v"] * 40).to_csv("wide.csv", index=False)
+    result = run("fit", "wide.csv", "--target", "y", "--model", "lasso", code=2)
+    first, last = result.stderr.splitlines()
+    assert re.fullmatch(r"note: the dictionary has \d\.\de\+\d\d columns; --subsample draws some of them.*", first)
+    assert last.startswith("error: ")
+    assert "fewer than 2^62 subsets" in last
+    drawn = run("fit", "wide.csv", "--target", "y", "--model", "lasso", "--subsample", "20", "--tol", "1e-2")
+    assert drawn.stderr == ""
+    assert "20 sampled cross products" in drawn.stdout
+    _note_many_columns(Lasso(), 10**6, 500)  # a number that no float holds
+
+
 MISPLACED = {
     "subsample": (
         ("--subsample", "9"),

@@ -1,6 +1,7 @@
 """The demo in a small version: the tables, the files, and what is said without matplotlib."""
 
 import csv
+import io
 
 import numpy as np
 import pytest
@@ -8,10 +9,22 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand_nn import spiral
-from clifford_rand_nn.cli import demo, demo_digits
-from clifford_rand_nn.cli.demo_spiral import fit_spiral, with_ones
+from clifford_rand_nn.cli import console, demo, demo_digits
+from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
 
-SMALL = {"n_gates": 30, "digits": 200, "resolution": 40}
+SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
+NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
+
+
+@pytest.fixture(scope="module")
+def fits():
+    return fit_spiral(*spiral(), 0, SMALL["n_gates"], lambda _: None)
+
+
+def objective(network, beta, X, y):
+    """Objective by the formula of the non-convex problem, from the weights alone."""
+    f = np.maximum(X @ network.W1.T + network.b1, 0) @ network.w2[:, 0] + network.b2[0]
+    return np.mean((f - y) ** 2) / 2 + beta * (np.sum(network.W1**2) + np.sum(network.w2**2)) / 2
 
 
 def _read(path):
@@ -19,8 +32,10 @@ def _read(path):
         return list(csv.DictReader(stream))
 
 
-def test_demo_writes_tables_and_picture(tmp_path, capsys):
+def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
+    monkeypatch.setattr(demo_digits, "_NEURONS", 25)
     out = tmp_path / "new" / "folder"
     demo.run_demo(out, 0, **SMALL)
     said = capsys.readouterr().out
@@ -29,10 +44,24 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys):
     assert "\x1b" not in said
 
     rows = _read(out / "spiral.csv")
-    assert [row["gates"] for row in rows] == ["cross-product", "Gaussian"]
-    assert all(float(row["certified gap"]) <= 1e-5 for row in rows)
-    assert all(0.5 < float(row["train accuracy"]) <= 1 for row in rows)
-    assert all(0 < int(row["active"]) <= int(row["patterns"]) <= 30 for row in rows)
+    X, y = spiral()
+    assert [row["network"] for row in rows] == NETWORKS
+    values = [objective(fits[row["network"]].model.network_, 1e-3 / 320, X, y) for row in rows]
+    assert [row["objective"] for row in rows] == [f"{value:.3e}" for value in values]
+    assert rows[0]["above the optimum"] == "–"
+    above = [float(row["above the optimum"].rstrip("%").replace(",", "")) for row in rows[1:]]
+    np.testing.assert_allclose(above, 100 * (np.array(values[1:]) / values[0] - 1), rtol=0.01)
+    for row in rows:
+        model = fits[row["network"]].model
+        assert float(row["train accuracy"]) == pytest.approx(np.mean(model.predict(X) == y), abs=5e-4)
+        assert 0 < int(row["neurons"]) <= model.network_.n_neurons
+        assert float(row["certified gap"]) == pytest.approx(model.certificate_.verify(X, y).relative_gap, abs=1e-7)
+        assert float(row["certified gap"]) <= 1e-6
+    assert rows[0]["over"] == "all 25,442 patterns"
+    assert rows[1]["over"] == "25,440 columns"  # 160 · 159 / 2 pairs, both signs
+    assert rows[2]["over"].endswith(" columns")
+    assert [int(row["over"].split()[0]) <= 30 for row in rows[3:]] == [True, True]
+    assert all(f"{name}  " in said for name in NETWORKS)
 
     rows = _read(out / "digits.csv")
     assert [row["method"] for row in rows] == ["convex network", "MLPClassifier (adam)", "LogisticRegression"]
@@ -41,7 +70,8 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys):
     assert [row["certified gap"] for row in rows[1:]] == ["–", "–"]
 
 
-def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch):
+def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch, fits):
+    monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
     monkeypatch.setattr(demo, "available", lambda module: False)
     monkeypatch.setattr(demo, "compare_digits", lambda *_: ([], demo_digits.Sizes(1, 1, 1)))
     demo.run_demo(tmp_path, 0, n_gates=5)
@@ -50,19 +80,55 @@ def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeyp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.csv", "spiral.csv"]
 
 
-def test_spiral_is_the_paper_s_problem_with_penalised_biases():
+def test_spiral_is_the_paper_s_problem_and_no_network_beats_the_first(fits):
     X, y = spiral()
-    fits = fit_spiral(X, y, 0, 20, lambda _: None)
+    best = fits["every network"].proof
     for fit in fits.values():
-        network = fit.network
-        assert network.beta * 2 * len(X) == pytest.approx(1e-3)  # the paper's scale
-        assert not network.gate_intercept_.any()  # the bias is the last weight, and the penalty sees it
-        assert network.intercept_ == pytest.approx(0, abs=1e-12)
-        residual = fit.model.decision_function(X) - y
-        penalty = np.linalg.norm(network.coef_, axis=1).sum()
-        objective = np.mean(residual**2) / 2 + network.beta * penalty
-        assert network.certificate_.primal == pytest.approx(objective, rel=1e-9)
-        assert network.certificate_.verify(with_ones(X), y).relative_gap < 1e-4
+        proof = fit.proof
+        assert proof.beta * 2 * len(X) == pytest.approx(1e-3)  # the paper's scale
+        assert fit.model.decision_function(X) == pytest.approx(fit.model.network_.predict(X))
+        assert proof.primal == pytest.approx(objective(fit.model.network_, proof.beta, X, y), rel=1e-9)
+        assert proof.primal >= best.dual  # what the first row's proof says of all the others
+        assert proof.over_all_neurons(X, y).dual <= best.primal  # and no other dual point proves it wrong
+    assert best.over_all_neurons(X, y).relative_gap <= 1e-6
+
+
+def test_neurons_that_count_are_those_that_matter(fits):
+    X, _ = spiral()
+    for fit in fits.values():
+        network = fit.model.network_
+        size = np.linalg.norm(network.W1, axis=1) * np.abs(network.w2[:, 0])
+        kept = np.argsort(size)[::-1][: fit.n_neurons]
+        f = np.maximum(X @ network.W1[kept].T + network.b1[kept], 0) @ network.w2[kept, 0] + network.b2[0]
+        np.testing.assert_allclose(f, network.predict(X), atol=1e-3)  # labels are -1 and 1
+
+
+def test_seed_and_number_of_gates_are_used(monkeypatch):
+    X, y = spiral(20)
+    first, again, other = (fit_spiral(X, y, seed, 6, lambda _: None) for seed in (0, 0, 1))
+    for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
+        assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
+    for name in ("every network", "all pairs"):
+        assert first[name].proof.primal == other[name].proof.primal
+    assert all(isinstance(fit, SpiralFit) and fit.seconds > 0 for fit in first.values())
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_number_is_cut_off_on_a_narrow_terminal(monkeypatch, width):
+    from rich.console import Console
+
+    terminal = Console(force_terminal=True, width=width, color_system=None, record=True, file=io.StringIO())
+    monkeypatch.setattr(console, "_console", lambda: terminal)
+    rows = [
+        ["every network", "146", "1.000", "2.521e-03", "–", "2e-07", "all 25,442 patterns", "1.48"],
+        ["200 cross-product gates", "141", "1.000", "6.278e-03", "1,234%", "3e-07", "199 patterns", "12.79"],
+    ]
+    console.show_table("Spiral", SPIRAL_COLUMNS, rows, text=("over",))
+    said = terminal.export_text()
+    assert "…" not in said
+    assert all(len(line) <= width for line in said.splitlines())
+    for row in rows:
+        assert any(all(cell in line for cell in (*row[1:6], row[7])) for line in said.splitlines())
 
 
 def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):

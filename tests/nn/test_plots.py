@@ -92,6 +92,31 @@ def test_spiral_figure_has_a_panel_for_each_model(tmp_path):
     assert int.from_bytes(head[16:20]) == round(2 * 4.8 * 150)
 
 
+def test_four_panels_are_two_by_two_and_three_leave_a_hole():
+    figure = spiral_figure([(name, Halves(), None) for name in "abcd"], X, Y, resolution=5)
+    figure.draw_without_rendering()
+    corners = [tuple(ax.get_position().min.round(2)) for ax in figure.axes]
+    assert len({x for x, _ in corners}) == len({y for _, y in corners}) == 2
+    (left, top), (right, _), (_, bottom), _ = corners  # in the order of reading
+    assert left < right
+    assert bottom < top
+    three = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5)
+    assert [ax.get_title() for ax in three.axes] == ["a", "b", "c"]
+    wide = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5, columns=3)
+    assert wide.get_figwidth() > three.get_figwidth()
+
+
+def test_titles_of_the_demo_do_not_overlap():
+    points, labels = spiral()
+    title = "200 cross-product gates, train accuracy 1.000\nobjective 0.00628, 149% above the optimum"
+    figure = spiral_figure([(title, Halves(), None)] * 4, points, np.where(labels > 0, "right", "left"), resolution=5)
+    figure.canvas.draw()
+    boxes = [ax.title.get_window_extent() for ax in figure.axes]
+    assert boxes[0].x1 < boxes[1].x0
+    assert boxes[2].y1 < figure.axes[0].get_window_extent().y0
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+
+
 def test_no_global_state_of_pyplot_is_touched():
     before = "matplotlib.pyplot" in sys.modules
     spiral_figure([("", Halves(), None)], X, Y, resolution=5)
