@@ -116,13 +116,13 @@ class Certificate:
         return wider.verify(X, y)
 
     def _bound(self, loss: str, X: Array, targets: Array, claim: Claim) -> float:
-        """Dual value of the stored point, scaled into its constraints; -inf if it misses an equality."""
+        """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
         largest, excess = claim.pressure(X, theta, self.bias)
         if self.fit_intercept:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
         if excess > _EQUALITY_TOL * np.abs(theta).sum():
-            return -np.inf
+            return self._dual_value(loss, 0 * theta, targets)
         theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
         return self._dual_value(loss, theta, targets)
 

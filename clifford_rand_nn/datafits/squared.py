@@ -9,6 +9,8 @@ __all__ = ["Huber", "Squared"]
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 4 * np.finfo(np.float64).eps  # a point scaled to the bound may come out this much beyond it
+
 
 class Squared:
     r""":math:`\ell(f, y) = \frac12||f-y||^2`, with :math:`\ell^*(-\theta) = \frac12||\theta||^2 - \theta\cdot y`."""
@@ -81,7 +83,8 @@ class Huber(Squared):
 
     def dual_value(self, theta: Array) -> float:
         """As for the squared loss, within the domain."""
-        return super().dual_value(theta) if np.abs(theta).max(initial=0.0) <= self.delta else -np.inf
+        inside = np.abs(theta).max(initial=0.0) <= self.delta * (1 + _ROUNDING)
+        return super().dual_value(theta) if inside else -np.inf
 
     def balance(self, theta: Array, Q: Array) -> Array:
         """Project on Q^T theta = 0 within the box: Newton steps in the entries that are not at a bound."""
