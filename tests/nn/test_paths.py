@@ -54,6 +54,7 @@ def test_laws_of_the_optimal_value(name):
     assert (slopes <= penalties[1:] * (1 + 1e-4)).all()
     above = PATHS[name](betas=[3 * path.beta_max, path.beta_max])
     assert above.n_neurons.tolist() == [0, 0]
+    assert PATHS[name](betas=[0.99 * path.beta_max]).n_neurons[0] > 0
     assert above.objectives[0] == pytest.approx(above.objectives[1], rel=1e-10)
 
 

@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
+    ConePricer,
     ConvexReLUClassifier,
     ConvexReLUProblem,
     ConvexReLURegressor,
@@ -15,6 +16,7 @@ from clifford_rand_nn import (
     CvxpyReference,
     GatedReLURegressor,
     Gates,
+    SweepPricer,
     enumerate_patterns,
     load_model,
     sample_gates,
@@ -194,6 +196,25 @@ def test_global_bounds_of_vector_valued_units(penalty):
     wide = few.certificate_.over_all_neurons(X, Y)
     assert wide.dual <= reference.objective * (1 + 1e-7)
     assert wide.relative_gap > 1e-3
+    theta, p = few.certificate_.dual_point, 1 if penalty == "group_l1" else 2
+    size = ConePricer(X, patterns, p).price(theta, 0).size
+    if p == 2:
+        assert SweepPricer(X, p).price(theta, 0).size < size * (1 - 1e-3)  # neurons with one direction gain less
+    scaled = theta * min(1.0, 8 * 0.02 / size)
+    assert wide.dual == pytest.approx(np.sum(scaled * Y - scaled**2 / 2) / 8, rel=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["interior_point", "column_generation", "cvxpy"])
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_networks_are_basic(solver, penalty):
+    """At most n - 1 neurons beside an intercept, and no two of one pattern and sign, whoever solved."""
+    X, y = LOW[:12], BUMP[:12]
+    model = ConvexReLURegressor(n_gates=60, beta=1e-3, penalty=penalty, solver=solver, tol=1e-4, random_state=0).fit(
+        X, y
+    )
+    assert 0 < model.network_.n_neurons <= 11
+    activations = model.network_.to_neurons().neurons.columns(X)
+    assert np.linalg.matrix_rank(activations - activations.mean(axis=0), tol=1e-9) == model.network_.n_neurons
 
 
 @pytest.mark.parametrize(
