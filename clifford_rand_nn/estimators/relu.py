@@ -205,8 +205,9 @@ class ConvexReLUClassifier(NetworkClassifier, ConvexReLU):
         Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
         "column_generation" grows the network neuron by neuron (one output) and is the only one that needs no list of
-        patterns; "interior_point" is for few features, "augmented_lagrangian" for many; "auto" is column generation for
-        all patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
+        patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes minutes to a gap
+        of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column generation for all
+        patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000
@@ -289,8 +290,9 @@ class ConvexReLURegressor(NetworkRegressor, ConvexReLU):
         Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
         "column_generation" grows the network neuron by neuron (one output) and is the only one that needs no list of
-        patterns; "interior_point" is for few features, "augmented_lagrangian" for many; "auto" is column generation for
-        all patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
+        patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes minutes to a gap
+        of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column generation for all
+        patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000

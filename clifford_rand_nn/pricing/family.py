@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -16,6 +17,7 @@ from clifford_rand_nn.pricing.sweep import SweepPricer
 
 __all__ = ["Family", "gate_scope"]
 
+_MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
 _SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
 
 
@@ -49,20 +51,40 @@ class Family:
         return cls("neurons", dictionary.p, dictionary.bias, dictionary.neurons())
 
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
-        """Return the pricer of the family on the rows X (n, d)."""
+        """Return the pricer of the family on the rows X (n, d).
+
+        Raises
+        ------
+        ArgumentError
+            There are too many columns or patterns to go through.
+        """
         if isinstance(self.members, Gates):
             return ConePricer(X, self.members.on(X), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
             return BlockPricer(X, self.members, f"over {len(self.members):,} columns of the dictionary")
         if self.kind == "cross":
-            return BlockPricer(X, cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias))
+            return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
         if X.shape[1] <= _SWEEP_D:
             return SweepPricer(X, self.p, self.bias)
         if self.p == 1:
-            every = cross_product_dictionary(X, "l1", bias=self.bias)
+            every = _counted(cross_product_dictionary(X, "l1", bias=self.bias))
             return BlockPricer(X, every, f"global: all {every.n_columns:,} columns of the exact dictionary")
         patterns, gates = exhaustive_gates(X, self.bias)
         return ConePricer(X, patterns, self.p, self.bias, gate_scope(gates))
+
+
+def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:
+    """Return the dictionary if its columns can be gone through, which a solve does some ten to twenty times."""
+    if dictionary.n_columns > _MOST_COLUMNS:
+        n, d = dictionary.X.shape
+        raise fail(
+            "X",
+            "the full dictionary",
+            f"such that it has at most {_MOST_COLUMNS:,} columns",
+            describe(f"{n} rows in {d} dimensions, {float(dictionary.n_columns):.3g} columns"),
+            "Draw some of them with subsample=…, or train gated networks, whose gates are sketched.",
+        )
+    return dictionary
 
 
 def gate_scope(gates: Gates) -> str:

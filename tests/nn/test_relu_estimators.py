@@ -260,6 +260,16 @@ def test_bad_parameters(model, message):
         model.fit(LOW, BUMP)
 
 
+def test_what_cannot_be_gone_through_is_refused_before_the_work():
+    X = np.random.default_rng(0).standard_normal((200, 10))
+    with pytest.raises(
+        ArgumentError, match=r"at most 1,000,000,000 columns. Got 200 rows in 10 dimensions, .*subsample"
+    ):
+        CrossProductLassoRegressor().fit(X, X[:, 0])
+    with pytest.raises(ArgumentError, match=r"max_patterns"):
+        ConvexReLURegressor(gates="exhaustive").fit(X, X[:, 0])
+
+
 def test_given_gates_and_pipelines():
     gates = sample_gates(LOW, 7, rng=3)
     pair = ConvexReLURegressor(gates=(gates.directions, gates.offsets), beta=1e-2).fit(LOW, BUMP)
