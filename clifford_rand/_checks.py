@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["as_generator", "as_real", "check_choice", "check_integer", "check_positive", "fail"]
+__all__ = ["as_generator", "as_real", "as_rows", "check_choice", "check_integer", "check_positive", "fail"]
 
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
 
@@ -59,6 +59,14 @@ def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finit
         bad = int(array.size - np.count_nonzero(np.isfinite(array)))
         raise fail(name, owner, "finite", describe(f"{bad} NaN or infinite of {array.size} entries"))
     return array
+
+
+def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:
+    """Return ``X`` as a float64 (n, d) array, n ≥ 1 and d ≥ 1; one that is float64 is not copied."""
+    data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+    if data.ndim != 2 or 0 in data.shape:
+        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    return data
 
 
 def check_integer(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_integer, describe, fail
+from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand_nn.arrangements.cells import half_of_the_chambers
 from clifford_rand_nn.arrangements.counts import central_count
 from clifford_rand_nn.arrangements.reduction import distinct, reduce_rows
@@ -102,9 +102,7 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_0
 
 
 def _every(X: ArrayLike, bias: bool, max_patterns: int, owner: str) -> ActivationPatterns:
-    data: Any = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-    if data.ndim != 2 or 0 in data.shape:
-        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    data: Any = as_rows(X, owner)
     check_choice(bias, "bias", owner, (True, False))
     check_integer(max_patterns, "max_patterns", owner)
     reduced = reduce_rows(data, bias)

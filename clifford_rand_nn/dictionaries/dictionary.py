@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, as_real, check_choice, check_integer, describe, fail
+from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.dictionaries.subsets import count_subsets, draw_subsets, spanned_planes
@@ -252,9 +252,7 @@ def cross_product_dictionary(
            [3., 2., 0., 0.]])
     """
     owner = "cross_product_dictionary"
-    data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-    if data.ndim != 2 or 0 in data.shape:
-        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    data = as_rows(X, owner)
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
     check_choice(bias, "bias", owner, (True, False))
     check_choice(family, "family", owner, ("mixed", "rows", None))

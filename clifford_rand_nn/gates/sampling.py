@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_generator, as_real, check_choice, check_integer, describe, fail
+from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, fail
 from clifford_rand_nn.gates.cross import auto_sketch_dim, cross_gates
 from clifford_rand_nn.gates.gaussian import gaussian_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -74,9 +74,7 @@ def sample_gates(
     True
     """
     owner = "sample_gates"
-    data: Any = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-    if data.ndim != 2 or 0 in data.shape:
-        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    data: Any = as_rows(X, owner)
     check_integer(n_gates, "n_gates", owner)
     check_choice(method, "method", owner, ("cross", "gaussian"))
     check_choice(bias, "bias", owner, (True, False))

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._checks import as_rows, check_choice
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -81,9 +81,7 @@ def lasso_path(
     """
     owner = "lasso_path"
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
-    data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-    if data.ndim != 2 or 0 in data.shape:
-        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+    data = as_rows(X, owner)
     dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
     if loss == "squared" and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
         return _exact(data, y, dictionary, betas, n_betas, eps)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._checks import as_rows, check_choice
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -85,7 +85,7 @@ def relu_path(
     """
     owner = "relu_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
-    data = _data(X, owner)
+    data = as_rows(X, owner)
     kind = Family("all" if gates is None else "gates", 1 if penalty == "group_l1" else 2, bias, gates)
     pricer = kind.pricer(data)
     top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
@@ -143,10 +143,3 @@ def path_over(
         statuses=tuple(result.status for result in found),
         scope=pricer.scope,
     )
-
-
-def _data(X: ArrayLike, owner: str) -> Array:
-    data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-    if data.ndim != 2 or 0 in data.shape:
-        raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
-    return data

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing
 
@@ -61,9 +61,7 @@ class BlockPricer:
 
     def __init__(self, X: ArrayLike, atoms: Neurons | Blocks, scope: str | None = None) -> None:
         owner = "BlockPricer"
-        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-        if data.ndim != 2 or 0 in data.shape:
-            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+        data = as_rows(X, owner)
         if not isinstance(atoms, Neurons | Blocks):
             raise fail("atoms", owner, "Neurons or a dictionary with n_columns and blocks", atoms)
         if isinstance(atoms, Neurons) and atoms.d != data.shape[1]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._checks import as_rows, check_choice, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Array, Priced, best_of, check_price, nothing, unbalanced
@@ -69,9 +69,7 @@ class ConePricer:
         self, X: ArrayLike, patterns: ArrayLike, p: int = 2, bias: bool = True, scope: str | None = None
     ) -> None:
         owner = "ConePricer"
-        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-        if data.ndim != 2 or 0 in data.shape:
-            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+        data = as_rows(X, owner)
         D = np.asarray(patterns)
         if D.dtype != np.bool_:
             raise fail("patterns", owner, "an array of booleans", describe(f"dtype {D.dtype}"))

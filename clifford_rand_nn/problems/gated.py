@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand._checks import as_rows, check_positive, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
@@ -89,9 +89,7 @@ class GatedReLUProblem:
         huber_delta: float = 1.0,
     ) -> None:
         owner = "GatedReLUProblem"
-        data = as_real(X, "X", owner)
-        if data.ndim != 2 or 0 in data.shape:
-            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+        data = as_rows(X, owner)
         D = np.asarray(patterns)
         if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
             rule = f"a boolean array of shape ({len(data)}, P)"
@@ -99,7 +97,7 @@ class GatedReLUProblem:
         self.loss = loss
         check_positive(beta, "beta", owner)
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta)
-        self.X = np.asarray(data, dtype=np.float64)
+        self.X = data
         self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
         self.penalty = GroupL2(float(beta), self.map.weights)
 
