@@ -17,8 +17,9 @@ from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import least_empty_beta
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
@@ -133,25 +134,7 @@ class CrossProductLasso(ConvexNetwork):
             value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
             raise fail("solver", type(self).__name__, rule, value, "Use solver='auto'.")
         path = homotopy(problem.K, problem.datafit.y, beta_min=self.beta, fit_intercept=problem.fit_intercept)
-        columns, values, intercept = path.at(max(self.beta, float(path.betas[-1])))
-        weights = Weights(columns, values[:, None], np.array([intercept]))
-        f = problem.predictions(weights)
-        objective, bound = problem.objective(weights, f), problem.dual_bound(f)
-        gap = problem.relative_gap(objective, bound.value)
-        reached = gap <= self.tol
-        return Result(
-            objective=objective,
-            duality_gap=max(objective - bound.value, 0.0),
-            relative_gap=gap,
-            n_iter=len(path),
-            status="optimal" if reached else f"a relative gap of {gap:.1e} at the end of the path: {path.status}",
-            history=(HistoryRow(len(path), path.seconds, objective, gap),),
-            solver="homotopy",
-            seconds=path.seconds,
-            coefficients=weights,
-            fitted=f,
-            dual_point=bound.theta,
-        )
+        return solution_at(path, problem, self.tol)
 
 
 class CrossProductLassoClassifier(NetworkClassifier, CrossProductLasso):

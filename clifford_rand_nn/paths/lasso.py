@@ -6,11 +6,12 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_rows, check_choice
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
 from clifford_rand_nn.paths.relu import least_empty_beta, path_over
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 
 __all__ = ["lasso_path"]
@@ -84,7 +85,7 @@ def lasso_path(
     data = as_rows(X, owner)
     dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
     if loss == "squared" and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
-        return _exact(data, y, dictionary, betas, n_betas, eps)
+        return _exact(data, y, dictionary, betas, n_betas, eps, tol)
     family = Family.of(dictionary)
     pricer = family.pricer(data)
     top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
@@ -95,7 +96,13 @@ def lasso_path(
 
 
 def _exact(
-    X: Array, y: ArrayLike, dictionary: CrossProductDictionary, betas: ArrayLike | None, n_betas: int, eps: float
+    X: Array,
+    y: ArrayLike,
+    dictionary: CrossProductDictionary,
+    betas: ArrayLike | None,
+    n_betas: int,
+    eps: float,
+    tol: float,
 ) -> RegularizationPath:
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
@@ -103,28 +110,21 @@ def _exact(
     top = problem.beta_max()
     grid = beta_grid(betas, n_betas, eps, top, "lasso_path")
     exact = homotopy(problem.K, problem.datafit.y, fit_intercept=dictionary.bias, beta_min=float(grid[-1]))
-    reached = grid[grid >= exact.betas[-1]]
-    networks, objectives, bounds, gaps = [], [], [], []
-    for beta in reached:
-        columns, values, intercept = exact.at(float(beta))
-        weights = Weights(columns, values[:, None], np.array([intercept]))
+    found = []
+    for beta in grid:
         problem.beta = float(beta)
-        f = problem.predictions(weights)
-        objectives.append(problem.objective(weights, f))
-        bounds.append(problem.dual_bound(f).value)
-        gaps.append(problem.relative_gap(objectives[-1], bounds[-1]))
-        chosen: Neurons = atoms.take(columns)
-        networks.append(
-            TwoLayerNetwork.from_neurons(WeightedNeurons(chosen, weights.values, weights.intercept), dictionary.p)
-        )
+        found.append(solution_at(exact, problem, tol))
+    solutions = [
+        WeightedNeurons(atoms.take(c), values, intercept) for c, values, intercept in (r.coefficients for r in found)
+    ]
     return RegularizationPath(
-        betas=reached,
+        betas=grid,
         beta_max=top,
-        networks=tuple(networks),
-        objectives=np.array(objectives),
-        bounds=np.array(bounds),
-        relative_gaps=np.array(gaps),
-        statuses=(exact.status,) * len(reached),
+        networks=tuple(TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions),
+        objectives=np.array([result.objective for result in found]),
+        bounds=np.array([result.objective - result.duality_gap for result in found]),
+        relative_gaps=np.array([result.relative_gap for result in found]),
+        statuses=tuple(result.status for result in found),
         scope=Family.of(dictionary).pricer(X).scope,
         breakpoints=exact.betas,
     )

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.base import HistoryRow, Result
 
-__all__ = ["LassoPath", "PathPoint"]
+__all__ = ["LassoPath", "PathPoint", "solution_at"]
 
 Array = NDArray[np.float64]
 
@@ -139,3 +141,28 @@ class LassoPath:
             f"LassoPath({len(self)} breakpoints, beta={self.betas[0]:.6g}…{self.betas[-1]:.6g}, "
             f"n_active={self.n_active[-1]}, status={self.status!r}, seconds={self.seconds:.2f})"
         )
+
+
+def solution_at(path: LassoPath, problem: LassoProblem, tol: float) -> Result[Weights]:
+    """Read the solution of ``problem`` at its beta from the path of its columns, and judge it by the problem's own gap.
+
+    If the path ends above that beta, its last solution is judged, and the status says why it ended.
+    """
+    columns, values, intercept = path.at(max(problem.beta, float(path.betas[-1])))
+    weights = Weights(columns, values[:, None], np.array([intercept]))
+    f = problem.predictions(weights)
+    objective, bound = problem.objective(weights, f), problem.dual_bound(f)
+    gap = problem.relative_gap(objective, bound.value)
+    return Result(
+        objective=objective,
+        duality_gap=max(objective - bound.value, 0.0),
+        relative_gap=gap,
+        n_iter=len(path),
+        status="optimal" if gap <= tol else f"a relative gap of {gap:.1e} at the end of the path: {path.status}",
+        history=(HistoryRow(len(path), path.seconds, objective, gap),),
+        solver="homotopy",
+        seconds=path.seconds,
+        coefficients=weights,
+        fitted=f,
+        dual_point=bound.theta,
+    )
