@@ -34,8 +34,8 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator of this library
-        Its own ``beta`` is not used. Give it an integer ``random_state``, so that a fold samples the same gates for
-        every beta.
+        Its own ``beta`` is not used. Give it an integer ``random_state``, so that a fold samples the same gates or
+        subset for every beta; otherwise each fit samples its own and starts from nothing.
     betas : array of numbers > 0, optional
         Otherwise ``n_betas`` values from the least beta without a neuron, on all rows, to ``eps`` times it.
     n_betas : int, default 20
@@ -109,7 +109,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
                 model = clone(self.estimator).set_params(beta=float(beta))
                 model._warm = warm
                 model.fit(_take(rows, train), targets[train])
-                warm = model._solution
+                warm = None if _draws_anew(model) else model._solution
                 self.scores_[i, k] = scorer(model, _take(rows, test), targets[test])
         self.beta_ = float(self.betas_[self._chosen()])
         self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets)
@@ -161,6 +161,14 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
         return tags
+
+
+def _draws_anew(model: Any) -> bool:
+    """Whether two fits on the same rows sample different neurons: one must not start from those of the other."""
+    if isinstance(model.random_state, int | np.integer):
+        return False
+    gates = getattr(model, "gates", None)
+    return getattr(model, "subsample", None) is not None or (isinstance(gates, str) and gates != "exhaustive")
 
 
 def _take(rows: Any, index: NDArray[np.intp]) -> Any:

@@ -78,6 +78,24 @@ def test_classes_probabilities_and_scoring():
     assert not hasattr(BetaCV(CrossProductLassoRegressor()), "decision_function")
 
 
+def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
+    """Neurons of another subset are not in the family, and would make the objective smaller than its own bound."""
+    warm = []
+    train = CrossProductLassoRegressor._train
+    monkeypatch.setattr(
+        CrossProductLassoRegressor, "_train", lambda self, *a: warm.append(self._warm) or train(self, *a)
+    )
+    for options, shared in (
+        ({"subsample": 20}, False),
+        ({"subsample": 20, "random_state": 0}, True),
+        ({"subsample": None}, True),
+    ):
+        warm.clear()
+        search = BetaCV(CrossProductLassoRegressor(**options), n_betas=3, eps=0.1, cv=2).fit(X, Y)
+        assert sum(start is not None for start in warm) == (4 if shared else 0)
+        assert search.estimator_.certificate_.verify(X, Y).relative_gap <= 1e-5
+
+
 def test_bad_arguments():
     with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
         BetaCV(RandomForestRegressor()).fit(X, Y)
