@@ -8,40 +8,75 @@ from sklearn.utils import check_random_state
 
 from clifford_rand._checks import check_choice, check_integer, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
+from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
-__all__ = ["as_numpy_generator", "candidate_patterns", "check_gates"]
+__all__ = ["GatedFamily", "as_numpy_generator"]
 
 
-def check_gates(model: Any) -> None:
-    """Check the parameters that choose the gates of ``model``."""
-    owner = type(model).__name__
-    check_integer(model.n_gates, "n_gates", owner)
-    if isinstance(model.gates, str):
-        check_choice(model.gates, "gates", owner, ("cross", "gaussian", "exhaustive"))
+class GatedFamily(ConvexNetwork):
+    """An estimator over the patterns of gates: the parameters that choose them, and what they choose."""
 
+    def __init__(
+        self,
+        n_gates: int = 50,
+        gates: Any = "cross",
+        sketch_dim: int | str | None = "auto",
+        beta: float = 1e-3,
+        penalty: str = "group_l2",
+        loss: str = "squared",
+        bias: bool = True,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 20_000,
+        random_state: Any = None,
+        verbose: int = 0,
+        huber_delta: float = 1.0,
+    ) -> None:
+        self.n_gates = n_gates
+        self.gates = gates
+        self.sketch_dim = sketch_dim
+        self.beta = beta
+        self.penalty = penalty
+        self.loss = loss
+        self.bias = bias
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+        self.huber_delta = huber_delta
 
-def candidate_patterns(model: Any, X: NDArray[np.float64]) -> ActivationPatterns:
-    """Distinct patterns on X, and a gate of each, as the parameters of ``model`` say."""
-    if isinstance(model.gates, Gates):
-        return activation_patterns(X, model.gates)
-    if isinstance(model.gates, str):
-        if model.gates == "exhaustive":
-            every = exhaustive_gates(X, model.bias)
-            some = every.patterns.any(axis=0)  # the all-off pattern has no neuron
-            return ActivationPatterns(
-                np.ascontiguousarray(every.patterns[:, some]), every.gates.take(np.flatnonzero(some))
-            )
-        rng = as_numpy_generator(model.random_state)
-        return activation_patterns(X, sample_gates(X, model.n_gates, model.gates, model.sketch_dim, model.bias, rng))
-    try:
-        directions, offsets = model.gates
-    except (TypeError, ValueError):
-        rule = "'cross', 'gaussian', 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
-        raise fail("gates", type(model).__name__, rule, model.gates) from None
-    return activation_patterns(X, Gates.given(directions, offsets))
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        owner = type(self).__name__
+        check_integer(self.n_gates, "n_gates", owner)
+        if isinstance(self.gates, str):
+            check_choice(self.gates, "gates", owner, ("cross", "gaussian", "exhaustive"))
+
+    def _gate_patterns(self, X: NDArray[np.float64]) -> ActivationPatterns:
+        """Distinct patterns on X, and a gate of each, as the parameters say."""
+        if isinstance(self.gates, Gates):
+            return activation_patterns(X, self.gates)
+        if isinstance(self.gates, str):
+            if self.gates == "exhaustive":
+                every = exhaustive_gates(X, self.bias)
+                some = every.patterns.any(axis=0)  # the all-off pattern has no neuron
+                return ActivationPatterns(
+                    np.ascontiguousarray(every.patterns[:, some]), every.gates.take(np.flatnonzero(some))
+                )
+            rng = as_numpy_generator(self.random_state)
+            return activation_patterns(X, sample_gates(X, self.n_gates, self.gates, self.sketch_dim, self.bias, rng))
+        try:
+            directions, offsets = self.gates
+        except (TypeError, ValueError):
+            rule = "'cross', 'gaussian', 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
+            raise fail("gates", type(self).__name__, rule, self.gates) from None
+        return activation_patterns(X, Gates.given(directions, offsets))
 
 
 def as_numpy_generator(random_state: Any) -> np.random.Generator:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.claims import GatedClaim
-from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates
+from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.pricing.family import gate_scope
@@ -20,50 +19,14 @@ __all__ = ["GatedReLUClassifier", "GatedReLURegressor"]
 Array = NDArray[np.float64]
 
 
-class GatedReLU(ConvexNetwork):
+class GatedReLU(GatedFamily):
     """Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need."""
 
     _penalties = ("group_l2",)
     _solvers = ("auto", "fista", "cvxpy")
 
-    def __init__(
-        self,
-        n_gates: int = 50,
-        gates: Any = "cross",
-        sketch_dim: int | str | None = "auto",
-        beta: float = 1e-3,
-        penalty: str = "group_l2",
-        loss: str = "squared",
-        bias: bool = True,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        random_state: Any = None,
-        verbose: int = 0,
-        huber_delta: float = 1.0,
-    ) -> None:
-        self.n_gates = n_gates
-        self.gates = gates
-        self.sketch_dim = sketch_dim
-        self.beta = beta
-        self.penalty = penalty
-        self.loss = loss
-        self.bias = bias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.huber_delta = huber_delta
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_gates(self)
-
     def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
-        self.patterns_, gates = candidate_patterns(self, X)
+        self.patterns_, gates = self._gate_patterns(X)
         problem = self._problem(X, targets, loss, self.patterns_)
         self.result_ = result = self._minimise(problem)
         self._solution = result.coefficients
@@ -73,7 +36,7 @@ class GatedReLU(ConvexNetwork):
         self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
-        return self._problem(X, targets, loss, candidate_patterns(self, X).patterns).beta_max()
+        return self._problem(X, targets, loss, self._gate_patterns(X).patterns).beta_max()
 
     def _problem(self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
         return GatedReLUProblem(

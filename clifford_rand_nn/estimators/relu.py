@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.candidates import candidate_patterns, check_gates
+from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -31,47 +30,14 @@ __all__ = ["ConvexReLUClassifier", "ConvexReLURegressor"]
 Array = NDArray[np.float64]
 
 
-class ConvexReLU(ConvexNetwork):
+class ConvexReLU(GatedFamily):
     """Parameters and training; `ConvexReLUClassifier` and `ConvexReLURegressor` add what targets need."""
 
     _penalties = ("group_l2", "group_l1")
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
-    def __init__(
-        self,
-        n_gates: int = 50,
-        gates: Any = "cross",
-        sketch_dim: int | str | None = "auto",
-        beta: float = 1e-3,
-        penalty: str = "group_l2",
-        loss: str = "squared",
-        bias: bool = True,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        random_state: Any = None,
-        verbose: int = 0,
-        huber_delta: float = 1.0,
-    ) -> None:
-        self.n_gates = n_gates
-        self.gates = gates
-        self.sketch_dim = sketch_dim
-        self.beta = beta
-        self.penalty = penalty
-        self.loss = loss
-        self.bias = bias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.huber_delta = huber_delta
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_gates(self)
         self._require_intercept()
 
     def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
@@ -85,7 +51,7 @@ class ConvexReLU(ConvexNetwork):
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:
-            patterns, gates = candidate_patterns(self, X) if sampled is None else sampled
+            patterns, gates = self._gate_patterns(X) if sampled is None else sampled
             family = Family("gates", family.p, self.bias, gates)
             result = self._solve_program(self._problem(X, targets, loss, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
@@ -113,14 +79,14 @@ class ConvexReLU(ConvexNetwork):
             pricer = family.pricer(X)
             owner = type(self).__name__
             return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner)
-        return self._problem(X, targets, loss, (sampled or candidate_patterns(self, X)).patterns).beta_max()
+        return self._problem(X, targets, loss, (sampled or self._gate_patterns(X)).patterns).beta_max()
 
     def _candidates(self, X: Array) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
         if isinstance(self.gates, str) and self.gates == "exhaustive":
             return None, Family("all", p, self.bias)
-        sampled = candidate_patterns(self, X)
+        sampled = self._gate_patterns(X)
         return sampled, Family("gates", p, self.bias, sampled.gates)
 
     def _by_columns(self, targets: Array) -> bool:
