@@ -30,7 +30,7 @@ class Gates:
     n_dependent : (m,) int
         Further rows that lie on the plane because they depend on the incident ones; their side follows from theirs.
     method : str
-        "cross", "gaussian", "given", "exhaustive", or "neurons" for those of a trained ReLU network ("cross": of a Lasso).
+        "cross", "gaussian", "given", "exhaustive", or "neurons" for those of a trained ReLU network.
     sketch_dim : int or None
         Rows of the sketch in which the cross products were taken; None if they are exact.
     notes : tuple of str
