@@ -1,6 +1,5 @@
 """FISTA with adaptive restart and adaptive step, stopped by the relative duality gap."""
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -9,8 +8,10 @@ import numpy as np
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_integer, check_positive
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["Fista"]
 
@@ -81,69 +82,40 @@ class Fista:
             return self._solve(problem, problem.null_point() if start is None else start)
 
     def _solve(self, problem: GatedReLUProblem, z: Point) -> Result[Coefficients]:
-        began = time.perf_counter()
+        watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
         f = problem.predictions(z)
         y, f_y = z, f  # extrapolated point and its predictions
         L, t = problem.lipschitz(), 1.0
         kappa = problem.datafit.curvature / problem.n
-        best = problem.dual_bound(f)
-        objective = problem.objective(z, f)
-        gap = problem.relative_gap(objective, best.value)
-        history = [HistoryRow(0, time.perf_counter() - began, objective, gap)]
-        if self.callback is not None:
-            self.callback(history[0])
-        status = "optimal" if gap <= self.tol else ""
+        watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
         k, next_check = 0, self.check_every
-        while not status:
-            k += 1
-            gradient = problem.gradient(f_y)
-            L *= _RELAX
-            while True:
-                new = problem.prox(Point(y.U - gradient.U / L, y.c - gradient.c / L), 1 / L)
-                f_new = problem.predictions(new)
-                square = _dot(new, y, new, y)
-                needed = kappa * float(np.sum((f_new - f_y) ** 2))
-                if needed <= L * square + kappa * (_NOISE * np.linalg.norm(f_new)) ** 2:
-                    break
-                L = max(_GROW * L, min(needed / square, 2 * L)) if square > 0 else 2 * L
-            if _dot(y, new, new, z) > 0:  # the step points against the momentum
-                t = 1.0
-            t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-            m = (t - 1) / t_new
-            y = Point(new.U + m * (new.U - z.U), new.c + m * (new.c - z.c))
-            f_y = f_new + m * (f_new - f)
-            z, f, t = new, f_new, t_new
+        with watch:
+            while not watch.status:
+                k += 1
+                gradient = problem.gradient(f_y)
+                L *= _RELAX
+                while True:
+                    new = problem.prox(Point(y.U - gradient.U / L, y.c - gradient.c / L), 1 / L)
+                    f_new = problem.predictions(new)
+                    square = _dot(new, y, new, y)
+                    needed = kappa * float(np.sum((f_new - f_y) ** 2))
+                    if needed <= L * square + kappa * (_NOISE * np.linalg.norm(f_new)) ** 2:
+                        break
+                    L = max(_GROW * L, min(needed / square, 2 * L)) if square > 0 else 2 * L
+                if _dot(y, new, new, z) > 0:  # the step points against the momentum
+                    t = 1.0
+                t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+                m = (t - 1) / t_new
+                y = Point(new.U + m * (new.U - z.U), new.c + m * (new.c - z.c))
+                f_y = f_new + m * (f_new - f)
+                z, f, t = new, f_new, t_new
 
-            seconds = time.perf_counter() - began
-            late = self.max_time is not None and seconds >= self.max_time
-            if k >= next_check or k == self.max_iter or late:
-                next_check = k + max(self.check_every, k // 10)
-                objective = problem.objective(z, f)
-                bound = problem.dual_bound(f)
-                best = bound if bound.value > best.value else best
-                gap = problem.relative_gap(objective, best.value)
-                history.append(HistoryRow(k, seconds, objective, gap))
-                if self.callback is not None:
-                    self.callback(history[-1])
-                if gap <= self.tol:
-                    status = "optimal"
-                elif late:
-                    status = f"stopped after {seconds:.1f} s at a relative gap of {gap:.1e}: try a larger max_time"
-                elif k == self.max_iter:
-                    status = f"stopped after {k} iterations at a relative gap of {gap:.1e}: {_advice(best.value)}"
-        return Result(
-            objective=objective,
-            duality_gap=max(objective - best.value, 0.0),
-            relative_gap=gap,
-            n_iter=k,
-            status=status,
-            history=tuple(history),
-            solver="fista",
-            seconds=time.perf_counter() - began,
-            coefficients=problem.coefficients(z),
-            fitted=f,
-            dual_point=best.theta,
-        )
+                if k >= next_check or k == self.max_iter or watch.late:
+                    next_check = k + max(self.check_every, k // 10)
+                    watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
+                    if not watch.status and k == self.max_iter:
+                        watch.stop(f"after {k} iterations", _advice(watch.bound))
+        return watch.result("fista", problem.coefficients(watch.point))
 
 
 def _dot(a: Point, b: Point, c: Point, d: Point) -> float:
@@ -151,8 +123,8 @@ def _dot(a: Point, b: Point, c: Point, d: Point) -> float:
     return float(np.vdot(a.U - b.U, c.U - d.U) + np.vdot(a.c - b.c, c.c - d.c))
 
 
-def _advice(bound: float) -> str:
-    if bound <= 0:
+def _advice(bound: DualBound | None) -> str:
+    if bound is None or bound.value <= 0:
         return (
             "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of "
             "this loss is not attained: use fewer gates, bias=False or loss='squared'; else try a larger max_iter"
