@@ -10,6 +10,7 @@ from scipy.special import entr, log_softmax
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.claims import Claim, NetworkClaim
+from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.targets import encode_labels
 
@@ -41,6 +42,8 @@ class Certificate:
     dual_point : (n, C)
     claim : GatedClaim or NetworkClaim
         The network and what it is compared with.
+    sample_weight : (N,) or None
+        Weights of all training rows, if they differ. ``dual_point`` has a row for each weight that is not zero.
 
     Examples
     --------
@@ -64,44 +67,58 @@ class Certificate:
     claim: Claim
     classes: NDArray[Any] | None = None
     huber_delta: float = 1.0
+    sample_weight: Array | None = None
 
-    def verify(self, X: ArrayLike, y: ArrayLike) -> "Certificate":
+    def verify(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
         The dual point is scaled into its norm constraints, so the bound returned holds whatever was stored.
 
+        Parameters
+        ----------
+        X, y
+            All training rows, those of weight zero with them.
+        sample_weight : (N,) array, optional
+            Those of the training; None takes the ones that are stored.
+
         Raises
         ------
         ArgumentError
-            X or y has another number of rows or columns than the training data.
+            X or y has another number of rows or columns than the training data; weights of the wrong shape, or that
+            leave another number of rows.
         """
         owner = "Certificate.verify"
-        data = self._rows(X, owner)
-        targets, loss = self._targets(np.asarray(y), len(data), owner)
+        data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
+        labels = np.asarray(y)
+        if len(labels) != len(data):
+            raise fail("y", owner, f"the training targets, {len(data)} of them", describe(f"{len(labels)}"))
+        kept = weights > 0
+        data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
+        targets, loss = self._targets(labels, owner)
         f, penalty = self.claim.outcome(data)
-        primal = self._mean_loss(loss, f, targets) + self.beta * penalty
-        dual = self._bound(loss, data, targets, self.claim)
-        scale = max(primal, np.finfo(np.float64).eps * self._mean_loss(loss, 0 * f, targets))
+        primal = self._mean_loss(loss, f, targets, weights) + self.beta * penalty
+        dual = self._bound(loss, data, targets, weights)
+        scale = max(primal, np.finfo(np.float64).eps * self._mean_loss(loss, 0 * f, targets, weights))
         gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
         return replace(self, primal=primal, dual=dual, relative_gap=gap)
 
-    def over_all_neurons(self, X: ArrayLike, y: ArrayLike) -> "Certificate":
+    def over_all_neurons(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Check the dual point against every neuron there is: a bound for the global optimum of this network's problem.
 
         It turns the solution of a subsampled convex program into a statement about all two-layer networks with the same
         loss, penalty and beta. It prices every pattern, so it is for small d: a sweep for d ≤ 2 and any n up to tens of
-        thousands, an enumeration beyond.
+        thousands, an enumeration beyond. Arguments are those of `verify`.
 
         Raises
         ------
         ArgumentError
-            X or y does not fit; the network is a gated one; the patterns are too many to enumerate.
+            X, y or weights do not fit; the network is a gated one; the patterns are too many to enumerate.
         """
         owner = "Certificate.over_all_neurons"
         if not isinstance(self.claim, NetworkClaim):
             rule = "that of a ReLU network"
             raise fail("certificate", owner, rule, describe("that of a gated network"), "Gates of its own fit no cone.")
-        data = self._rows(X, owner)
+        data = self._rows(X, owner)[self._weights(sample_weight, owner) > 0]
         p = self.claim.family.p
         family = Family("all", p, self.bias)
         if self.claim.network.units is not None:  # vector-valued units gain more than neurons with one direction
@@ -113,58 +130,77 @@ class Certificate:
             scope=pricer.scope,
             n_patterns=pricer.n_atoms,
         )
-        return wider.verify(X, y)
+        return wider.verify(X, y, sample_weight)
 
-    def _bound(self, loss: str, X: Array, targets: Array, claim: Claim) -> float:
+    def _bound(self, loss: str, X: Array, targets: Array, weights: Array) -> float:
         """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
-        largest, excess = claim.pressure(X, theta, self.bias)
+        largest, excess = self.claim.pressure(X, theta, self.bias)
         if self.fit_intercept:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
         if excess > _EQUALITY_TOL * np.abs(theta).sum():
-            return self._dual_value(loss, 0 * theta, targets)
+            return self._dual_value(loss, 0 * theta, targets, weights)
         theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
-        return self._dual_value(loss, theta, targets)
+        return self._dual_value(loss, theta, targets, weights)
 
     def _rows(self, X: ArrayLike, owner: str) -> Array:
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
-        shape = (len(self.dual_point), self.claim.d)
+        shape = (len(self.dual_point if self.sample_weight is None else self.sample_weight), self.claim.d)
         if data.shape != shape:
             raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))
         return data
 
-    def _targets(self, y: NDArray[Any], n: int, owner: str) -> tuple[Array, str]:
-        if len(y) != n:
-            raise fail("y", owner, f"the training targets, {n} of them", describe(f"{len(y)}"))
+    def _weights(self, sample_weight: ArrayLike | None, owner: str) -> Array:
+        """Weights of all rows: the given or stored ones, else ones."""
+        used = len(self.dual_point)
+        if sample_weight is None:
+            return np.ones(used) if self.sample_weight is None else self.sample_weight
+        n = used if self.sample_weight is None else len(self.sample_weight)
+        weights = check_weights(sample_weight, n, owner)
+        if np.count_nonzero(weights) != used:
+            rule, found = f"the training weights, {used} of them positive", np.count_nonzero(weights)
+            raise fail("sample_weight", owner, rule, describe(f"{found} positive weights"))
+        return weights
+
+    def _targets(self, y: NDArray[Any], owner: str) -> tuple[Array, str]:
         if self.classes is None:
-            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(n, -1), self.loss
+            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), self.loss
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss)
 
-    def _mean_loss(self, loss: str, f: Array, y: Array) -> float:
+    def _mean_loss(self, loss: str, f: Array, y: Array, weights: Array) -> float:
+        return float(np.mean(weights * self._losses(loss, f, y)))
+
+    def _losses(self, loss: str, f: Array, y: Array) -> Array:
+        """Loss of every row (n,)."""
         if loss == "squared":
-            return float(np.mean(0.5 * np.sum((f - y) ** 2, axis=1)))
+            return np.asarray(0.5 * np.sum((f - y) ** 2, axis=1))
         if loss == "huber":
             r, delta = np.abs(f - y), self.huber_delta
-            return float(np.mean(np.sum(np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2), axis=1)))
+            return np.asarray(np.sum(np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2), axis=1))
         if loss == "squared_hinge":
-            return float(np.mean(0.5 * np.sum(np.maximum(1 - y * f, 0) ** 2, axis=1)))
+            return np.asarray(0.5 * np.sum(np.maximum(1 - y * f, 0) ** 2, axis=1))
         if loss == "logistic":
-            return float(np.mean(np.logaddexp(0, -y * f)))
-        return float(np.mean(-np.sum(y * log_softmax(f, axis=1), axis=1)))
+            return np.asarray(np.logaddexp(0, -y * f)[:, 0])
+        return np.asarray(-np.sum(y * log_softmax(f, axis=1), axis=1))
 
-    def _dual_value(self, loss: str, theta: Array, y: Array) -> float:
+    def _dual_value(self, loss: str, theta: Array, y: Array, weights: Array) -> float:
+        r"""Mean of :math:`-w\,\ell^*(-\theta/w)`, the conjugate of w times the loss."""
+        return float(np.mean(weights * self._gains(loss, theta / weights[:, None], y)))
+
+    def _gains(self, loss: str, theta: Array, y: Array) -> Array:
+        """Minus the conjugate of every row's loss (n,)."""
         if loss == "huber" and np.abs(theta).max() > self.huber_delta * (1 + _EQUALITY_TOL):
-            return -np.inf
+            return np.full(len(y), -np.inf)
         if loss in ("squared", "huber"):
-            return float(np.mean(np.sum(theta * y - 0.5 * theta**2, axis=1)))
+            return np.asarray(np.sum(theta * y - 0.5 * theta**2, axis=1))
         if loss == "squared_hinge":
             a = y * theta
-            return float(np.mean(np.sum(a - 0.5 * a**2, axis=1))) if a.min() >= 0 else -np.inf
+            return np.asarray(np.sum(a - 0.5 * a**2, axis=1)) if a.min() >= 0 else np.full(len(y), -np.inf)
         if loss == "logistic":
-            return float(np.mean(entr(y * theta) + entr(1 - y * theta)))
-        return float(np.mean(np.sum(entr(y - theta), axis=1)))
+            return np.asarray(entr(y * theta) + entr(1 - y * theta))[:, 0]
+        return np.asarray(np.sum(entr(y - theta), axis=1))
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"

@@ -27,8 +27,9 @@ from clifford_rand_nn.problems.gated import Coefficients
 __all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
 
 FORMAT = "clifford-rand-model"
-VERSION = 2  # raised when a reader of the old layout could not read the new one
-_READABLE = (1, 2)  # version 1 knew gated networks only
+VERSION = 3  # raised when a reader of the old layout could not read the new one
+_READABLE = (1, 2, 3)  # version 1 knew gated networks only, version 2 no sample weights
+_UNWEIGHTED = 2  # models without weights are written so that older readers can read them
 
 Model = (
     GatedReLUClassifier
@@ -58,7 +59,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     """Write a fitted estimator to ``path``, an NPZ file that ``numpy.load(allow_pickle=False)`` reads.
 
     It holds the parameters, the network, the gates, the classes, the feature names and the certificate with its dual
-    point, so that `load_model` gives an estimator that predicts bit for bit the same and whose
+    point and sample weights, so that `load_model` gives an estimator that predicts bit for bit the same and whose
     ``certificate_.verify(X, y)`` still works. Training rows, ``patterns_`` and ``result_`` are not in it. The file
     appears complete or not at all.
 
@@ -145,9 +146,11 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
         params["gates"] = _pack_gates(arrays, "given", given)
     proof = model.certificate_
+    if proof.sample_weight is not None:
+        arrays["sample_weight"] = proof.sample_weight
     meta: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _UNWEIGHTED if proof.sample_weight is None else VERSION,
         "library": __version__,
         "estimator": kind,
         "params": params,
@@ -216,6 +219,10 @@ def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
         model.classes_ = classes
     else:
         model._target_ndim = int(meta["target_ndim"])
+    weights = arrays.get("sample_weight")
+    if weights is not None and (weights.ndim != 1 or np.count_nonzero(weights > 0) != len(arrays["dual_point"])):
+        raise ValueError("the sample weights do not fit the dual point")
+    model._sample_weight = weights
     proof = meta["certificate"]
     model._certify(
         proof["primal"],

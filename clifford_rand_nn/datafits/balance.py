@@ -34,5 +34,7 @@ def balanced(theta: Array, Q: Array, step: Callable[[Array, Array], Array]) -> A
 
 def solve(H: Array, b: Any) -> Any:
     """Solve a symmetric positive semidefinite system, with a ridge at rounding level; the caller repeats the step."""
+    if not H.any():
+        return np.zeros_like(b)  # nothing is free to move
     ridge = _RIDGE * max(float(H.diagonal().max(initial=0.0)), np.finfo(np.float64).tiny)
     return cho_solve(cho_factor(H + ridge * np.eye(len(H))), b)

@@ -1,8 +1,9 @@
 r"""What a loss is: value, gradient, prox, conjugate, and a dual point from predictions.
 
-A datafit is :math:`\frac1n\sum_i\ell(f_i, y_i)`. Its dual variable is :math:`\theta_i \approx -\ell'(f_i)`, and the
-dual objective is :math:`-\frac1n\sum_i\ell^*(-\theta_i)`. The losses whose entries do not mix are `Separable`; that is
-all of them but the softmax.
+A datafit is :math:`\frac1n\sum_i\omega_i\ell(f_i, y_i)` with weights of mean 1, all 1 if none are given. Its dual
+variable is :math:`\theta_i \approx -\omega_i\ell'(f_i)`, and the dual objective is
+:math:`-\frac1n\sum_i\omega_i\ell^*(-\theta_i/\omega_i)`. The losses whose entries do not mix are `Separable`; that
+is all of them but the softmax.
 """
 
 from typing import Protocol, runtime_checkable
@@ -19,17 +20,27 @@ class Datafit(Protocol):
     """What a solver and a problem need to know of a loss. Predictions and dual points have shape (n, C)."""
 
     y: Array
+    weights: Array | float
+    """Weights of the rows, (n, 1) of mean 1, or 1.0."""
+
+    row_curvature: Array | float
+    """Upper bounds, (n, 1) or one for all, of the eigenvalues of the Hessian of a row's weighted loss."""
+
     curvature: float
-    """An upper bound of the eigenvalues of the Hessian of one row's loss."""
+    """The largest of ``row_curvature``."""
+
+    @property
+    def sample_weight(self) -> Array | None:
+        """Weights (n,) of mean 1, or None if all are equal."""
 
     def value(self, f: Array) -> float:
-        """Mean loss."""
+        """Weighted mean loss."""
 
     def residual(self, f: Array) -> Array:
-        """Minus the gradient of the loss of each row; n times minus the gradient of `value`."""
+        """Minus the gradient of each row's weighted loss; n times minus the gradient of `value`."""
 
     def dual_value(self, theta: Array) -> float:
-        """Mean of minus the conjugate at -theta; -inf outside its domain."""
+        """Mean of minus the conjugates of the weighted losses at -theta; -inf outside their domain."""
 
     def balance(self, theta: Array, Q: Array) -> Array:
         """Move ``theta`` so that Q^T theta = 0, within the domain; it may fail far from the optimum."""
@@ -38,7 +49,7 @@ class Datafit(Protocol):
         """Factor t in [0, largest] that makes the dual value of t * theta large."""
 
     def prox(self, v: Array, step: float) -> Array:
-        r"""Minimiser over f of :math:`\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` in every row."""
+        r"""Minimise :math:`\omega_i\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` over f in every row."""
 
 
 @runtime_checkable
@@ -49,7 +60,7 @@ class Separable(Datafit, Protocol):
         """Bounds (n, C) of the dual point, where the conjugate is finite; they may be infinite."""
 
     def predictions_at(self, theta: Array) -> Array:
-        r"""Predictions f with :math:`\theta = -\ell'(f)`, inside the domain: minus the gradient of the dual terms."""
+        r"""Predictions f with :math:`\theta = -\omega\ell'(f)`, in the domain: minus the slope of the dual terms."""
 
     def dual_curvature(self, theta: Array) -> Array:
-        r"""Second derivative :math:`(\ell^*)''(-\theta)`, inside the domain, (n, C)."""
+        r"""Second derivative :math:`(\omega\ell)^{*\prime\prime}(-\theta)`, inside the domain, (n, C)."""

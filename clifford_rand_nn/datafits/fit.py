@@ -23,14 +23,17 @@ _DIFFERENCE = 1e-6  # of a central difference, relative: its error of 1e-10 only
 def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
     r"""Predictions (n, C) that minimise the loss over :math:`\{Qc\}`, Q (n, q) with orthonormal columns.
 
-    The squared loss is projected; the others go through L-BFGS, and, if qC is small (an intercept has q = 1), through
-    Newton's method to full accuracy, with a Hessian from differences of the gradient.
+    The squared loss is projected, in the metric of the weights; the others go through L-BFGS, and, if qC is small (an
+    intercept has q = 1), through Newton's method to full accuracy, with a Hessian from differences of the gradient.
 
     If no minimum is attained (a logistic loss whose classes the columns separate), predictions far out are returned.
     """
     y = datafit.y
     if isinstance(datafit, Squared) and not isinstance(datafit, Huber):
-        return np.asarray(Q @ (Q.T @ y))
+        if isinstance(datafit.weights, float):
+            return np.asarray(Q @ (Q.T @ y))
+        root = np.sqrt(datafit.weights)
+        return np.asarray(Q @ np.linalg.lstsq(root * Q, root * y, rcond=None)[0])
     q, C = Q.shape[1], y.shape[1]
     if q == 0:
         return np.zeros_like(y)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, log_softmax, softmax
 
 from clifford_rand_nn.datafits.balance import balanced, solve
+from clifford_rand_nn.datafits.weights import WeightedRows
 
 __all__ = ["Softmax"]
 
@@ -16,47 +17,49 @@ _OFF_SIMPLEX = 1e-12  # a row of C probabilities sums to one up to rounding
 _PROX_STEPS = 60  # damped Newton steps; it needs 4 to 8
 
 
-class Softmax:
+class Softmax(WeightedRows):
     r""":math:`\ell(f, y) = \log\sum_c e^{f_c} - y\cdot f`, y one-hot (n, C).
 
     With :math:`p = y - \theta` in the simplex: :math:`\ell^*(-\theta) = \sum_c p_c\log p_c`.
     """
 
-    curvature = 0.5
-
-    def __init__(self, y: Array) -> None:
-        self.y = y
+    _bend = 0.5
 
     def value(self, f: Array) -> float:
         """Mean cross-entropy."""
-        return -float(np.sum(log_softmax(f, axis=1) * self.y)) / len(f)
+        return -float(np.sum(self.weights * (log_softmax(f, axis=1) * self.y))) / len(f)
 
     def residual(self, f: Array) -> Array:
-        """Return y - softmax(f)."""
-        return np.asarray(self.y - softmax(f, axis=1))
+        """Return y - softmax(f), weighted."""
+        return np.asarray(self.weights * (self.y - softmax(f, axis=1)))
+
+    def mass(self, theta: Array) -> Array:
+        """Return wy - theta, the probabilities p times w; the domain is where it is ≥ 0 and its rows sum to w."""
+        return np.asarray(self.weights * self.y - theta)
 
     def dual_value(self, theta: Array) -> float:
-        """Mean entropy of y - theta, whose rows must sum to one."""
-        if np.abs(theta.sum(axis=1)).max(initial=0.0) > _OFF_SIMPLEX:
+        """Mean entropy of p = y - theta / w, whose rows must sum to one."""
+        if np.abs(theta.sum(axis=1, keepdims=True) / self.weights).max(initial=0.0) > _OFF_SIMPLEX:
             return -np.inf
-        return float(np.sum(entr(self.y - theta))) / len(theta)
+        return float(np.sum(self.weights * entr(self.mass(theta) / self.weights))) / len(theta)
 
     def balance(self, theta: Array, Q: Array) -> Array:
         """Newton steps in the biases, with W = diag(p) - p pᵀ in every row; rows stay in the simplex."""
-        q, C = Q.shape[1], theta.shape[1]
+        q, C, w = Q.shape[1], theta.shape[1], self.weights
+        root = np.sqrt(w) * Q
 
         def step(theta: Array, excess: Array) -> Array:
-            p = self.y - theta
-            Z = (p[:, :-1, None] * Q[:, None, :]).reshape(len(p), -1)  # the last class is the gauge of the shifts
+            p = self.mass(theta) / w
+            Z = (p[:, :-1, None] * root[:, None, :]).reshape(len(p), -1)  # the last class is the gauge of the shifts
             H = -(Z.T @ Z)
             for a in range(C - 1):
                 W = p[:, a] * (p[:, :a].sum(axis=1) + p[:, a + 1 :].sum(axis=1))  # p(1 - p) without cancellation
-                H[a * q : (a + 1) * q, a * q : (a + 1) * q] = Q.T @ (W[:, None] * Q)
+                H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W[:, None] * root)
             mu = solve(H, -excess[:, :-1].T.reshape(-1, 1))
             shift = np.zeros_like(p)
             shift[:, :-1] = Q @ mu.reshape(C - 1, q).T
             p = np.maximum(p * (1 - shift + np.sum(p * shift, axis=1, keepdims=True)), 0)
-            return np.asarray(self.y - p / p.sum(axis=1, keepdims=True))
+            return np.asarray(w * (self.y - p / p.sum(axis=1, keepdims=True)))
 
         return balanced(theta, Q, step)
 
@@ -65,7 +68,10 @@ class Softmax:
         return min(1.0, largest)
 
     def prox(self, v: Array, step: float) -> Array:
-        r"""Solve :math:`f + step\,(p(f) - y) = v` by damped Newton steps; the Hessian is a diagonal less a rank one."""
+        r"""Solve :math:`f + step\,\omega\,(p(f) - y) = v` by damped Newton steps, of a diagonal less a rank one."""
+        return self._prox(v, np.broadcast_to(step * self.weights, (len(v), 1)))
+
+    def _prox(self, v: Array, step: Array) -> Array:
         f = v + step * (self.y - softmax(v, axis=1))
         merit = self._prox_value(f, v, step)
         noise = _NOISE * (np.abs(merit) + step)
@@ -89,6 +95,6 @@ class Softmax:
                 break
         return np.asarray(f)
 
-    def _prox_value(self, f: Array, v: Array, step: float) -> Array:
+    def _prox_value(self, f: Array, v: Array, step: Array) -> Array:
         loss = -np.sum(log_softmax(f, axis=1) * self.y, axis=1, keepdims=True)
         return np.asarray(step * loss + 0.5 * np.sum((f - v) ** 2, axis=1, keepdims=True))

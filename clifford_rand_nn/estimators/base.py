@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clifford_rand._checks import check_choice, check_integer, check_positive, fail
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
@@ -34,6 +35,7 @@ class ConvexNetwork(BaseEstimator):
     _solvers: tuple[str, ...] = ()
     _warm: Any = None  # the `_solution` of an earlier fit on the same rows, to start from
     _solution: Any = None
+    _sample_weight: Array | None = None  # of all rows of the last fit, of mean 1 where not zero; None if all are equal
 
     def _check_parameters(self) -> None:
         """Check the parameters that every estimator has; families add their own."""
@@ -54,13 +56,28 @@ class ConvexNetwork(BaseEstimator):
             hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias=False."
             raise fail("fit_intercept", type(self).__name__, "True if bias is", self.fit_intercept, hint)
 
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
-        """Solve for targets (n, C) and set all attributes."""
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
+        """Solve for targets (n, C) and weights (n,) > 0, and set all attributes."""
         raise NotImplementedError
 
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
         """Least beta whose optimum has no neuron."""
         raise NotImplementedError
+
+    def _weighted_rows(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+        """Leave out rows of weight zero; return the others with their weights, or None if these are equal."""
+        self._sample_weight = None
+        if sample_weight is None:
+            return X, y, None
+        owner = type(self).__name__
+        w = check_weights(sample_weight, len(X), owner)
+        kept = w > 0
+        weights = normalised(w[kept], int(kept.sum()), owner)
+        if weights is None and kept.all():
+            return X, y, None
+        self._sample_weight = np.zeros(len(X))
+        self._sample_weight[kept] = 1.0 if weights is None else weights
+        return (X, y, weights) if kept.all() else (X[kept], y[kept], weights)
 
     def _warn(self, result: Result[Any]) -> None:
         if not result.converged:
@@ -112,6 +129,7 @@ class ConvexNetwork(BaseEstimator):
             claim=claim,
             classes=classes,
             huber_delta=self.huber_delta,
+            sample_weight=self._sample_weight,
         )
 
     def _certify_result(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:

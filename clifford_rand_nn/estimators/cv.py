@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
-from clifford_rand._checks import check_choice, fail
+from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.paths.path import beta_grid
 
@@ -91,28 +91,38 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.rule = rule
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y.
+
+        Weights (n,) ≥ 0 of the rows go into training and scores. The folds are those without weights; each needs a
+        positive one.
+        """
         if not isinstance(self.estimator, ConvexNetwork):
             raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
-        clone(self.estimator)._encoded(X, y)  # every error of the data, before any work
+        clone(self.estimator)._encoded(X, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
-        top = clone(self.estimator).beta_max(rows, targets) if self.betas is None else 0.0
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        top = clone(self.estimator).beta_max(rows, targets, weights) if self.betas is None else 0.0
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splits = list(check_cv(self.cv, targets, classifier=is_classifier(self.estimator)).split(rows, targets))
         self.scores_ = np.empty((len(self.betas_), len(splits)))
+        if weights is not None and not all(weights[part].any() for split in splits for part in split):
+            hint = "Leave rows of weight zero out, or give other folds."
+            raise fail(
+                "sample_weight", "BetaCV", "positive for some row of every fold", describe("a fold of zeros"), hint
+            )
         for k, (train, test) in enumerate(splits):
             warm = None
             for i, beta in enumerate(self.betas_):
                 model = clone(self.estimator).set_params(beta=float(beta))
                 model._warm = warm
-                model.fit(_take(rows, train), targets[train])
+                model.fit(_take(rows, train), targets[train], **_weights(weights, train))
                 warm = None if _draws_anew(model) else model._solution
-                self.scores_[i, k] = scorer(model, _take(rows, test), targets[test])
+                self.scores_[i, k] = scorer(model, _take(rows, test), targets[test], **_weights(weights, test))
         self.beta_ = float(self.betas_[self._chosen()])
-        self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets)
+        self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets, weights)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
@@ -144,10 +154,13 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of that network by ``scoring``."""
         check_is_fitted(self, "estimator_")
-        return float(check_scoring(self.estimator, scoring=self.scoring)(self.estimator_, X, y))
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        return float(
+            scorer(self.estimator_, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        )
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -169,6 +182,11 @@ def _draws_anew(model: Any) -> bool:
         return False
     gates = getattr(model, "gates", None)
     return getattr(model, "subsample", None) is not None or (isinstance(gates, str) and gates != "exhaustive")
+
+
+def _weights(weights: NDArray[np.float64] | None, index: NDArray[np.intp]) -> dict[str, Any]:
+    """Return the keyword of a fold's weights: without weights there is none, for scorers that know none."""
+    return {} if weights is None else {"sample_weight": weights[index]}
 
 
 def _take(rows: Any, index: NDArray[np.intp]) -> Any:

@@ -25,9 +25,9 @@ class GatedReLU(GatedFamily):
     _penalties = ("group_l2",)
     _solvers = ("auto", "fista", "cvxpy")
 
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
         self.patterns_, gates = self._gate_patterns(X)
-        problem = self._problem(X, targets, loss, self.patterns_)
+        problem = self._problem(X, targets, loss, self.patterns_, weights)
         self.result_ = result = self._minimise(problem)
         self._solution = result.coefficients
         self._warn(result)
@@ -35,10 +35,12 @@ class GatedReLU(GatedFamily):
         self._set_gated(result.coefficients, gates)
         self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
 
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
-        return self._problem(X, targets, loss, self._gate_patterns(X).patterns).beta_max()
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
+        return self._problem(X, targets, loss, self._gate_patterns(X).patterns, weights).beta_max()
 
-    def _problem(self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
+    def _problem(
+        self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_], weights: Array | None
+    ) -> GatedReLUProblem:
         return GatedReLUProblem(
             X,
             targets,
@@ -48,6 +50,7 @@ class GatedReLU(GatedFamily):
             bias=self.bias,
             fit_intercept=self.fit_intercept,
             huber_delta=self.huber_delta,
+            sample_weight=weights,
         )
 
     def _minimise(self, problem: GatedReLUProblem) -> Result[Coefficients]:

@@ -68,7 +68,7 @@ class CrossProductLasso(ConvexNetwork):
         if self.subsample is not None:
             check_integer(self.subsample, "subsample", type(self).__name__)
 
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
         self.dictionary_ = dictionary = self._dictionary(X)
         family = Family.of(dictionary)
         pricer = family.pricer(X)
@@ -83,6 +83,7 @@ class CrossProductLasso(ConvexNetwork):
                     loss=loss,
                     fit_intercept=self.fit_intercept,
                     huber_delta=self.huber_delta,
+                    sample_weight=weights,
                     start=None if self._warm is None else self._warm.neurons,
                 )
             found = result.coefficients
@@ -95,6 +96,7 @@ class CrossProductLasso(ConvexNetwork):
                 loss=loss,
                 fit_intercept=self.fit_intercept,
                 huber_delta=self.huber_delta,
+                sample_weight=weights,
             )
             result = self._solve_columns(problem)
             columns, values, intercept = result.coefficients
@@ -112,10 +114,10 @@ class CrossProductLasso(ConvexNetwork):
         rng = as_numpy_generator(self.random_state)
         return cross_product_dictionary(X, self.penalty, bias=self.bias, subsample=self.subsample, rng=rng)
 
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
         pricer = Family.of(self._dictionary(X)).pricer(X)
         owner = type(self).__name__
-        return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner)
+        return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner, weights)
 
     def _solve_columns(self, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "cvxpy":
@@ -133,7 +135,13 @@ class CrossProductLasso(ConvexNetwork):
             rule = "'homotopy' only for loss='squared' and one output"
             value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
             raise fail("solver", type(self).__name__, rule, value, "Use solver='auto'.")
-        path = homotopy(problem.K, problem.datafit.y, beta_min=self.beta, fit_intercept=problem.fit_intercept)
+        path = homotopy(
+            problem.K,
+            problem.datafit.y,
+            beta_min=self.beta,
+            fit_intercept=problem.fit_intercept,
+            sample_weight=problem.datafit.sample_weight,
+        )
         return solution_at(path, problem, self.tol)
 
 

@@ -40,25 +40,24 @@ class ConvexReLU(GatedFamily):
         super()._check_parameters()
         self._require_intercept()
 
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any) -> None:
+    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
         sampled, family = self._candidates(X)
         network: TwoLayerNetwork
         if self._by_columns(targets):
             pricer = family.pricer(X)
-            result: Result[Any] = self._generate_columns(X, targets, loss, pricer)
+            result: Result[Any] = self._generate_columns(X, targets, loss, pricer, weights)
             self._solution = result.coefficients  # to start from, all the atoms are better
-            result = self._pruned(result, X, targets, loss, family)
+            result = self._pruned(result, X, targets, loss, family, weights)
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:
             patterns, gates = self._gate_patterns(X) if sampled is None else sampled
             family = Family("gates", family.p, self.bias, gates)
-            result = self._solve_program(self._problem(X, targets, loss, patterns))
+            result = self._solve_program(self._problem(X, targets, loss, patterns, weights))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
             if targets.shape[1] == 1:  # an interior point uses every unit: make the solution basic
-                result = self._pruned(
-                    replace(result, coefficients=network.to_neurons(family.p)), X, targets, loss, family
-                )
+                result = replace(result, coefficients=network.to_neurons(family.p))
+                result = self._pruned(result, X, targets, loss, family, weights)
                 network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = gate_scope(gates), len(gates)
         self.result_ = result
@@ -69,17 +68,19 @@ class ConvexReLU(GatedFamily):
         self.candidate_gates_ = None if sampled is None else sampled.gates
         self._certify_result(result, scope, count, NetworkClaim(network, family), classes)
 
-    def _pruned(self, result: Result[Any], X: Array, targets: Array, loss: str, family: Family) -> Result[Any]:
-        datafit = make_datafit(loss, targets, len(X), type(self).__name__, self.huber_delta)
+    def _pruned(
+        self, result: Result[Any], X: Array, targets: Array, loss: str, family: Family, weights: Array | None
+    ) -> Result[Any]:
+        datafit = make_datafit(loss, targets, len(X), type(self).__name__, self.huber_delta, weights)
         return pruned(result, X, datafit, self.beta, family.p, self.fit_intercept)
 
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str) -> float:
+    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
         sampled, family = self._candidates(X)
         if self._by_columns(targets):
             pricer = family.pricer(X)
             owner = type(self).__name__
-            return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner)
-        return self._problem(X, targets, loss, (sampled or self._gate_patterns(X)).patterns).beta_max()
+            return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner, weights)
+        return self._problem(X, targets, loss, (sampled or self._gate_patterns(X)).patterns, weights).beta_max()
 
     def _candidates(self, X: Array) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
@@ -99,7 +100,9 @@ class ConvexReLU(GatedFamily):
             return single and isinstance(self.gates, str) and self.gates == "exhaustive"
         return self.solver == "column_generation"
 
-    def _problem(self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:
+    def _problem(
+        self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_], weights: Array | None
+    ) -> ConvexReLUProblem:
         return ConvexReLUProblem(
             X,
             targets,
@@ -110,9 +113,12 @@ class ConvexReLU(GatedFamily):
             bias=self.bias,
             fit_intercept=self.fit_intercept,
             huber_delta=self.huber_delta,
+            sample_weight=weights,
         )
 
-    def _generate_columns(self, X: Array, targets: Array, loss: str, pricer: Pricer) -> Result[WeightedNeurons]:
+    def _generate_columns(
+        self, X: Array, targets: Array, loss: str, pricer: Pricer, weights: Array | None
+    ) -> Result[WeightedNeurons]:
         start = None if self._warm is None else self._warm.neurons
         with progress_line(self.verbose, self.tol) as callback:
             return WorkingSet(tol=self.tol, callback=callback).solve(
@@ -123,6 +129,7 @@ class ConvexReLU(GatedFamily):
                 loss=loss,
                 fit_intercept=self.fit_intercept,
                 huber_delta=self.huber_delta,
+                sample_weight=weights,
                 start=start,
             )
 

@@ -30,6 +30,7 @@ def gated_path(
     tol: float = 1e-6,
     max_iter: int = 20_000,
     huber_delta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     r"""Optimal gated networks for many beta (paper, eq. cvxnn:grelu), each solve from the last one's solution.
 
@@ -51,6 +52,8 @@ def gated_path(
         Relative duality gap at each beta.
     max_iter : int
         Of FISTA, at each beta.
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `GatedReLUProblem`.
 
     Returns
     -------
@@ -75,7 +78,15 @@ def gated_path(
 
     def problem_at(beta: float) -> GatedReLUProblem:
         return GatedReLUProblem(
-            X, y, patterns, beta, loss=loss, bias=bias, fit_intercept=fit_intercept, huber_delta=huber_delta
+            X,
+            y,
+            patterns,
+            beta,
+            loss=loss,
+            bias=bias,
+            fit_intercept=fit_intercept,
+            huber_delta=huber_delta,
+            sample_weight=sample_weight,
         )
 
     problem = problem_at(1.0)

@@ -34,6 +34,7 @@ def lasso_path(
     eps: float = 1e-3,
     tol: float = 1e-6,
     huber_delta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> RegularizationPath:
     r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
@@ -62,6 +63,8 @@ def lasso_path(
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
         Relative duality gap at each beta; the exact path reaches 1e-9.
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `LassoProblem`.
 
     Returns
     -------
@@ -85,19 +88,30 @@ def lasso_path(
     data = as_rows(X, owner)
     dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
     if loss == "squared" and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
-        return _exact(data, y, dictionary, betas, n_betas, eps, tol)
+        return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, tol)
     family = Family.of(dictionary)
     pricer = family.pricer(data)
-    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
+    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner, sample_weight)
     grid = beta_grid(betas, n_betas, eps, top, owner)
     return path_over(
-        data, y, pricer, grid, top, p=family.p, loss=loss, intercept=bias, tol=tol, huber_delta=huber_delta
+        data,
+        y,
+        pricer,
+        grid,
+        top,
+        p=family.p,
+        loss=loss,
+        intercept=bias,
+        tol=tol,
+        huber_delta=huber_delta,
+        sample_weight=sample_weight,
     )
 
 
 def _exact(
     X: Array,
     y: ArrayLike,
+    sample_weight: ArrayLike | None,
     dictionary: CrossProductDictionary,
     betas: ArrayLike | None,
     n_betas: int,
@@ -106,10 +120,16 @@ def _exact(
 ) -> RegularizationPath:
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
-    problem = LassoProblem(atoms.columns(X), y, 1.0, fit_intercept=dictionary.bias)
+    problem = LassoProblem(atoms.columns(X), y, 1.0, fit_intercept=dictionary.bias, sample_weight=sample_weight)
     top = problem.beta_max()
     grid = beta_grid(betas, n_betas, eps, top, "lasso_path")
-    exact = homotopy(problem.K, problem.datafit.y, fit_intercept=dictionary.bias, beta_min=float(grid[-1]))
+    exact = homotopy(
+        problem.K,
+        problem.datafit.y,
+        fit_intercept=dictionary.bias,
+        beta_min=float(grid[-1]),
+        sample_weight=problem.datafit.sample_weight,
+    )
     found = []
     for beta in grid:
         problem.beta = float(beta)

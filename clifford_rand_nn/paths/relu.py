@@ -37,6 +37,7 @@ def relu_path(
     eps: float = 1e-3,
     tol: float = 1e-6,
     huber_delta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     r"""Optimal ReLU networks for many beta: of the constrained program over given gates, or over all patterns.
 
@@ -65,6 +66,8 @@ def relu_path(
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
         Relative duality gap at each beta.
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `GatedReLUProblem`.
 
     Returns
     -------
@@ -88,18 +91,36 @@ def relu_path(
     data = as_rows(X, owner)
     kind = Family("all" if gates is None else "gates", 1 if penalty == "group_l1" else 2, bias, gates)
     pricer = kind.pricer(data)
-    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner)
+    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner, sample_weight)
     grid = beta_grid(betas, n_betas, eps, top, owner)
     return path_over(
-        data, y, pricer, grid, top, p=kind.p, loss=loss, intercept=bias, tol=tol, huber_delta=huber_delta, merge=True
+        data,
+        y,
+        pricer,
+        grid,
+        top,
+        p=kind.p,
+        loss=loss,
+        intercept=bias,
+        tol=tol,
+        huber_delta=huber_delta,
+        sample_weight=sample_weight,
+        merge=True,
     )
 
 
 def least_empty_beta(
-    X: Array, y: Any, pricer: Pricer, loss: str, fit_intercept: bool, huber_delta: float, owner: str
+    X: Array,
+    y: Any,
+    pricer: Pricer,
+    loss: str,
+    fit_intercept: bool,
+    huber_delta: float,
+    owner: str,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     r"""Return the least beta whose optimum has no neuron: the largest :math:`|k^T\theta_0|/n` of a unit neuron k."""
-    datafit = make_datafit(loss, y, len(X), owner, huber_delta)
+    datafit = make_datafit(loss, y, len(X), owner, huber_delta, sample_weight)
     Q = constant_columns(len(X), fit_intercept)
     theta = datafit.balance(datafit.residual(unpenalised_fit(datafit, Q)), Q)
     return pricer.price(theta, 1).size / len(X)
@@ -117,6 +138,7 @@ def path_over(
     intercept: bool,
     tol: float,
     huber_delta: float,
+    sample_weight: ArrayLike | None = None,
     merge: bool = False,
 ) -> RegularizationPath:
     """Solve at every beta over the neurons of ``pricer``, each time from the neurons of the last solution.
@@ -124,12 +146,20 @@ def path_over(
     ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
     """
     solver = WorkingSet(tol=tol)
-    datafit = make_datafit(loss, y, len(X), "path", huber_delta)
+    datafit = make_datafit(loss, y, len(X), "path", huber_delta, sample_weight)
     found: list[Result[Any]] = []
     start: Neurons | None = None
     for beta in betas:
         result = solver.solve(
-            X, y, float(beta), pricer, loss=loss, fit_intercept=intercept, huber_delta=huber_delta, start=start
+            X,
+            y,
+            float(beta),
+            pricer,
+            loss=loss,
+            fit_intercept=intercept,
+            huber_delta=huber_delta,
+            sample_weight=sample_weight,
+            start=start,
         )
         start = result.coefficients.neurons
         found.append(pruned(result, X, datafit, float(beta), p, intercept) if merge else result)

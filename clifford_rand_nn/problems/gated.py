@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_rows, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_positive, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
@@ -51,6 +51,8 @@ class GatedReLUProblem:
     Parameters
     ----------
     X : (n, d) array
+        One in float32 is kept so, for solvers that work in single precision; values and bounds are those of exactly
+        these numbers, in double precision.
     y : (n,) or (n, C) array
         Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
         "softmax".
@@ -61,11 +63,14 @@ class GatedReLUProblem:
     bias, fit_intercept : bool
     huber_delta : float > 0
         Where the Huber loss turns from square to line.
+    sample_weight : (n,) array of numbers > 0, optional
+        The loss becomes :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without
+        weights, and a whole number w is as good as w copies of the row. Inside, weights have mean 1.
 
     Raises
     ------
     ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0.
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
 
     Examples
     --------
@@ -87,16 +92,19 @@ class GatedReLUProblem:
         bias: bool = True,
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = "GatedReLUProblem"
-        data = as_rows(X, owner)
+        data = as_real(X, "X", owner)
+        if data.ndim != 2 or 0 in data.shape:
+            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
         D = np.asarray(patterns)
         if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
             rule = f"a boolean array of shape ({len(data)}, P)"
             raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
         self.loss = loss
         check_positive(beta, "beta", owner)
-        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta)
+        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
         self.X = data
         self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
         self.penalty = GroupL2(float(beta), self.map.weights)
@@ -145,8 +153,8 @@ class GatedReLUProblem:
         return Point(self.penalty.prox(z.U, step), z.c)
 
     def lipschitz(self) -> float:
-        """Upper estimate of the Lipschitz constant of `gradient`, from the norm of the map."""
-        return self.datafit.curvature * self.map.sigma**2 / self.n
+        """Estimate the Lipschitz constant of `gradient`: with weights by the mean curvature, which may be low."""
+        return float(np.mean(self.datafit.row_curvature)) * self.map.sigma**2 / self.n
 
     def dual_bound(self, predictions: Array) -> DualBound:
         """Lower bound of the optimum from predictions: the residual, moved and scaled into the dual feasible set.
@@ -154,7 +162,7 @@ class GatedReLUProblem:
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
         """
         return dual_bound(
-            self.datafit, self.datafit.residual(predictions), self.map.Q, self._dual_norm, self.n * self.beta
+            self.datafit, self.datafit.residual(predictions), self.map.Q, self.dual_norm, self.n * self.beta
         )
 
     def relative_gap(self, primal: float, dual: float) -> float:
@@ -166,9 +174,10 @@ class GatedReLUProblem:
 
         :math:`\theta_0` is the residual of the best fit by biases and intercept alone.
         """
-        return self._dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
+        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
 
-    def _dual_norm(self, theta: Array) -> float:
+    def dual_norm(self, theta: Array) -> float:
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""
         return self.penalty.dual_norm(self.map.gated_adjoint(theta))
 
     def coefficients(self, z: Point) -> Coefficients:

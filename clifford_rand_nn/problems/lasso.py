@@ -47,11 +47,13 @@ class LassoProblem:
     loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
     fit_intercept : bool
     huber_delta : float > 0
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `GatedReLUProblem`.
 
     Raises
     ------
     ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0.
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class LassoProblem:
         loss: str = "squared",
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = "LassoProblem"
         columns = as_real(K, "K", owner)
@@ -77,7 +80,7 @@ class LassoProblem:
             raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
         check_positive(beta, "beta", owner)
         self.loss = loss
-        self.datafit = make_datafit(loss, y, len(columns), owner, huber_delta)
+        self.datafit = make_datafit(loss, y, len(columns), owner, huber_delta, sample_weight)
         self.K = np.asarray(columns, dtype=np.float64)
         self.beta = float(beta)
         self.fit_intercept = bool(fit_intercept)

@@ -85,11 +85,13 @@ class ConvexReLUProblem:
         p = 2 or p = 1.
     bias, fit_intercept : bool
     huber_delta : float > 0
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `GatedReLUProblem`.
 
     Raises
     ------
     ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0.
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class ConvexReLUProblem:
         bias: bool = True,
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = "ConvexReLUProblem"
         data = as_rows(X, owner)
@@ -123,7 +126,7 @@ class ConvexReLUProblem:
             raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
         check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
         self.beta = check_positive(beta, "beta", owner)
-        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta)
+        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
         self.loss, self.penalty = loss, penalty

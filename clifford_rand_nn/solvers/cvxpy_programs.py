@@ -71,18 +71,23 @@ def translate(problem: object) -> Program:
 
 
 def _loss(loss: str, datafit: Datafit, f: Any, unit: float) -> Any:
-    """Sum of the losses as an expression; predictions and targets in units of ``unit``."""
-    y = datafit.y / unit
+    """Weighted sum of the losses as an expression; predictions and targets in units of ``unit``."""
+    y, plain = datafit.y / unit, isinstance(datafit.weights, float)
+    w = np.ascontiguousarray(np.broadcast_to(datafit.weights, y.shape))
+
+    def weighted(entries: Any, w: Array = w) -> Any:
+        return entries if plain else cp.multiply(w, entries)
+
     if loss == "squared":
-        return 0.5 * cp.sum_squares(f - y)
+        return 0.5 * cp.sum_squares(weighted(f - y, np.sqrt(w)))
     if loss == "huber":
         assert isinstance(datafit, Huber)
-        return 0.5 * cp.sum(cp.huber(f - y, datafit.delta / unit))  # CVXPY's huber is r² inside
+        return 0.5 * cp.sum(weighted(cp.huber(f - y, datafit.delta / unit)))  # CVXPY's huber is r² inside
     if loss == "logistic":
-        return cp.sum(cp.logistic(-cp.multiply(y, f)))
+        return cp.sum(weighted(cp.logistic(-cp.multiply(y, f))))
     if loss == "squared_hinge":
-        return 0.5 * cp.sum_squares(cp.pos(1 - cp.multiply(y, f)))
-    return cp.sum(cp.log_sum_exp(f, axis=1)) - cp.sum(cp.multiply(y, f))
+        return 0.5 * cp.sum_squares(weighted(cp.pos(1 - cp.multiply(y, f)), np.sqrt(w)))
+    return cp.sum(weighted(cp.log_sum_exp(f, axis=1), w[:, 0])) - cp.sum(cp.multiply(w * y, f))
 
 
 def _units(X: Array, datafit: Datafit) -> tuple[float, float]:

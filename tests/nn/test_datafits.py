@@ -14,38 +14,63 @@ from support.problems import LOSSES, targets
 SEPARABLE = [loss for loss in LOSSES if loss != "softmax"]
 
 
-def fit_of(loss, n=9, seed=0, delta=0.7):
-    return make_datafit(loss, targets(loss, n, np.random.default_rng(seed)), n, "test", delta)
+WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+
+
+def fit_of(loss, n=9, seed=0, delta=0.7, weighted=False):
+    weights = np.exp(2 * np.random.default_rng(seed + 99).standard_normal(n)) if weighted else None
+    return make_datafit(loss, targets(loss, n, np.random.default_rng(seed)), n, "test", delta, weights)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_residual_is_minus_the_slope(loss):
-    fit = fit_of(loss)
+def test_weighted_value_is_the_weighted_mean_of_rows(loss):
+    fit, rng = fit_of(loss, weighted=True), np.random.default_rng(1)
+    f = 2 * rng.standard_normal(fit.y.shape)
+    rows = [make_datafit(loss, fit.y[[i]], 1, "test", 0.7).value(f[[i]]) for i in range(9)]
+    assert fit.value(f) == pytest.approx(np.average(rows, weights=fit.sample_weight), rel=1e-13)
+    assert np.mean(fit.weights) == pytest.approx(1, rel=1e-14)
+    assert fit.curvature == np.max(fit.row_curvature) == np.max(fit.weights) * fit_of(loss).curvature
+
+
+@WEIGHTED
+@pytest.mark.parametrize("loss", LOSSES)
+def test_residual_is_minus_the_slope(loss, weighted):
+    fit = fit_of(loss, weighted=weighted)
     f = 1.5 * np.random.default_rng(1).standard_normal(fit.y.shape)
     slope = approx_fprime(f.ravel(), lambda x: len(f) * fit.value(x.reshape(f.shape)), 1e-7)
     np.testing.assert_allclose(fit.residual(f).ravel(), -slope, atol=1e-5)
 
 
+@WEIGHTED
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("step", [1e-3, 1.0, 1e4])
-def test_prox_solves_its_optimality_condition(loss, step):
+def test_prox_solves_its_optimality_condition(loss, step, weighted):
     """f - v = step * residual(f), and no nearby point is better."""
-    fit = fit_of(loss, n=40)
+    fit = fit_of(loss, n=40, weighted=weighted)
     v = 4 * np.random.default_rng(2).standard_normal(fit.y.shape)
     f = fit.prox(v, step)
-    np.testing.assert_allclose(f - v, step * fit.residual(f), atol=1e-11 * (1 + step))
+    np.testing.assert_allclose(f - v, step * fit.residual(f), atol=1e-11 * (1 + step * np.max(fit.weights)))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_conjugate_by_fenchel_young(loss):
+def test_a_slope_is_within_the_curvature_of_its_row(loss):
+    fit, rng = fit_of(loss, n=40, weighted=True), np.random.default_rng(8)
+    f, g = rng.standard_normal((2, *fit.y.shape))
+    change = np.linalg.norm(fit.residual(f) - fit.residual(g), axis=1, keepdims=True)
+    assert (change <= fit.row_curvature * np.linalg.norm(f - g, axis=1, keepdims=True) * (1 + 1e-12)).all()
+
+
+@WEIGHTED
+@pytest.mark.parametrize("loss", LOSSES)
+def test_conjugate_by_fenchel_young(loss, weighted):
     """Equality of Fenchel and Young at theta = residual, inequality elsewhere, -inf outside the domain."""
-    fit, rng = fit_of(loss, n=7), np.random.default_rng(0)
+    fit, rng = fit_of(loss, n=7, weighted=weighted), np.random.default_rng(0)
     f = 3 * rng.standard_normal(fit.y.shape)
     theta = fit.residual(f)
     assert fit.value(f) == pytest.approx(fit.dual_value(theta) - np.sum(theta * f) / 7, rel=1e-12)
     other = fit.residual(rng.standard_normal(fit.y.shape))
     assert fit.value(f) > fit.dual_value(other) - np.sum(other * f) / 7
-    outside = {"huber": np.full_like(fit.y, 0.71), "squared": None}.get(loss, -1e-3 * fit.y)
+    outside = {"huber": 0.71 * fit.weights * np.ones_like(fit.y), "squared": None}.get(loss, -1e-3 * fit.y)
     if outside is not None:
         assert fit.dual_value(outside) == -np.inf
 
@@ -70,14 +95,32 @@ def test_conjugate_by_maximisation_and_its_derivatives(loss):
             assert np.isfinite(fit.dual_value(np.array([[end]])))
 
 
+@pytest.mark.parametrize("loss", SEPARABLE)
+def test_weighted_predictions_and_their_derivative_at_a_dual_point(loss):
+    fit, rng = fit_of(loss, n=30, weighted=True), np.random.default_rng(9)
+    theta = fit.residual(0.3 * rng.standard_normal(fit.y.shape) + (0.5 * fit.y if loss == "huber" else 0))
+    low, high = fit.dual_domain()
+    inside = (low < theta) & (theta < high)
+    assert (low <= theta).all()
+    assert (theta <= high).all()
+    assert inside.sum() > 10
+    theta = np.where(inside, theta, 0.5 * theta)
+    f = fit.predictions_at(theta)
+    np.testing.assert_allclose(fit.residual(f), theta, rtol=1e-10)
+    h = 1e-6 * np.abs(theta)
+    slope = (fit.predictions_at(theta - h) - fit.predictions_at(theta + h)) / (2 * h)
+    np.testing.assert_allclose(fit.dual_curvature(theta), slope, rtol=1e-5)
+
+
 def test_the_softmax_does_not_separate():
     assert not isinstance(Softmax(np.eye(2)), Separable)
 
 
+@WEIGHTED
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("q", [1, 3])
-def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q):
-    fit, rng = fit_of(loss, n=60), np.random.default_rng(3)
+def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q, weighted):
+    fit, rng = fit_of(loss, n=60, weighted=weighted), np.random.default_rng(3)
     B = np.column_stack([np.ones(60), rng.random((60, q - 1)) < 0.5])
     Q, _ = np.linalg.qr(B)
     near = fit.residual(unpenalised_fit(fit, Q) + 0.05 * rng.standard_normal(fit.y.shape))
@@ -87,9 +130,20 @@ def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q):
     assert np.linalg.norm(theta - near) < 0.5 * np.linalg.norm(near)
 
 
+@WEIGHTED
+def test_balance_of_the_squared_loss_is_the_best_choice_of_biases(weighted):
+    fit, rng = fit_of("squared", n=40, weighted=weighted), np.random.default_rng(7)
+    Q, _ = np.linalg.qr(rng.random((40, 4)) < 0.5)
+    f = rng.standard_normal(fit.y.shape)
+    root = np.sqrt(fit.weights)
+    shift = Q @ np.linalg.lstsq(root * Q, root * (fit.y - f), rcond=None)[0]
+    np.testing.assert_allclose(fit.balance(fit.residual(f), Q), fit.residual(f + shift), atol=1e-12)
+
+
+@WEIGHTED
 @pytest.mark.parametrize("loss", LOSSES)
-def test_scale_is_the_best_factor(loss):
-    fit, rng = fit_of(loss, n=20), np.random.default_rng(4)
+def test_scale_is_the_best_factor(loss, weighted):
+    fit, rng = fit_of(loss, n=20, weighted=weighted), np.random.default_rng(4)
     theta = fit.residual(rng.standard_normal(fit.y.shape))
     for largest in (0.3, 5.0):
         t = fit.scale(theta, largest)
@@ -100,9 +154,10 @@ def test_scale_is_the_best_factor(loss):
             assert fit.dual_value(t * theta) >= max(others) - 1e-12
 
 
+@WEIGHTED
 @pytest.mark.parametrize("loss", LOSSES)
-def test_unpenalised_fit_leaves_no_slope(loss):
-    fit, rng = fit_of(loss, n=50), np.random.default_rng(5)
+def test_unpenalised_fit_leaves_no_slope(loss, weighted):
+    fit, rng = fit_of(loss, n=50, weighted=weighted), np.random.default_rng(5)
     for Q in (np.full((50, 1), 50**-0.5), np.linalg.qr(rng.standard_normal((50, 3)))[0]):
         assert np.abs(Q.T @ fit.residual(unpenalised_fit(fit, Q))).max() <= 1e-11 * np.linalg.norm(fit.y)
     assert not unpenalised_fit(fit, np.zeros((50, 0))).any()
@@ -139,6 +194,34 @@ def test_unpenalised_fit_of_a_constant_is_the_known_one():
 def test_targets_are_checked(loss, y, message):
     with pytest.raises(ArgumentError, match=message):
         make_datafit(loss, y, 2, "test")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, 2.0], r"'sample_weight' parameter of test must be of shape \(3,\)"),
+        ([[1.0], [2.0], [3.0]], r"of shape \(3,\), one weight per row. Got shape \(3, 1\)"),
+        (2.0, r"of shape \(3,\), one weight per row. Got shape \(\)"),
+        ([1.0, -2.0, -3.0], "must be ≥ 0. Got 2 negative of 3 weights"),
+        ([1.0, 0.0, 2.0], "must be > 0. Got 1 zeros of 3 weights instead. Leave rows"),
+        ([0.0, 0.0, 0.0], "must be positive for some row. Got 3 zeros"),
+        ([1.0, np.nan, 2.0], "must be finite. Got 1 NaN"),
+        ([1.0, np.inf, 2.0], "must be finite. Got 1 NaN"),
+        ([1.0, 1e-320, 2.0], "Leave such rows out"),
+        (["a", "b", "c"], "must be an array of real numbers"),
+    ],
+)
+def test_weights_are_checked(weights, message):
+    with pytest.raises(ArgumentError, match=message):
+        make_datafit("squared", [1.0, 2.0, 3.0], 3, "test", sample_weight=weights)
+
+
+def test_only_ratios_of_weights_matter():
+    w = np.array([1e-3, 1.0, 5.0, 2.0])
+    for factor in (1e3, 1e-250, 2e300):
+        fit = make_datafit("squared", np.ones(4), 4, "test", sample_weight=factor * w)
+        np.testing.assert_allclose(fit.sample_weight, w / w.mean(), rtol=1e-14)
+    assert make_datafit("squared", np.ones(4), 4, "test", sample_weight=np.full(4, 7)).weights == 1.0
 
 
 def test_huber_delta_is_checked():

@@ -20,11 +20,16 @@ _MAX_UPDATES = 64
 
 
 class CentredColumns:
-    """The columns of K (n, N), less their means if there is an intercept; K itself is neither copied nor changed."""
+    """The columns of K (n, N), less their means if there is an intercept; K itself is neither copied nor changed.
 
-    def __init__(self, K: Array, fit_intercept: bool) -> None:
+    With weights of the rows, of mean 1, means are weighted, and then rows are multiplied by ``root`` (n,), the square
+    roots of the weights: sums of squares become weighted ones.
+    """
+
+    def __init__(self, K: Array, fit_intercept: bool, root: Array | None = None) -> None:
         n, count = K.shape
         self.K = K
+        self.root = root
         self.centred = fit_intercept
         self.norms = np.empty(count)  # of the centred columns
         self.sizes = np.empty(count)  # of the columns as given, to which rounding is proportional
@@ -33,25 +38,32 @@ class CentredColumns:
         for first in range(0, count, step):
             part = slice(first, first + step)
             block = K[:, part]
-            self.sizes[part] = np.linalg.norm(block, axis=0)
+            self.sizes[part] = np.linalg.norm(self._weighted(block), axis=0)
             if fit_intercept:
-                self.means[part] = block.mean(axis=0)
+                self.means[part] = block.mean(axis=0) if root is None else root**2 @ block / n
                 block = block - self.means[part]
-            self.norms[part] = np.linalg.norm(block, axis=0)
+            self.norms[part] = np.linalg.norm(self._weighted(block), axis=0)
         # A constant column is the intercept: what is left of it is rounding.
         self.norms[self.norms <= 4 * np.finfo(np.float64).eps * np.sqrt(n) * self.sizes] = 0.0
 
     def take(self, index: NDArray[np.intp] | int) -> Array:
         """Return centred columns, (n,) or (n, m)."""
-        return np.asarray(self.K[:, index] - self.means[index])
+        return np.asarray(self._weighted(self.K[:, index] - self.means[index]))
 
     def correlate(self, v: Array) -> Array:
-        """Inner products of all columns with a v (n,) that sums to 0 if they are centred, (N,)."""
-        return np.asarray(np.where(self.norms > 0, self.K.T @ v, 0.0))
+        """Inner products of all columns with a v (n,) that is centred if they are, (N,)."""
+        return np.asarray(np.where(self.norms > 0, self.K.T @ self._weighted(v), 0.0))
 
     def centre(self, v: Array) -> Array:
-        """Return v less its mean, or v itself if there is no intercept."""
-        return v - v.mean() if self.centred else v
+        """Return v less its mean, or v itself if there is no intercept; with weights, orthogonal to their roots."""
+        if not self.centred:
+            return v
+        return v - v.mean() if self.root is None else v - self.root * ((self.root @ v) / len(v))
+
+    def _weighted(self, v: Array) -> Array:
+        if self.root is None:
+            return v
+        return (self.root if v.ndim == 1 else self.root[:, None]) * v
 
 
 class Segment(NamedTuple):

@@ -17,11 +17,11 @@ _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the bo
 
 
 class DualTerms:
-    r""":math:`g(\theta) = \sum_i\ell^*(-\theta_i)`: gradient, curvature, domain, and a strictly interior point.
+    r"""The sum g of the conjugates of the rows at -theta: gradient, curvature, domain, and an interior point.
 
-    For every loss g is a sum over the entries of theta (n, C); for the softmax, the entropy of p = y - theta, with rows
-    of theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the identity, and for the softmax
-    :math:`[I; -1^T]`.
+    For every loss g is a sum over the entries of theta (n, C); for the softmax, the weighted entropy of
+    p = y - theta/w, with rows of theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the
+    identity, and for the softmax :math:`[I; -1^T]`.
 
     The conjugates of logistic and softmax have an infinite slope at the ends of their domain and are their own barrier
     (``open`` bounds); where the slope is finite (Huber, squared hinge) the bounds are inequalities (``closed``).
@@ -36,7 +36,7 @@ class DualTerms:
         self.open = self.closed = free
         if isinstance(datafit, Softmax):
             self.mix = np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
-            self.open = (free[0], y)
+            self.open = (free[0], datafit.weights * y)
         elif isinstance(datafit, Logistic):
             self.open = datafit.dual_domain()
         elif isinstance(datafit, Separable):
@@ -55,20 +55,20 @@ class DualTerms:
         """Tell which outputs (C,) the null fit meets in every row: a bounded dual is 0 there and has no interior."""
         y = self.datafit.y
         bounded = bool(np.isfinite(np.stack([*self.open, *self.closed])).any())
-        slope = np.abs(self.null_theta).max(axis=0)
+        slope = np.abs(self.null_theta / self.datafit.weights).max(axis=0)
         return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
 
     def predictions(self, theta: Array) -> Array:
         """Return minus the gradient of g; for the softmax up to a shift of each row."""
         if isinstance(self.datafit, Softmax):
-            return np.asarray(np.log(self.datafit.y - theta))
+            return np.asarray(np.log(self.datafit.mass(theta) / self.datafit.weights))
         assert isinstance(self.datafit, Separable)
         return self.datafit.predictions_at(theta)
 
     def curvature(self, theta: Array) -> Array:
         """Second derivative of g in every entry, (n, C)."""
         if isinstance(self.datafit, Softmax):
-            return np.asarray(1 / (self.datafit.y - theta))
+            return np.asarray(1 / self.datafit.mass(theta))
         assert isinstance(self.datafit, Separable)
         return self.datafit.dual_curvature(theta)
 

@@ -154,7 +154,13 @@ class InteriorPoint:
         y = problem.datafit.y[:, rest]
         delta = getattr(problem.datafit, "delta", 1.0)
         smaller = LassoProblem(
-            problem.K, y, problem.beta, loss=problem.loss, fit_intercept=problem.fit_intercept, huber_delta=delta
+            problem.K,
+            y,
+            problem.beta,
+            loss=problem.loss,
+            fit_intercept=problem.fit_intercept,
+            huber_delta=delta,
+            sample_weight=problem.datafit.sample_weight,
         )
         found = self.solve(smaller)
         values = np.zeros((found.coefficients.columns.size, problem.outputs))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand_nn.datafits.weights import normalised
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
 from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
 from clifford_rand_nn.solvers.lasso.turning import turn
@@ -47,6 +48,7 @@ def homotopy(
     *,
     beta_min: float,
     fit_intercept: bool = True,
+    sample_weight: ArrayLike | None = None,
     max_breakpoints: int = 100_000,
     callback: Callable[[PathRow], object] | None = None,
 ) -> LassoPath:
@@ -71,6 +73,8 @@ def homotopy(
         Where the path ends, in the 1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is
         :math:`\beta = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations.
     fit_intercept : bool
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `LassoProblem`: the loss is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`.
     max_breakpoints : int
     callback : callable or None
         Called with each `PathRow`.
@@ -84,7 +88,7 @@ def homotopy(
     Raises
     ------
     ArgumentError
-        Shapes that do not fit, several outputs, values that are not finite, beta_min < 0.
+        Shapes that do not fit, several outputs, values that are not finite, beta_min < 0, weights ≤ 0.
 
     References
     ----------
@@ -114,8 +118,9 @@ def homotopy(
     if not (np.isfinite(beta_min) and beta_min >= 0):
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
     check_integer(max_breakpoints, "max_breakpoints", owner)
+    weights = normalised(sample_weight, len(columns), owner)
     with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
-        follower = _Follower(columns, target.ravel(), bool(fit_intercept), float(beta_min), callback)
+        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), callback)
         return follower.follow(max_breakpoints)
 
 
@@ -132,15 +137,19 @@ class _Follower:
         K: Array,
         y: Array,
         fit_intercept: bool,
+        weights: Array | None,
         beta_min: float,
         callback: Callable[[PathRow], object] | None,
     ) -> None:
         self.began = time.perf_counter()
         self.n = len(K)
         self.beta_min = beta_min
-        self.columns = CentredColumns(K, fit_intercept)
-        self.mean = float(y.mean()) if fit_intercept else 0.0
+        root = None if weights is None else np.sqrt(weights)
+        self.columns = CentredColumns(K, fit_intercept, root)
+        self.mean = float((y if weights is None else weights * y).mean()) if fit_intercept else 0.0
         self.y = y - self.mean
+        if root is not None:
+            self.y, y = root * self.y, root * y
         if np.linalg.norm(self.y) <= 4 * _EPS * np.linalg.norm(y):
             self.y = np.zeros_like(y)
         self.active = ActiveColumns(self.columns)

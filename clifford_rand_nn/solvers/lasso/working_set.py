@@ -89,6 +89,7 @@ class WorkingSet:
         loss: str = "squared",
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
+        sample_weight: ArrayLike | None = None,
         start: Neurons | None = None,
     ) -> Result[WeightedNeurons]:
         r"""Train :math:`\sum_jZ_j(x^Tv_j+b_j)_++t` over all atoms (v, b) of a pricer.
@@ -96,7 +97,7 @@ class WorkingSet:
         Parameters
         ----------
         X : (n, d) array
-        y, beta, loss, fit_intercept, huber_delta
+        y, beta, loss, fit_intercept, huber_delta, sample_weight
             As in `LassoProblem`.
         pricer : Pricer
             Decides what the optimum and the gap are over: see its ``scope``.
@@ -118,7 +119,15 @@ class WorkingSet:
         if neurons.d != d:
             raise fail("start", owner, f"neurons of dimension {d}, that of X", describe(f"dimension {neurons.d}"))
         atoms = PricedNeurons(data, pricer, neurons, neurons.columns(data))
-        problem = LassoProblem(atoms.K, y, beta, loss=loss, fit_intercept=fit_intercept, huber_delta=huber_delta)
+        problem = LassoProblem(
+            atoms.K,
+            y,
+            beta,
+            loss=loss,
+            fit_intercept=fit_intercept,
+            huber_delta=huber_delta,
+            sample_weight=sample_weight,
+        )
         return self._solve(problem, atoms, began)
 
     def solve_columns(self, problem: LassoProblem) -> Result[Weights]:

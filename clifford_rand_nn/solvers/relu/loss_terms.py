@@ -1,6 +1,6 @@
 """The loss in an interior-point method over predictions: entropies and kinks through the dual."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +44,19 @@ class LossTerm(Protocol):
 
 
 class SquaredLoss:
-    """Theta is the residual, W the identity. ``scale`` is the unit of f and theta."""
+    """Theta is the residual, W the weights. ``scale`` is the unit of f and theta."""
 
     count = 0
 
     def __init__(self, datafit: Datafit, f: Array, scale: float) -> None:
-        self.y = datafit.y / scale
-        self.theta = self.y - f
+        self.y, self.weights = datafit.y / scale, datafit.weights
+        self.theta = self.weights * (self.y - f)
 
     def linearise(self, f: Array) -> Array:
         """Go to predictions f; return the roots of W."""
-        self.theta = self.y - f
+        self.theta = self.weights * (self.y - f)
         n, C = f.shape
-        return np.tile(np.eye(C), (n, 1, 1))
+        return np.asarray(_per_row(np.sqrt(self.weights)) * np.tile(np.eye(C), (n, 1, 1)))
 
     def pull(self, target: float, second_order: bool) -> Array:
         """Return the pull of the target."""
@@ -80,35 +80,35 @@ class SquaredLoss:
 class EntropyLoss:
     r"""Logistic and softmax, whose conjugate is an entropy: its own barrier.
 
-    Theta = y - p with probabilities p is an unknown of its own, and :math:`f = \log p` up to a common shift is
-    linearised in p: :math:`\Delta\theta = W(\log p - f-\Delta f)`, :math:`W = \mathrm{diag}(p)-pp^T`. Newton's method
-    on the loss itself makes no way where the loss is flat, with small beta and classes that can be separated. Logistic
-    is two classes: p and 1 - p with :math:`p = y\theta`.
+    Theta = w(y - p) with probabilities p is an unknown of its own, and :math:`f = \log p` up to a common shift is
+    linearised in p: :math:`\Delta\theta = W(\log p - f-\Delta f)`, :math:`W = w(\mathrm{diag}(p)-pp^T)`. Newton's
+    method on the loss itself makes no way where the loss is flat, with small beta and classes that can be separated.
+    Logistic is two classes: p and 1 - p with :math:`p = y\theta/w`.
     """
 
     count = 0
 
     def __init__(self, datafit: Datafit, f: Array) -> None:
-        self.y, self.two = datafit.y, isinstance(datafit, Logistic)
-        theta = datafit.residual(f)
+        self.y, self.two, self.weights = datafit.y, isinstance(datafit, Logistic), datafit.weights
+        theta = datafit.residual(f) / self.weights
         self.p = np.hstack([1 - self.y * theta, self.y * theta]) if self.two else self.y - theta
         self.dp = np.zeros_like(self.p)
 
     @property
     def theta(self) -> Array:
         """Dual point (n, C)."""
-        return self.y * self.p[:, 1:] if self.two else self.y - self.p
+        return np.asarray(self.weights * (self.y * self.p[:, 1:] if self.two else self.y - self.p))
 
     def linearise(self, f: Array) -> Array:
         """Go to predictions f; return the roots of W."""
         if self.two:
             self.rest = self.y * np.log(self.p[:, :1] / self.p[:, 1:]) - f
-            self.W = (self.p[:, :1] * self.p[:, 1:])[:, :, None]
+            self.W = (self.weights * (self.p[:, :1] * self.p[:, 1:]))[:, :, None]
             return np.sqrt(self.W)
         self.rest = np.log(self.p) - f
         # diag(p) - ppᵀ = diag(q)(I - qqᵀ)diag(q), q = sqrt(p), with a projector inside
         q = np.sqrt(self.p)
-        root = q[:, :, None] * (np.eye(f.shape[1]) - q[:, :, None] * q[:, None, :])
+        root = _per_row(np.sqrt(self.weights)) * q[:, :, None] * (np.eye(f.shape[1]) - q[:, :, None] * q[:, None, :])
         self.W = np.matmul(root, root.transpose(0, 2, 1))
         return np.asarray(root)
 
@@ -118,7 +118,7 @@ class EntropyLoss:
 
     def turn(self, df: Array) -> None:
         """Fix the direction."""
-        dtheta = np.matmul(self.W, (self.rest - df)[:, :, None])[:, :, 0]
+        dtheta = np.matmul(self.W, (self.rest - df)[:, :, None])[:, :, 0] / self.weights
         self.dp = np.hstack([-self.y * dtheta, self.y * dtheta]) if self.two else -dtheta
 
     def limit(self) -> float:
@@ -136,21 +136,23 @@ class EntropyLoss:
 
 
 class BoundedLoss:
-    r"""Huber and squared hinge: :math:`\ell^*(-\theta) = \frac12\theta^2-\theta y` on ``low`` ≤ theta ≤ ``high``.
+    r"""Huber and squared hinge: the conjugate is :math:`\theta^2/(2w)-\theta y` on ``low`` ≤ theta ≤ ``high``.
 
     Newton's method on the loss itself may cycle between its pieces. With multipliers of the bounds,
-    :math:`y-f = \theta+p-m,\ p(high-\theta) = m(\theta-low) = \mu`, it is a smooth system; an infinite bound has none.
+    :math:`y-f = \theta/w+p-m,\ p(high-\theta) = m(\theta-low) = \mu`, it is a smooth system; an infinite bound has
+    none.
     """
 
     def __init__(self, datafit: Huber | SquaredHinge, f: Array, scale: float, mu: float) -> None:
-        self.y = datafit.y / scale
+        self.y, self.weights = datafit.y / scale, datafit.weights
         low, high = datafit.dual_domain()
         self.bounds = np.stack([high, low]) / scale
         self.finite = np.isfinite(self.bounds)
         self.sign = np.array([1.0, -1.0])[:, None, None]  # slack = sign * (bound - theta)
         inner = np.where(self.finite, self.bounds, 0.0)
         both = self.finite.all(axis=0)
-        self.theta = np.where(both, inner.mean(axis=0), inner.sum(axis=0) - self.finite[0] + 1.0 * self.finite[1])
+        inside = inner.sum(axis=0) + self.weights * (1.0 * self.finite[1] - self.finite[0])
+        self.theta = np.where(both, inner.mean(axis=0), inside)
         self.count = int(self.finite.sum())
         self.p = np.where(self.finite, mu / self._slack(), 0.0)
         self.dp, self.dtheta = np.zeros_like(self.p), np.zeros_like(self.theta)
@@ -161,8 +163,8 @@ class BoundedLoss:
     def linearise(self, f: Array) -> Array:
         """Go to predictions f; return the roots of W."""
         self.slack = self._slack()
-        self.rest = self.y - f - self.theta - (self.sign * self.p).sum(axis=0)
-        self.W = 1 / (1 + (self.p / self.slack).sum(axis=0))
+        self.rest = self.y - f - self.theta / self.weights - (self.sign * self.p).sum(axis=0)
+        self.W = 1 / (1 / self.weights + (self.p / self.slack).sum(axis=0))
         return np.asarray(np.sqrt(self.W)[:, :, None] * np.eye(f.shape[1]))
 
     def pull(self, target: float, second_order: bool) -> Array:
@@ -201,6 +203,11 @@ def loss_term(datafit: Datafit, f: Array, scale: float, mu: float) -> LossTerm:
     if isinstance(datafit, Logistic | Softmax):
         return EntropyLoss(datafit, f)
     return SquaredLoss(datafit, f, scale)
+
+
+def _per_row(weights: Any) -> Any:
+    """Return weights as factors of (n, C, C)."""
+    return weights if np.ndim(weights) == 0 else weights[:, :, None]
 
 
 def largest_step(a: Array, da: Array) -> float:

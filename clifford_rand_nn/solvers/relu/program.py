@@ -61,7 +61,7 @@ class ReLUProgram:
         self.scale = 1.0
         self.level = np.zeros(problem.outputs)
         if isinstance(problem.datafit, Squared):
-            level = y.mean(axis=0) if self.intercept else np.zeros(problem.outputs)
+            level = (problem.datafit.weights * y).mean(axis=0) if self.intercept else np.zeros(problem.outputs)
             self.scale = float(np.abs(y - level).max()) or 1.0
             self.level = level / self.scale
         self.kappa = problem.n * problem.beta / (self.unit * self.scale)

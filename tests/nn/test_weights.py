@@ -1,0 +1,348 @@
+"""Sample weights: whole numbers are copies of rows, only ratios matter, zero is absence; for every loss and solver."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import PredefinedSplit
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    BetaCV,
+    ConvexReLUClassifier,
+    ConvexReLUProblem,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    CvxpyReference,
+    GatedReLUClassifier,
+    GatedReLUProblem,
+    GatedReLURegressor,
+    Gates,
+    activation_patterns,
+    gated_path,
+    lasso_path,
+    load_model,
+    relu_path,
+    sample_gates,
+    save_model,
+)
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from support.problems import LOSSES, targets
+
+
+class Case:
+    """A problem of one class with weights, whole numbers, and the same with copies of rows instead."""
+
+    def __init__(self, kind, loss, n=36, d=2, seed=0, scale=1.0, change=lambda X: X):
+        rng = np.random.default_rng(seed)
+        X = change(rng.standard_normal((n, d)))
+        self.w = rng.integers(1, 5, n)
+        unit = scale if loss in ("squared", "huber") else 1.0
+        self.y = unit * targets(loss, n, rng)
+        if kind is LassoProblem:
+            self.data = (scale * np.maximum(X @ rng.standard_normal((d, 30)) + rng.standard_normal(30), 0),)
+        else:
+            D, _ = activation_patterns(X, sample_gates(X, 5, method="gaussian", rng=rng))
+            self.data = (scale * X, D)
+        self.options = {"loss": loss, "huber_delta": 0.7 * unit}
+        if kind is GatedReLUProblem and loss not in ("squared", "huber"):
+            self.options["bias"] = False  # biases would run off to separate the labels
+        self.kind, self.beta, self.rows = kind, 0.05 * scale * unit, np.repeat(np.arange(n), self.w)
+
+    def of(self, rows=slice(None), **more):
+        A, *patterns = (part[rows] for part in self.data)
+        return self.kind(A, self.y[rows], *patterns, self.beta, **self.options, **more)
+
+    def weighted(self, factor=1):
+        return self.of(sample_weight=factor * self.w)
+
+    def repeated(self):
+        return self.of(self.rows)
+
+
+SOLVERS = {
+    "fista": (GatedReLUProblem, Fista(tol=1e-12).solve, 1e-6),
+    "cone_interior_point": (ConvexReLUProblem, ConeInteriorPoint(tol=1e-8).solve, 2e-3),
+    "augmented_lagrangian": (ConvexReLUProblem, AugmentedLagrangian(tol=1e-4).solve, 0.1),
+    "interior_point": (LassoProblem, InteriorPoint(tol=1e-11).solve, 1e-6),
+    "working_set": (LassoProblem, WorkingSet(tol=1e-11).solve_columns, 1e-6),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_whole_weights_are_copies_of_rows(name, loss):
+    kind, solve, near = SOLVERS[name]
+    case = Case(kind, loss)
+    a, b = solve(case.weighted()), solve(case.repeated())
+    assert a.status == b.status == "optimal"
+    assert a.objective == pytest.approx(b.objective, abs=a.duality_gap + b.duality_gap + 1e-14)
+    slopes = case.of().datafit.residual(a.fitted)[case.rows]  # unique, as the loss is smooth
+    np.testing.assert_allclose(slopes, case.repeated().datafit.residual(b.fitted), atol=near)
+    if near <= 1e-6 and loss != "squared_hinge":  # which is flat beyond the margin
+        for mine, copied in zip(a.coefficients, b.coefficients, strict=True):
+            np.testing.assert_allclose(mine, copied, atol=1e-7 if loss == "squared" else 1e-5)
+    # The copies of a row share its dual point: every bound of one problem is one of the other.
+    theta = (a.dual_point / case.weighted().datafit.weights)[case.rows]
+    assert case.repeated().datafit.dual_value(theta) == pytest.approx(a.objective - a.duality_gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", [GatedReLUProblem, ConvexReLUProblem, LassoProblem])
+def test_cvxpy_agrees(kind, loss):
+    case = Case(kind, loss, n=24)
+    found, copied = (CvxpyReference(tol=1e-4).solve(problem) for problem in (case.weighted(), case.repeated()))
+    assert found.status == copied.status == "optimal"
+    assert found.objective == pytest.approx(copied.objective, rel=1e-6)
+    solve = next(solve for k, solve, _ in SOLVERS.values() if k is kind)
+    assert solve(case.weighted()).objective == pytest.approx(found.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_only_ratios_matter_and_equal_weights_are_none(name, loss):
+    kind, solve, near = SOLVERS[name]
+    case = Case(kind, loss, seed=1)
+    a, b = solve(case.weighted()), solve(case.weighted(1000))
+    assert a.objective == pytest.approx(b.objective, abs=a.duality_gap + b.duality_gap + 1e-14)
+    slopes = (case.of().datafit.residual(found.fitted) for found in (a, b))
+    np.testing.assert_allclose(*slopes, atol=near)
+    plain, equal = solve(case.of()), solve(case.of(sample_weight=np.full(len(case.w), 0.3)))
+    np.testing.assert_array_equal(plain.fitted, equal.fitted)
+    np.testing.assert_array_equal(plain.dual_point, equal.dual_point)
+    assert plain.objective == equal.objective
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("name", ["fista", "cone_interior_point", "interior_point"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_scaled_data(loss, name, scale):
+    kind, solve, _ = SOLVERS[name]
+    one, other = (solve(Case(kind, loss, scale=s).weighted()) for s in (1.0, scale))
+    unit = scale**2 if loss == "squared" else 1.0
+    assert other.status == "optimal"
+    assert other.objective / unit == pytest.approx(one.objective, rel=1e-7)
+
+
+CHANGES = {
+    "n < d": {"n": 6, "d": 9},
+    "d = 1": {"d": 1},
+    "duplicates": {"change": lambda X: np.concatenate([X[:18], X[:18]])},
+    "rank 1": {"change": lambda X: X[:, :1] * [1.0, -2.0]},
+    "integers": {"change": np.round},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ["fista", "cone_interior_point", "interior_point"])
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_awkward_data_are_solved_to_the_gap(change, name, loss):
+    kind, _, _ = SOLVERS[name]
+    case = Case(kind, loss, **CHANGES[change])
+    solver = {"fista": Fista, "cone_interior_point": ConeInteriorPoint, "interior_point": InteriorPoint}[name](tol=1e-6)
+    assert solver.solve(case.weighted()).status == "optimal"
+    case.w = 10.0 ** (case.w - 1)  # from 1 to 1000
+    assert solver.solve(case.weighted()).status == "optimal"
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "softmax"])
+def test_the_null_point_is_optimal_from_beta_max_on(loss):
+    for kind in (GatedReLUProblem, ConvexReLUProblem, LassoProblem):
+        case = Case(kind, loss)
+        assert case.weighted().beta_max() == pytest.approx(case.repeated().beta_max(), rel=1e-9)
+    case = Case(GatedReLUProblem, loss)
+    case.beta = case.weighted().beta_max() * (1 + 1e-9)
+    problem = case.weighted()
+    z = problem.null_point()
+    assert problem.relative_gap(problem.objective(z), problem.dual_bound(problem.predictions(z)).value) <= 1e-9
+
+
+def test_gradient_is_the_slope_of_the_weighted_mean():
+    problem = Case(GatedReLUProblem, "softmax").weighted()
+    rng = np.random.default_rng(3)
+    z = problem.start()
+    z = z._replace(U=0.1 * rng.standard_normal(z.U.shape), c=0.1 * rng.standard_normal(z.c.shape))
+    slope = problem.gradient(problem.predictions(z))
+    move = rng.standard_normal(z.U.shape)
+    h = 1e-6
+    plus, minus = (problem.datafit.value(problem.predictions(z._replace(U=z.U + s * h * move))) for s in (1, -1))
+    assert np.vdot(slope.U, move) == pytest.approx((plus - minus) / (2 * h), rel=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_exact_path_is_that_of_the_copies(fit_intercept):
+    case = Case(LassoProblem, "squared", n=15)
+    K = np.concatenate([case.data[0], case.data[0][:, :3], np.full((15, 1), 0.1)], axis=1)  # ties and a constant column
+    y = case.y[:, 0]
+    one = homotopy(K, y, beta_min=1e-3, sample_weight=case.w, fit_intercept=fit_intercept)
+    two = homotopy(K[case.rows], y[case.rows], beta_min=1e-3, fit_intercept=fit_intercept)
+    assert one.status == two.status == "optimal"
+    np.testing.assert_allclose(one.betas, two.betas, rtol=1e-8)
+    np.testing.assert_allclose(one.objectives, two.objectives, rtol=1e-10)
+    np.testing.assert_allclose(one.intercepts, two.intercepts, atol=1e-9)
+    problem = LassoProblem(K, y, 0.01, sample_weight=case.w, fit_intercept=fit_intercept)
+    assert one.objective(0.01) == pytest.approx(InteriorPoint(tol=1e-11).solve(problem).objective, rel=1e-9)
+    np.testing.assert_array_equal(homotopy(K, y, beta_min=1e-3, sample_weight=np.full(15, 4.0)).values, _plain(K, y))
+
+
+def _plain(K, y):
+    return homotopy(K, y, beta_min=1e-3).values
+
+
+def test_an_output_that_the_intercept_meets_alone():
+    case = Case(LassoProblem, "squared_hinge")
+    case.y[:, 1] = 1.0
+    a, b = (InteriorPoint(tol=1e-10).solve(problem) for problem in (case.weighted(), case.repeated()))
+    assert a.converged
+    assert a.objective == pytest.approx(b.objective, rel=1e-9)
+    assert not a.coefficients.values[:, 1].any()
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_paths_of_copies(loss):
+    rng = np.random.default_rng(2)
+    X, w = rng.standard_normal((12, 2)), rng.integers(1, 4, 12)
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    rows = np.repeat(np.arange(12), w)
+    gates = sample_gates(X, 5, rng=0)
+    options = {"loss": loss, "n_betas": 4, "eps": 0.05, "tol": 1e-8}
+    follow = {
+        "gated": lambda X, y, **k: gated_path(X, y, gates, bias=False, **k),
+        "relu": lambda X, y, **k: relu_path(X, y, **k),
+        "lasso": lambda X, y, **k: lasso_path(X, y, **k),
+    }
+    for name, path in follow.items():
+        one, two = path(X, y, sample_weight=w, **options), path(X[rows], y[rows], **options)
+        np.testing.assert_allclose(one.betas, two.betas, rtol=1e-8, err_msg=name)
+        np.testing.assert_allclose(one.objectives, two.objectives, rtol=1e-7, err_msg=name)
+        assert (one.relative_gaps <= 1e-8).all()
+
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((40, 2))
+LABELS = np.where(X[:, 0] * X[:, 1] + 0.2 * RNG.standard_normal(40) > 0, "in", "out")
+THREE = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.3, 1.3])
+REAL = np.abs(X[:, 0]) - X[:, 1] + 0.2 * RNG.standard_normal(40)
+WEIGHTS = RNG.integers(0, 4, 40) * 0.5
+GIVEN = (RNG.standard_normal((2, 9)), RNG.standard_normal(9))
+ESTIMATORS = [
+    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0), LABELS),
+    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="squared_hinge", random_state=0), THREE),
+    (GatedReLURegressor(n_gates=8, beta=0.02, loss="huber", random_state=0), REAL),
+    (ConvexReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0), THREE),
+    (ConvexReLUClassifier(gates="exhaustive", beta=0.05, tol=1e-4), LABELS),
+    (ConvexReLURegressor(n_gates=8, beta=0.02, solver="augmented_lagrangian", tol=1e-3, random_state=0), REAL),
+    (CrossProductLassoClassifier(beta=0.02, loss="logistic", subsample=50, random_state=0), LABELS),
+    (CrossProductLassoRegressor(beta=0.02, solver="homotopy", subsample=200, random_state=0), REAL),
+    (CrossProductLassoRegressor(beta=0.02, loss="huber", solver="interior_point", subsample=50, random_state=0), REAL),
+]
+
+
+@pytest.mark.parametrize(("model", "y"), ESTIMATORS, ids=lambda value: type(value).__name__)
+def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
+    kept = WEIGHTS > 0
+    beta_max = model.beta_max(X, y, WEIGHTS)
+    assert beta_max == model.beta_max(X[kept], y[kept], WEIGHTS[kept])
+    whole = model.fit(X, y, sample_weight=WEIGHTS)
+    values = whole.coef_, whole.certificate_, whole.result_.fitted
+    assert len(whole.patterns_) == len(values[2]) == kept.sum()
+    certificate = whole.certificate_
+    for again in (certificate.verify(X, y), certificate.verify(X, y, 3 * WEIGHTS)):
+        assert again.primal == pytest.approx(certificate.primal, rel=1e-9)
+        assert again.dual == pytest.approx(certificate.dual, rel=1e-6)
+        assert again.relative_gap <= 2 * model.tol
+    assert certificate.verify(X, y, np.where(kept, 1.0 + np.arange(40), 0)).relative_gap > 10 * model.tol
+    with pytest.raises(ArgumentError, match=r"the training weights, 33 of them positive\. Got 40 positive weights"):
+        certificate.verify(X, y, np.ones(40))
+    save_model(tmp_path / "model.npz", whole)
+    loaded = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.certificate_.sample_weight, certificate.sample_weight)
+    assert loaded.certificate_.verify(X, y).primal == pytest.approx(certificate.primal, rel=1e-9)
+    part = model.fit(X[kept], y[kept], sample_weight=WEIGHTS[kept])
+    np.testing.assert_array_equal(part.coef_, values[0])
+    np.testing.assert_array_equal(part.result_.fitted, values[2])
+    assert model.fit(X, y).certificate_.sample_weight is None
+
+
+def test_unweighted_models_keep_the_old_format(tmp_path):
+    for weights, version in ((None, 2), (np.full(40, 3.0), 2), (WEIGHTS, 3)):
+        save_model(tmp_path / "m.npz", GatedReLURegressor(n_gates=4, random_state=0).fit(X, REAL, weights))
+        with np.load(tmp_path / "m.npz") as file:
+            assert f'"version": {version},' in file["meta"].tobytes().decode()
+            assert ("sample_weight" in file) == (version == 3)
+            arrays = dict(file)
+    arrays["sample_weight"] = np.ones(40)
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(ArgumentError, match="the sample weights do not fit the dual point"):
+        load_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (GatedReLUClassifier(gates=GIVEN, beta=0.02, loss="logistic", bias=False, tol=1e-12), LABELS),
+        (GatedReLUClassifier(gates=GIVEN, beta=0.02, loss="logistic", bias=False, tol=1e-12), THREE),
+        (GatedReLURegressor(gates=Gates.given(*GIVEN), beta=0.02, tol=1e-12), np.stack([REAL, X[:, 0] ** 2], axis=1)),
+        (CrossProductLassoRegressor(beta=0.02, loss="huber", tol=1e-11), REAL),
+        (CrossProductLassoRegressor(beta=0.02, solver="homotopy"), REAL),
+        (CrossProductLassoClassifier(beta=0.02, loss="logistic", tol=1e-11), LABELS),
+        (ConvexReLURegressor(gates="exhaustive", beta=0.1, tol=1e-6, penalty="group_l1"), REAL),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_estimators_with_given_neurons_take_weights_for_copies(model, y):
+    w = (2 * WEIGHTS).astype(int)
+    rows = np.repeat(np.arange(40), w)
+    one = model.fit(X, y, w)
+    objective, outputs, gap = one.result_.objective, one._outputs(X), one.result_.duality_gap
+    two = model.fit(X[rows], y[rows])
+    assert objective == pytest.approx(two.result_.objective, abs=1.01 * (gap + two.result_.duality_gap) + 1e-13)
+    np.testing.assert_allclose(outputs, two._outputs(X), atol=1e-5 if model.tol < 1e-10 else 0.05)
+
+
+def test_a_certificate_of_all_neurons():
+    model = CrossProductLassoRegressor(beta=0.05, tol=1e-8).fit(X[:14], REAL[:14], WEIGHTS[:14])
+    wide = model.certificate_.over_all_neurons(X[:14], REAL[:14])
+    assert wide.relative_gap <= 1e-7
+    assert "global" in wide.scope
+    assert wide.dual == pytest.approx(model.certificate_.dual, rel=1e-7)
+
+
+def test_cross_validation_weighs_training_and_scores():
+    fold = np.arange(40) % 3
+    w = np.where(WEIGHTS > 0, 2 * WEIGHTS, 1).astype(int)
+    rows = np.repeat(np.arange(40), w)
+    model = GatedReLURegressor(gates=GIVEN, bias=False, tol=1e-10)
+    one = BetaCV(model, betas=[0.1, 0.03], cv=PredefinedSplit(fold)).fit(X, REAL, sample_weight=w)
+    two = BetaCV(model, betas=[0.1, 0.03], cv=PredefinedSplit(fold[rows])).fit(X[rows], REAL[rows])
+    np.testing.assert_allclose(one.scores_, two.scores_, atol=1e-6)
+    assert one.score(X, REAL, w) == pytest.approx(two.score(X[rows], REAL[rows]), abs=1e-6)
+    plain = BetaCV(model, betas=[0.1, 0.03], cv=PredefinedSplit(fold)).fit(X, REAL)
+    assert np.abs(plain.scores_ - one.scores_).max() > 1e-3
+    grid = BetaCV(model, n_betas=3, cv=PredefinedSplit(fold)).fit(X, REAL, w).betas_
+    assert grid[0] == pytest.approx(model.beta_max(X[rows], REAL[rows]), rel=1e-9)
+    with pytest.raises(
+        ArgumentError, match="'sample_weight' parameter of BetaCV must be positive for some row of every"
+    ):
+        BetaCV(model, betas=[0.1], cv=PredefinedSplit(fold)).fit(X, REAL, np.where(fold == 1, 0.0, 1.0))
+
+
+def test_errors_name_the_estimator_and_the_rule():
+    fit = GatedReLUClassifier(n_gates=3, random_state=0).fit
+    with pytest.raises(
+        ArgumentError, match=r"'sample_weight' parameter of GatedReLUClassifier must be ≥ 0\. Got 40 neg"
+    ):
+        fit(X, LABELS, -np.ones(40))
+    with pytest.raises(ArgumentError, match=r"must be positive for some row\. Got 40 zeros"):
+        fit(X, LABELS, np.zeros(40))
+    with pytest.raises(ArgumentError, match=r"of shape \(40,\), one weight per row. Got shape \(39,\)"):
+        fit(X, LABELS, np.ones(39))
+    with pytest.raises(ArgumentError, match="one class, 'in' where the weight is not zero"):
+        fit(X, LABELS, LABELS == "in")
+    with pytest.raises(ArgumentError, match="'sample_weight' parameter of LassoProblem must be > 0"):
+        LassoProblem(np.eye(3), np.ones(3), 0.1, sample_weight=[1, 0, 2])
