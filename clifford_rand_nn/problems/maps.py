@@ -5,16 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn.problems.coordinates import coordinates, unpenalised_basis
+from clifford_rand_nn.problems.masked import masked_product, masked_transpose
+
 __all__ = ["GatedMap"]
 
 Array = NDArray[np.float64]
 
-_RANK_TOL = 1e-10  # singular values of the 0/1 bias columns below this share of the largest are zero
-# Directions of less than this share of the largest variance are scaled up no further. Iterations of FISTA to a gap of
-# 1e-6 on six problems (n = 2000, P = 50; text, pixels, reports): over 18,700 unscaled, 13,000 at 0.1, 10,600 at 0.03,
-# 10,400 at 0.01.
-_FLOOR = 0.01
+_TILE = 4096  # rows that are rotated at a time
 _POWER_STEPS = 30
+# With large data the steps would cost as much as a solution to 1e-2. The first eight leave the estimate up to a tenth
+# too small, which the solver's check of its steps mends in an iteration or two.
+_LARGE = 10**9  # multiplications of a product with F
+_FEW_POWER_STEPS = 8
 _POWER_SAFETY = 1.05  # the power iteration approaches the norm from below; the solver still checks every step
 
 
@@ -28,13 +31,17 @@ class GatedMap:
     gain is that a step in c is exact, that the data are centred within every gate for free, and that a residual
     :math:`M\theta` meets the equality constraints of the dual. :math:`\sigma = ||MF||_2` gives both parts one step.
 
+    Every product takes the precision of its argument. If X is float32, so are the rows that single-precision products
+    use; double-precision ones convert X itself, tile by tile, so that they are exact to rounding of float64 and no copy
+    of X in float64 is held.
+
     The coefficients are :math:`u_i = V\,\mathrm{diag}(w)\,U_i`:
     V is an orthonormal basis of the directions in which the (centred) rows vary, so that n < d and low rank cost less,
     and w evens out their variances. This changes no norm that is charged: the penalty knows w.
 
     Parameters
     ----------
-    X : (n, d) float64
+    X : (n, d) float32 or float64
     patterns : (n, P) bool
     bias, fit_intercept : bool
         Whether gates have a bias and the output an intercept.
@@ -48,21 +55,22 @@ class GatedMap:
     Q : (n, q) float64
         Orthonormal basis of the unpenalised columns.
     sigma : float
-        Spectral norm of MF, from a power iteration with a fixed start.
+        Spectral norm of MF, from a power iteration with a fixed start; for large data up to a tenth too small.
     """
 
-    def __init__(self, X: Array, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
-        self.basis, self.weights = _coordinates(X, bias)
-        self._Y = np.ascontiguousarray(X @ (self.basis * self.weights))
-        self.patterns = patterns
+    def __init__(self, X: NDArray[Any], patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
+        self.basis, self.weights = coordinates(X, bias)
+        self._mask = np.ascontiguousarray(patterns.T)
+        self.patterns = self._mask.T
         self.bias = bias
         self.fit_intercept = fit_intercept
-        self._mask = np.ascontiguousarray(patterns, dtype=np.float64)
-        columns = [self._mask] if bias else []
-        if fit_intercept:
-            columns.append(np.ones((len(X), 1)))
-        B = np.hstack(columns) if columns else np.zeros((len(X), 0))
-        self.Q, self._pseudo_inverse = _range_and_inverse(B)
+        self._X = X
+        # Fewer rows than columns make a small square of rows: it is kept in double precision.
+        self._exact = X.dtype == np.float64 or len(X) < X.shape[1]
+        self._Y = self._rotated(np.float64 if self._exact else np.float32)
+        self._single: NDArray[np.float32] | None = None if self._exact else self._Y
+        self.Q, self._pseudo_inverse = unpenalised_basis(self._mask, bias, fit_intercept)
+        self._Q_single: tuple[Array, NDArray[np.float32]] | None = None  # with the Q that it was made from
         self.sigma = self._norm()
 
     @property
@@ -78,35 +86,44 @@ class GatedMap:
     @property
     def n_patterns(self) -> int:
         """Number of gates P."""
-        return int(self._mask.shape[1])
+        return int(self._mask.shape[0])
 
-    def gated(self, U: Array) -> Array:
-        r"""Return :math:`FU = \sum_i D_i X U_i`, (d, P, C) to (n, C)."""
-        d, P, C = U.shape
-        Z = self._Y @ U.reshape(d, P * C)
-        if C == 1:
-            return np.asarray(np.einsum("np,np->n", Z, self._mask))[:, None]
-        return np.asarray(np.matmul(self._mask[:, None, :], Z.reshape(self.n, P, C))[:, 0, :])
+    @property
+    def rows(self) -> NDArray[Any]:
+        """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d."""
+        return self._Y
 
-    def gated_adjoint(self, R: Array) -> Array:
-        r"""Return :math:`F^TR`, whose block i is :math:`X^TD_iR`: (n, C) to (d, P, C)."""
-        n, C = R.shape
-        masked = self._mask * R if C == 1 else (self._mask[:, :, None] * R[:, None, :]).reshape(n, -1)
-        return np.asarray(self._Y.T @ masked).reshape(self.d, self.n_patterns, C)
+    def gated(self, U: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`FU = \sum_i D_i X U_i`, (d, P, C) to (n, C), in the precision of U."""
+        if U.dtype == np.float32:
+            return masked_product(self._rows_single(), self._mask, U)
+        if self._exact:
+            return masked_product(self._Y, self._mask, U)
+        return masked_product(self._X, self._mask, np.tensordot(self.basis * self.weights, U, 1))
 
-    def remove_unpenalised(self, R: Array) -> Array:
+    def gated_adjoint(self, R: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`F^TR`, whose block i is :math:`X^TD_iR`: (n, C) to (d, P, C), in the precision of R."""
+        if R.dtype == np.float32:
+            return masked_transpose(self._rows_single(), self._mask, R)
+        if self._exact:
+            return masked_transpose(self._Y, self._mask, R)
+        return np.tensordot((self.basis * self.weights).T, masked_transpose(self._X, self._mask, R), 1)
+
+    def remove_unpenalised(self, R: NDArray[Any]) -> NDArray[Any]:
         """Return M R: what no bias and no intercept can explain."""
-        return np.asarray(R - self.Q @ (self.Q.T @ R))
+        Q = self._Q(R.dtype)
+        return np.asarray(R - Q @ (Q.T @ R))
 
-    def forward(self, U: Array, c: Array) -> Array:
-        """Predictions (n, C) of U (d, P, C) and c (q, C)."""
-        f = self.gated(U)
-        return np.asarray(f + self.Q @ (self.sigma * c - self.Q.T @ f))
+    def forward(self, U: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
+        """Predictions (n, C) of U (d, P, C) and c (q, C), in the precision of U."""
+        f, Q = self.gated(U), self._Q(U.dtype)
+        return np.asarray(f + Q @ (np.multiply(self.sigma, c, dtype=U.dtype) - Q.T @ f))
 
-    def adjoint(self, R: Array) -> tuple[Array, Array]:
-        """Adjoint of `forward`: R (n, C) to the shapes of U and c."""
-        QR = self.Q.T @ R
-        return self.gated_adjoint(R - self.Q @ QR), self.sigma * QR
+    def adjoint(self, R: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Adjoint of `forward`: R (n, C) to the shapes of U and c, in the precision of R."""
+        Q = self._Q(R.dtype)
+        QR = Q.T @ R
+        return self.gated_adjoint(R - Q @ QR), np.multiply(self.sigma, QR, dtype=R.dtype)
 
     def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         """Gate biases (P, C) and intercept (C,) that give the predictions of (U, c): those of least norm."""
@@ -117,44 +134,41 @@ class GatedMap:
 
     def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
         """Inverse of `biases`: the c (q, C) of U with the given biases."""
-        free = self._mask @ gate_bias + intercept if self.bias else np.broadcast_to(intercept, (self.n, U.shape[2]))
+        free = self.patterns @ gate_bias + intercept if self.bias else np.broadcast_to(intercept, (self.n, U.shape[2]))
         return np.asarray(self.Q.T @ (self.gated(U) + free) / self.sigma)
+
+    def _rotated(self, dtype: Any) -> NDArray[Any]:
+        """Rows of X in the coordinates, made in double precision and rounded to ``dtype``."""
+        frame = self.basis * self.weights
+        Y = np.empty((len(self._X), frame.shape[1]), dtype=dtype)
+        for start in range(0, len(Y), _TILE):
+            Y[start : start + _TILE] = self._X[start : start + _TILE] @ frame
+        return Y
+
+    def _rows_single(self) -> NDArray[np.float32]:
+        if self._single is None:
+            self._single = self._Y.astype(np.float32)
+        return self._single
+
+    def _Q(self, dtype: Any) -> NDArray[Any]:
+        if dtype != np.float32:
+            return self.Q
+        if self._Q_single is None or self._Q_single[0] is not self.Q:
+            self._Q_single = self.Q, self.Q.astype(np.float32)
+        return self._Q_single[1]
 
     def _norm(self) -> float:
         """Estimate ||MF|| by power iteration from a fixed random vector; 1 for a zero map."""
-        v: Any = np.random.default_rng(0).standard_normal((self.n, 1))
+        v: Any = np.random.default_rng(0).standard_normal((self.n, 1)).astype(self._Y.dtype)
         v = self.remove_unpenalised(v)
         size = 0.0
-        for _ in range(_POWER_STEPS):
+        large = self._Y.size * self.n_patterns > _LARGE
+        for _ in range(_FEW_POWER_STEPS if large else _POWER_STEPS):
             length = np.linalg.norm(v)
             if length == 0:
                 break
             v = self.remove_unpenalised(self.gated(self.gated_adjoint(v / length)))
             size = float(np.linalg.norm(v))
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
-        negligible = size <= np.finfo(np.float64).eps * self.n_patterns * np.linalg.norm(self._Y) ** 2
+        negligible = size <= np.finfo(v.dtype).eps * self.n_patterns * np.linalg.norm(self._Y) ** 2
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size))
-
-
-def _coordinates(X: Array, centred: bool) -> tuple[Array, Array]:
-    """Orthonormal basis (d, r) of the directions in which the rows vary, and the weight (r,) of each coordinate."""
-    Y = X - X.mean(axis=0) if centred else X
-    Y = Y / max(float(np.abs(Y).max()), np.finfo(np.float64).tiny)
-    frame = None
-    if len(Y) < Y.shape[1]:
-        frame, triangle = np.linalg.qr(Y.T)  # the row space first: n directions instead of d
-        Y = triangle.T
-    variance, vectors = np.linalg.eigh(Y.T @ Y)
-    top = max(float(variance[-1]), 0.0)
-    keep = variance > max(X.shape) * np.finfo(np.float64).eps * top
-    basis = vectors[:, keep] if frame is None else frame @ vectors[:, keep]
-    return basis, 1 / np.sqrt(np.maximum(variance[keep] / top, _FLOOR) if top > 0 else variance[keep])
-
-
-def _range_and_inverse(B: Array) -> tuple[Array, Array]:
-    """Orthonormal basis Q (n, q) of the columns of B (n, p), and the (p, q) matrix R with B R = Q."""
-    if B.shape[1] == 0:
-        return B, np.zeros((0, 0))
-    W, s, Vt = np.linalg.svd(B, full_matrices=False)
-    keep = s > _RANK_TOL * s[0]
-    return np.ascontiguousarray(W[:, keep]), Vt[keep].T / s[keep]

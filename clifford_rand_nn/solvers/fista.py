@@ -1,13 +1,14 @@
 """FISTA with adaptive restart and adaptive step, stopped by the relative duality gap."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import check_integer, check_positive
+from clifford_rand._checks import check_choice, check_integer, check_positive
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
@@ -15,14 +16,21 @@ from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["Fista"]
 
+Array = NDArray[np.float64]
+
 # The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.
 _RELAX = 0.98
+# A start from the solution on every eighth row does not pay: the gap there was 0.6 to 1.0, and as many iterations were
+# left (n = 16,000, d = 64, P = 40, beta from 0.1 to 0.001 beta_max).
 _GROW = 1.1  # least growth of the Lipschitz estimate when the test fails
-_NOISE = 64 * np.finfo(np.float64).eps  # predictions that differ by less than this share differ by rounding only
-
-# A product below this size takes one thread 1 ms; a second gains little, and on a busy machine it waits for a core.
-_SMALL = 2e7  # flops
+_NOISE = 64  # predictions that differ by less than so many roundings differ by rounding only
+# Single precision ends at this gap. To there it takes as many iterations as double precision (n = 3000, d = 64, P = 50,
+# beta from 0.1 to 0.001 beta_max); to 1e-5 a fifth more on the worst of six problems, and 5e-6 was the least gap there.
+_SINGLE = 1e-4
+_STALLED = 0.98  # it also ends when a gap is more than this share of the gap two checks ago
+_SINGLE_PAYS = 2.5e7  # multiplications of a product from which float64 data are rounded for it
+_RANGE = 1e12  # data between its inverse and this, with their squares and products, are far from overflow in float32
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,10 @@ class Fista:
 
     Beck and Teboulle's FISTA with the gradient restart of O'Donoghue and Candès. The step 1/L starts from a power
     iteration and adapts: L shrinks by 2 % an iteration and grows where :math:`\kappa||K\Delta||^2/n > L||\Delta||^2`
-    for the move Δ, with κ the curvature bound of the loss and K the map; this test needs no difference of objective
-    values, so it holds to full precision. One product with the data and one with its transpose per iteration. Stops
-    when the relative duality gap, with the best lower bound so far, is at most ``tol``.
+    for the move Δ, with κ the curvature bound of the loss, row by row, and K the map; this test needs no difference of
+    objective values, so it holds to full precision. One product with the data and one with its transpose per iteration.
+    Stops when the relative duality gap, with the best lower bound so far, is at most ``tol``. A second run on the same
+    machine gives the same bits.
 
     Parameters
     ----------
@@ -46,6 +55,10 @@ class Fista:
         Least number of iterations between two checks of the gap; late checks are a tenth of the iterations apart.
     callback : callable or None
         Called with each `HistoryRow`.
+    precision : {"auto", "single", "double"}
+        Of the iterations; objectives and bounds are always in double precision. "auto" begins in single precision if
+        the data are in float32 or large, and changes to double at a gap of 1e-4, or where rounding stops progress.
+        "single" stays and may never reach a small tol.
 
     References
     ----------
@@ -67,60 +80,111 @@ class Fista:
     max_time: float | None = None
     check_every: int = 10
     callback: Callable[[HistoryRow], object] | None = None
+    precision: str = "auto"
 
     def __post_init__(self) -> None:
         check_positive(self.tol, "tol", "Fista")
         check_integer(self.max_iter, "max_iter", "Fista")
         check_integer(self.check_every, "check_every", "Fista")
+        check_choice(self.precision, "precision", "Fista", ("auto", "single", "double"))
         if self.max_time is not None:
             check_positive(self.max_time, "max_time", "Fista")
 
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
-        flops = 2 * problem.n * problem.map.d * problem.map.n_patterns * problem.outputs
-        with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
+        with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little
             return self._solve(problem, problem.null_point() if start is None else start)
 
     def _solve(self, problem: GatedReLUProblem, z: Point) -> Result[Coefficients]:
         watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
         f = problem.predictions(z)
-        y, f_y = z, f  # extrapolated point and its predictions
-        L, t = problem.lipschitz(), 1.0
-        kappa = problem.datafit.curvature / problem.n
         watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+        single = self.precision == "single" or (self.precision == "auto" and _single_pays(problem))
+        state = _State.at(z, f, np.float32 if single else np.float64, problem.lipschitz())
         k, next_check = 0, self.check_every
         with watch:
             while not watch.status:
                 k += 1
-                gradient = problem.gradient(f_y)
-                L *= _RELAX
-                while True:
-                    new = problem.prox(Point(y.U - gradient.U / L, y.c - gradient.c / L), 1 / L)
-                    f_new = problem.predictions(new)
-                    square = _dot(new, y, new, y)
-                    needed = kappa * float(np.sum((f_new - f_y) ** 2))
-                    if needed <= L * square + kappa * (_NOISE * np.linalg.norm(f_new)) ** 2:
-                        break
-                    L = max(_GROW * L, min(needed / square, 2 * L)) if square > 0 else 2 * L
-                if _dot(y, new, new, z) > 0:  # the step points against the momentum
-                    t = 1.0
-                t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-                m = (t - 1) / t_new
-                y = Point(new.U + m * (new.U - z.U), new.c + m * (new.c - z.c))
-                f_y = f_new + m * (f_new - f)
-                z, f, t = new, f_new, t_new
-
+                state.step(problem)
                 if k >= next_check or k == self.max_iter or watch.late:
                     next_check = k + max(self.check_every, k // 10)
+                    z, f = state.point, state.f
+                    if single:  # a gap is proved in double precision
+                        z = Point(z.U.astype(np.float64), z.c)
+                        f = problem.predictions(z)
                     watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
                     if not watch.status and k == self.max_iter:
                         watch.stop(f"after {k} iterations", _advice(watch.bound))
+                    if single and self.precision == "auto" and _rounded(watch.history):
+                        single, state = False, _State.at(z, f, np.float64, state.L)
         return watch.result("fista", problem.coefficients(watch.point))
 
 
-def _dot(a: Point, b: Point, c: Point, d: Point) -> float:
-    """Inner product of a - b with c - d."""
-    return float(np.vdot(a.U - b.U, c.U - d.U) + np.vdot(a.c - b.c, c.c - d.c))
+@dataclass
+class _State:
+    """Iterate z with its predictions, the extrapolated y with its own, and step and momentum; U in one precision."""
+
+    point: Point
+    f: Array
+    y: Point
+    f_y: Array
+    L: float
+    t: float = 1.0
+
+    @classmethod
+    def at(cls, z: Point, f: Array, dtype: Any, L: float) -> "_State":
+        z = Point(z.U.astype(dtype, copy=False), z.c)
+        return cls(z, f, z, f, L)
+
+    def step(self, problem: GatedReLUProblem) -> None:
+        """One iteration: a gradient, a proximal step short enough, restart or momentum."""
+        z, y, f_y, L = self.point, self.y, self.f_y, self.L
+        dtype = y.U.dtype
+        kappa, largest = problem.datafit.row_curvature / problem.n, problem.datafit.curvature / problem.n
+        noise = _NOISE * np.finfo(dtype).eps
+        gU, gc = problem.map.adjoint((problem.datafit.residual(f_y) / -problem.n).astype(dtype, copy=False))
+        L *= _RELAX
+        while True:
+            U = gU * dtype.type(-1 / L)
+            U += y.U
+            new = Point(problem.penalty.prox(U, 1 / L, out=U), y.c - gc / L)
+            f_new = problem.map.forward(new.U, new.c).astype(np.float64, copy=False)
+            move = Point(new.U - y.U, new.c - y.c)
+            square = _dot(move, move)
+            needed = float(np.sum(kappa * (f_new - f_y) ** 2))
+            if needed <= L * square + largest * (noise * np.linalg.norm(f_new)) ** 2:
+                break
+            L = max(_GROW * L, min(needed / square, 2 * L)) if square > 0 else 2 * L
+        ahead = Point(new.U - z.U, new.c - z.c)
+        t = 1.0 if _dot(move, ahead) < 0 else self.t  # the step points against the momentum
+        self.t = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
+        m = (t - 1) / self.t
+        self.y = Point(
+            np.add(np.multiply(ahead.U, dtype.type(m), out=ahead.U), new.U, out=ahead.U), new.c + m * ahead.c
+        )
+        self.f_y = f_new + m * (f_new - self.f)
+        self.point, self.f, self.L = new, f_new, L
+
+
+def _dot(a: Point, b: Point) -> float:
+    """Inner product."""
+    return float(np.vdot(a.U, b.U) + np.vdot(a.c, b.c))
+
+
+def _single_pays(problem: GatedReLUProblem) -> bool:
+    """Whether the early iterations should be in single precision: float32 data, or products that take longest."""
+    rows, y = problem.map.rows, problem.datafit.y
+    if rows.dtype == np.float32:
+        return True
+    sizes = [float(max(a.max(initial=0.0), -a.min(initial=0.0))) for a in (rows, y)]
+    sound = all(1 / _RANGE < size < _RANGE for size in sizes)
+    return sound and rows.size * problem.map.n_patterns * problem.outputs >= _SINGLE_PAYS
+
+
+def _rounded(history: list[HistoryRow]) -> bool:
+    """Whether single precision is used up: the gap is near rounding, or two checks in a row did not lower it."""
+    gaps = [row.relative_gap for row in history]
+    return gaps[-1] <= _SINGLE or (len(gaps) > 2 and gaps[-1] > _STALLED * gaps[-3])
 
 
 def _advice(bound: DualBound | None) -> str:
