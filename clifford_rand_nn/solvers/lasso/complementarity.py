@@ -210,6 +210,10 @@ class Box:
         self.ds = self.sign * dtheta[tuple(self.where)]
         self.dz = -(self.rc + self.z * self.ds) / self.s
 
+    def shorten(self, length: float) -> None:
+        """Scale the direction found last."""
+        self.ds, self.dz = length * self.ds, length * self.dz
+
     def limit(self) -> float:
         """Ratio test."""
         return min(_ratio(self.s, self.ds), _ratio(self.z, self.dz))

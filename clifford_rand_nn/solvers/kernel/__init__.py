@@ -1,0 +1,1 @@
+"""The gated problem through its kernel FFᵀ = (XXᵀ)∘(DDᵀ): order n, whatever the number of weights."""

@@ -1,0 +1,80 @@
+"""The kernel of a gated network: K_i = D_i X Xᵀ D_i, applied, weighted, and summed."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+
+__all__ = ["GatedKernel"]
+
+Array = NDArray[np.float64]
+
+
+class GatedKernel:
+    r"""The n × n matrices :math:`K_i = D_iXX^TD_i` of P gates, none of which is formed.
+
+    Their sum with weights is :math:`\sum_i\eta_iK_i = (XX^T)\circ(D\,\mathrm{diag}(\eta)D^T)`: one product of order n
+    with the Gram matrix of the rows, whatever d and P are. Products with single K_i go through the rows.
+
+    Parameters
+    ----------
+    problem : GatedReLUProblem
+        Any beta: nothing here depends on it, so that one kernel serves a whole path.
+
+    Attributes
+    ----------
+    rows : (n, r)
+        X in an orthonormal basis of the directions in which it varies.
+    mask : (n, P) float64
+    gram : (n, n)
+        rows rowsᵀ.
+    """
+
+    def __init__(self, problem: GatedReLUProblem) -> None:
+        self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
+        self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
+        self.Q = problem.map.Q
+        self.gram = self.rows @ self.rows.T
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.mask.shape[0])
+
+    @property
+    def n_patterns(self) -> int:
+        """Number of gates P."""
+        return int(self.mask.shape[1])
+
+    def correlations(self, theta: Array) -> Array:
+        r"""Return :math:`X^TD_i\theta` for every gate: (n, C) to (r, P, C)."""
+        n, C = theta.shape
+        masked = self.mask * theta if C == 1 else (self.mask[:, :, None] * theta[:, None, :]).reshape(n, -1)
+        return np.asarray(self.rows.T @ masked).reshape(-1, self.n_patterns, C)
+
+    def blocks(self, V: Array) -> Array:
+        r"""Return :math:`D_iXV_i` for every gate: (r, P, C) to (n, P, C)."""
+        r, P, C = V.shape
+        Z = (self.rows @ V.reshape(r, P * C)).reshape(self.n, P, C)
+        Z *= self.mask[:, :, None]
+        return np.asarray(Z)
+
+    def predictions(self, V: Array) -> Array:
+        r"""Return :math:`\sum_iD_iXV_i`, (n, C)."""
+        r, P, C = V.shape
+        Z = self.rows @ V.reshape(r, P * C)
+        if C == 1:
+            return np.asarray(np.einsum("np,np->n", Z, self.mask))[:, None]
+        return np.asarray(np.matmul(self.mask[:, None, :], Z.reshape(self.n, P, C))[:, 0, :])
+
+    def weighted(self, eta: Array, scale: Array, out: Array) -> Array:
+        r"""Write :math:`I + S\sum_i\eta_iK_iS` with S = diag(``scale``) into the lower triangle of ``out``.
+
+        ``out`` (n, n) is in Fortran order; what it held is lost.
+        """
+        roots = np.asfortranarray(self.mask * np.sqrt(eta) * scale[:, None])
+        K = dsyrk(1.0, roots, beta=0.0, c=out, lower=1, overwrite_c=1)
+        K *= self.gram.T  # symmetric; its transpose lies in memory as K does
+        np.einsum("ii->i", K)[:] += 1.0
+        return np.asarray(K)

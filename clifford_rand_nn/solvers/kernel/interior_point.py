@@ -1,0 +1,166 @@
+"""The gated problem by an interior-point method on its kernel: a handful of steps to any tolerance."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand_nn.problems.duality import dual_bound
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.kernel.central_path import KernelPath
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
+from clifford_rand_nn.solvers.lasso.dual_terms import DualTerms
+from clifford_rand_nn.solvers.watch import Watch
+
+__all__ = ["KernelInteriorPoint"]
+
+_SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
+_STALLED = 4  # steps without a smaller gap, once it is below the next number: rounding
+_LATE = 1e-3
+_LOST = 25  # the same from the start: from a bad start the gap stays near 1 for a while
+_FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
+_ADVICE = "try a larger tol, or Fista"
+_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
+
+
+@dataclass(frozen=True)
+class KernelInteriorPoint:
+    r"""Interior-point method for `GatedReLUProblem` of up to some ten thousand rows.
+
+    Works in the n dual variables through :math:`FF^T = (XX^T)\circ(DD^T)`, whatever the number of weights is: a step
+    costs one factorisation of order n (C of them for a softmax or where outputs differ in curvature), P + q right-hand
+    sides for P gates and q biases, and a few products with the rows; see `KernelPath`. Small problems, many gates,
+    small beta: 4 to 6 steps for the squared loss and Huber's, 6 to 20 for the others, to 1e-6 and soon below 1e-8.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Steps.
+    max_time : float or None
+        Seconds after which the best point so far is returned.
+    max_memory : float or None
+        Bytes that the matrices may take.
+    callback : callable or None
+        Called with each `HistoryRow`.
+
+    References
+    ----------
+    Mehrotra, "On the implementation of a primal-dual interior point method", SIAM J. Optim. 2 (1992); the weights of
+    the gates as multipliers: Bach, Lanckriet, Jordan, "Multiple kernel learning, conic duality, and the SMO algorithm",
+    ICML 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
+    >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
+    >>> KernelInteriorPoint(tol=1e-10).solve(problem).status
+    'optimal'
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 100
+    max_time: float | None = None
+    max_memory: float | None = None
+    callback: Callable[[HistoryRow], object] | None = None
+
+    def __post_init__(self) -> None:
+        owner = "KernelInteriorPoint"
+        check_positive(self.tol, "tol", owner)
+        check_integer(self.max_iter, "max_iter", owner)
+        for name in ("max_time", "max_memory"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name, owner)
+
+    @staticmethod
+    def memory(problem: GatedReLUProblem) -> float:
+        """Bytes of the matrices that a solve holds: the Gram matrix, a factor for each output that needs its own."""
+        n, C, P = problem.n, problem.outputs, problem.map.n_patterns
+        factors = 1 if problem.loss == "squared" else C
+        extra = 2 if problem.loss == "softmax" else 0
+        return float(8 * n * (n * (1 + factors + extra) + 4 * C * (P + problem.map.Q.shape[1])))
+
+    def solve(
+        self, problem: GatedReLUProblem, start: Point | None = None, kernel: GatedKernel | None = None
+    ) -> Result[Coefficients]:
+        """Minimise the problem, from scratch or from a solution for another beta.
+
+        Parameters
+        ----------
+        start : Point, optional
+            A solution for a beta nearby.
+        kernel : GatedKernel, optional
+            That of the problem, if it is at hand: it does not depend on beta or on the targets.
+
+        Raises
+        ------
+        ArgumentError
+            The matrices would take more than ``max_memory``.
+        """
+        needed = self.memory(problem)
+        if self.max_memory is not None and needed > self.max_memory:
+            raise fail(
+                "max_memory",
+                "KernelInteriorPoint",
+                f"at least {needed:.2g} bytes for {problem.n} rows, {problem.outputs} outputs",
+                describe(f"{self.max_memory:.2g}"),
+                "Use Fista, or fewer rows.",
+            )
+        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else nullcontext():
+            return self._solve(problem, start, kernel)
+
+    def _solve(
+        self, problem: GatedReLUProblem, start: Point | None, kernel: GatedKernel | None
+    ) -> Result[Coefficients]:
+        watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
+        z = problem.null_point()
+        f = problem.predictions(z)
+        watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+        with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
+            if not watch.status:
+                kernel = GatedKernel(problem) if kernel is None else kernel
+                try:
+                    path = KernelPath(problem, kernel, DualTerms(problem.datafit, problem.map.Q), start)
+                    self._run(path, watch)
+                except np.linalg.LinAlgError:
+                    watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
+        return watch.result("kernel", problem.coefficients(watch.point))
+
+    def _run(self, path: KernelPath, watch: Watch[Point]) -> None:
+        """Take steps until the watch or rounding ends them."""
+        problem, since, least = path.problem, 0, np.inf
+        for k in range(self.max_iter + 1):
+            if not (np.isfinite(path.f).all() and np.isfinite(path.theta).all()):
+                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+            self._check(path, k, watch)
+            since, least = (0, watch.gap) if watch.gap < 0.9 * least or not path.arrived else (since + 1, least)
+            if watch.status:
+                return None
+            if since >= (_STALLED if watch.gap <= _LATE else _LOST):
+                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+            if k < self.max_iter:
+                floor = _FLOOR * self.tol * problem.n * abs(watch.objective) / path.eta.size
+                if not path.step(watch.gap, floor) > _SHORTEST:
+                    return watch.stop(f"after {k} steps by rounding", _ADVICE)
+        return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter, or Fista")
+
+    def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:
+        """Judge the point by the better bound of its residual and its dual point; without its idle gates if that is good."""
+        problem = path.problem
+        bound = problem.dual_bound(path.f)
+        own = dual_bound(problem.datafit, path.theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)
+        bound = own if own.value > bound.value else bound
+        for keep in (path.likely(), None):
+            z = path.point(keep)
+            f = problem.predictions(z)
+            objective = problem.objective(z, f)
+            if keep is None or problem.relative_gap(objective, bound.value) <= self.tol:
+                watch.check(k, objective, bound, z, f)
+                return

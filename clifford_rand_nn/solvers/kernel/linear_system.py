@@ -1,0 +1,73 @@
+"""The Newton system of the dual variable: curvature of the loss plus the weighted kernel, factorised once a step."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
+
+__all__ = ["KernelSystem"]
+
+Array = NDArray[np.float64]
+
+
+class KernelSystem:
+    r"""Solves :math:`\mathrm{diag}(h_c)\,x_c + Kx_c = b_c` for every output c, with :math:`K = \sum_i\eta_iK_i`.
+
+    Written as :math:`x = S(I+SKS)^{-1}Sb`, :math:`S = h^{-1/2}`, whose matrix has no eigenvalue below 1. Outputs with
+    the same h share a factor.
+
+    With ``balanced`` the rows of x sum to zero, as the dual of a softmax does: :math:`x_c = R_c(b_c-\nu)`,
+    :math:`\sum_cR_c\,\nu = \sum_cR_cb_c`, where :math:`R_c` are the inverses (Rasmussen, Williams, "Gaussian processes
+    for machine learning", algorithm 3.3).
+
+    Parameters
+    ----------
+    kernel : GatedKernel
+    eta : (P,)
+    h : (n, C)
+    balanced : bool
+    buffers : list of (n, n) arrays
+        Memory that is used again from call to call; it grows as needed.
+    """
+
+    def __init__(self, kernel: GatedKernel, eta: Array, h: Array, balanced: bool, buffers: list[Array]) -> None:
+        self._balanced = balanced
+        self._roots = 1 / np.sqrt(h)
+        self._factors: list[Array] = []
+        n, C = h.shape
+        of = [c if balanced else next(a for a in range(c + 1) if np.array_equal(h[:, a], h[:, c])) for c in range(C)]
+        total: Array | None = None
+        for c in range(C):
+            if of[c] < c:
+                self._factors.append(self._factors[of[c]])
+                continue
+            if len(buffers) <= c:
+                buffers.append(np.empty((n, n), order="F"))
+            matrix = kernel.weighted(eta, self._roots[:, c], buffers[c])
+            factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+            if info != 0:
+                raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
+            self._factors.append(factor)
+            if balanced:
+                inverse, _ = dpotri(factor, lower=1, overwrite_c=0)
+                inverse *= self._roots[:, c] * self._roots[:, c, None]
+                total = inverse if total is None else np.add(total, inverse, out=total)
+        if total is not None:
+            self._total, _ = dpotrf(total, lower=1, clean=0, overwrite_a=1)
+
+    def solve(self, b: Array) -> Array:
+        """Solve for right-hand sides b (n, C, k)."""
+        x = self._each(b)
+        if self._balanced:
+            nu, _ = dpotrs(self._total, np.asfortranarray(x.sum(axis=1)), lower=1, overwrite_b=1)
+            x -= self._each(np.broadcast_to(nu[:, None, :], b.shape))
+        return x
+
+    def _each(self, b: Array) -> Array:
+        out = np.empty(b.shape)
+        for c, factor in enumerate(self._factors):
+            root = self._roots[:, c, None]
+            x, _ = dpotrs(factor, np.asfortranarray(root * b[:, c, :]), lower=1, overwrite_b=1)
+            out[:, c, :] = root * x
+        return out
