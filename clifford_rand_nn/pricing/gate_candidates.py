@@ -1,0 +1,143 @@
+"""What a new gate would bring to a gated network, and what one costs that goes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["GatePrices", "price_gates", "removal_costs"]
+
+Array = NDArray[np.float64]
+
+_BLOCK = 256  # gates priced at a time: a few arrays of n numbers each
+_SPANNED = 1e-10  # of a square: what a projection leaves of a column below this share is rounding
+
+
+class GatePrices(NamedTuple):
+    r"""What each of K gates would bring, on its own.
+
+    Attributes
+    ----------
+    price : (K,)
+        :math:`||X^TD\theta||_F/(n\beta)`, θ balanced on the gate if it brings a bias; above 1 the gate lowers the
+        objective.
+    gain : (K,)
+        By how much at least: of the step along the gradient, after the step in the gate's bias.
+    """
+
+    price: Array
+    gain: Array
+
+
+def price_gates(
+    X: Array, patterns: NDArray[np.bool_], theta: Array, Q: Array, beta: float, curvature: float, bias: bool
+) -> GatePrices:
+    r"""Price gates that a model does not have.
+
+    With θ minus the gradients of the losses (n times that of their mean) and κ a bound of their curvature, moving
+    predictions by δ lowers the mean loss by at least :math:`(\theta\cdot\delta - \tfrac\kappa2||\delta||^2)/n`. A new
+    gate D moves them in two steps, both refitted by the biases there are, :math:`M = I - QQ^T`:
+
+    .. math:: \delta_b = m\,\frac{m^T\theta}{\kappa||m||^2},\ m = MD1\quad(\text{bias}),\qquad
+              \delta_u = s\,M_DDXv,\ v = X^TDM_D\theta,
+
+    where :math:`M_D` also projects off m. At the best s ≥ 0, less the penalty :math:`\beta s||v||`, the gain is
+
+    .. math:: \frac1{2n\kappa}\left(\frac{||m^T\theta||^2}{||m||^2} +
+              \frac{(||v||^2 - n\beta||v||)_+^2}{||M_DDXv||^2}\right).
+
+    Parameters
+    ----------
+    X : (n, d) array
+    patterns : (n, K) bool array
+    theta : (n, C) array
+        With :math:`Q^T\theta = 0`.
+    Q : (n, q) array
+        Orthonormal basis of what the biases there are span.
+    beta, curvature : float
+    bias : bool
+        Whether a gate brings a bias of its own.
+    """
+    K = patterns.shape[1]
+    price, gain = np.zeros(K), np.zeros(K)
+    for block in _blocks(K):
+        price[block], gain[block] = _prices(X, patterns[:, block].astype(np.float64), theta, Q, beta, curvature, bias)
+    return GatePrices(price, gain)
+
+
+def _prices(
+    X: Array, D: Array, theta: Array, Q: Array, beta: float, curvature: float, bias: bool
+) -> tuple[Array, Array]:
+    n, C = theta.shape
+    gain = np.zeros(D.shape[1])
+    m = np.zeros_like(D)
+    if bias:
+        m = D - Q @ (Q.T @ D)
+        lengths = np.linalg.norm(m, axis=0)
+        m = np.where(lengths**2 > _SPANNED * D.sum(axis=0), m / np.where(lengths > 0, lengths, 1.0), 0.0)
+        gain = np.sum((theta.T @ m) ** 2, axis=0)
+    Dm = X.T @ (D * m) if bias else None
+    V = []
+    for c in range(C):
+        v = X.T @ (D * theta[:, c : c + 1])
+        V.append(v if Dm is None else v - Dm * (theta[:, c] @ m))
+    norms = np.sqrt(sum(np.sum(v * v, axis=0) for v in V))
+    squares, whole = np.zeros_like(norms), np.zeros_like(norms)
+    for v in V:
+        z = D * (X @ v)
+        whole += np.sum(z * z, axis=0)
+        squares -= np.sum((Q.T @ z) ** 2, axis=0) + np.sum(m * z, axis=0) ** 2
+    squares += whole
+    rise = norms * np.maximum(norms - n * beta, 0)
+    real = squares > _SPANNED * whole  # else the biases span the move, up to rounding, and it brings nothing
+    gain = gain + np.where(real, rise**2 / np.where(real, squares, 1.0), 0.0)
+    return norms / (n * beta), gain / (2 * n * curvature)
+
+
+def removal_costs(
+    X: Array,
+    patterns: NDArray[np.bool_],
+    coef: Array,
+    gate_intercept: Array,
+    Q: Array,
+    curvature: float,
+    bias: bool,
+    fit_intercept: bool,
+) -> Array:
+    r"""By how much an optimum rises at most if a gate goes, with its bias and its penalty, to second order in the loss.
+
+    Without gate i the predictions lose :math:`h_i = D_i(XU_i + b_i)`, of which the other biases make up all but
+    :math:`M_{-i}h_i`. At the optimum the slope of the loss along :math:`U_i` is its penalty, and the two cancel, which
+    leaves :math:`\frac\kappa{2n}||M_{-i}h_i||^2`. Here :math:`||M_{-i}h||^2 = ||Mh||^2 + ||q_i^Th||^2` with q_i the
+    unit vector in the span of the biases that is orthogonal to all but that of gate i: along row i of the
+    pseudo-inverse of their columns, if these are independent.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    patterns : (n, P) bool array
+    coef, gate_intercept : (C, P, d), (C, P) arrays
+    Q : (n, q) array
+        Orthonormal basis of what the biases span.
+    curvature : float
+        κ, a bound of the curvature of the loss.
+    bias, fit_intercept : bool
+    """
+    D = patterns.astype(np.float64)
+    n, P = D.shape
+    own: Array = np.zeros((P, n))
+    if bias:
+        B = np.hstack([D, np.ones((n, 1))]) if fit_intercept else D
+        own = np.asarray(np.linalg.pinv(B)[:P], dtype=np.float64)
+        lengths = np.linalg.norm(own, axis=1, keepdims=True)
+        own = own / np.where(lengths > 0, lengths, 1.0)
+    total = np.zeros(P)
+    for U, b in zip(coef, gate_intercept, strict=True):
+        h = D * (X @ U.T + b)
+        total += np.sum(h * h, axis=0) - np.sum((Q.T @ h) ** 2, axis=0) + np.einsum("pn,np->p", own, h) ** 2
+    return np.asarray(curvature / (2 * n) * total)
+
+
+def _blocks(K: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, K, _BLOCK))

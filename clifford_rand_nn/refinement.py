@@ -1,0 +1,370 @@
+"""Refinement of gates: column generation for the gated model, by sampled gates that climb to a higher price."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, check_positive, fail
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
+from clifford_rand_nn.pricing.gate_candidates import GatePrices, price_gates, removal_costs
+from clifford_rand_nn.pricing.gate_climb import climbed
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
+from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateSolver
+
+__all__ = ["Refinement", "RefinementRound", "refine_gates"]
+
+Array = NDArray[np.float64]
+
+_SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
+_PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
+_DRAWN = 10  # candidates drawn for each gate that is added
+_CLIMBING = 3  # times as many as are added: the best of the drawn gates, which then climb
+_PATIENCE = 3  # rounds in a row that did not help, each with fresh draws, before refinement ends
+_NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on another side in another product
+
+
+class RefinementRound(NamedTuple):
+    """What a round found: the model after it, what the best candidate offered before it, and whether it was kept.
+
+    ``largest_price`` and ``largest_gain`` are of the candidates, at the model before the round, as in `price_gates`;
+    both are 0 in the first row, the model that refinement began with. ``objective`` is of the model after the round.
+    """
+
+    n_gates: int
+    n_active: int
+    objective: float
+    largest_price: float
+    largest_gain: float
+    kept: bool
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Refined gates, the optimum over them, and what is proved beyond them.
+
+    Attributes
+    ----------
+    gates : Gates
+    patterns : (n, P) bool
+    result : Result
+        The solution over these gates, with its own gap.
+    bound : float
+        Lower bound of the optimum over these gates *and* the last candidates, all with biases of their own if
+        ``bias``. It can be weak with biases: what many free biases fit costs nothing.
+    relative_gap : float
+        ``(result.objective - bound) / result.objective``.
+    candidates : Gates
+        The last ones.
+    rounds : tuple of RefinementRound
+    status : str
+        "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before.
+    """
+
+    gates: Gates
+    patterns: NDArray[np.bool_]
+    result: Result[Coefficients]
+    bound: float
+    relative_gap: float
+    candidates: Gates
+    rounds: tuple[RefinementRound, ...]
+    status: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Refinement(objective={self.result.objective:.8g} from {self.rounds[0].objective:.8g}, "
+            f"n_gates={len(self.gates)}, rounds={len(self.rounds) - 1}, relative_gap={self.relative_gap:.1e}, "
+            f"status={self.status!r})"
+        )
+
+
+def refine_gates(
+    X: ArrayLike,
+    y: ArrayLike,
+    gates: Gates | tuple[ArrayLike, ArrayLike],
+    *,
+    beta: float,
+    loss: str = "squared",
+    bias: bool = True,
+    fit_intercept: bool = True,
+    huber_delta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    candidates: str = "cross",
+    climb: bool = True,
+    sketch_dim: int | str | None = "auto",
+    n_candidates: int | None = None,
+    per_round: int | None = None,
+    max_gates: int | None = None,
+    max_rounds: int = 10,
+    max_time: float | None = None,
+    tol: float = 1e-4,
+    rng: np.random.Generator | int | None = None,
+    solver: GateSolver | None = None,
+    callback: Callable[[RefinementRound], object] | None = None,
+) -> Refinement:
+    r"""Exchange and add gates of `GatedReLUProblem` so that its optimum falls.
+
+    A round draws fresh candidates, lets the best of them climb, ranks all by the gain that each guarantees (see
+    `price_gates`), adds the best, and solves again from where it was. Gates without weights are dropped if gates have
+    no bias; with ``max_gates`` only the gates whose removal would cost most are kept, and the problem is solved once
+    more. A round that does not lower the objective is undone, so the objective never rises.
+
+    Parameters
+    ----------
+    X, y, beta, loss, bias, fit_intercept, huber_delta, sample_weight
+        As in `GatedReLUProblem`.
+    gates : Gates, or (directions (d, m), offsets (m,))
+        To begin with; of gates with equal patterns one is kept.
+    candidates : {"cross", "gaussian"}
+        Method of `sample_gates` for the draws.
+    climb : bool
+        Whether candidates move to a higher price, by gradient ascent on a soft gate. They are then no cross products.
+    sketch_dim : int, "auto" or None
+        Of the draws.
+    n_candidates : int or None
+        Gates drawn in a round; None for 10 times ``per_round``.
+    per_round : int or None
+        Gates added in a round; None for half as many as there are at the start, or as
+        ``max_gates``. A round that does not help halves the number for the next.
+    max_gates : int or None
+        Most gates that the model has after a round, not counting the first model; None for no limit.
+    max_rounds : int
+    max_time : float or None
+        Seconds after which no new round begins; a solver with a field ``max_time`` is stopped too.
+    tol : float
+        Ends refinement: no candidate of a round offers this share of the objective.
+    rng : Generator, int or None
+    solver : solver or None
+        For the problems of the rounds; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
+    callback : callable or None
+        Called with each `RefinementRound`.
+
+    Raises
+    ------
+    ArgumentError
+        As `GatedReLUProblem` and `sample_gates`; another argument breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import sample_gates, spiral
+    >>> X, y = spiral()
+    >>> found = refine_gates(X, y, sample_gates(X, 10, rng=0), beta=1e-3, max_gates=10, max_rounds=3, rng=1)
+    >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.rounds[0].objective
+    (True, True)
+    """
+    owner = "refine_gates"
+    data = as_rows(X, owner)
+    check_choice(candidates, "candidates", owner, ("cross", "gaussian"))
+    check_choice(climb, "climb", owner, (True, False))
+    check_choice(bias, "bias", owner, (True, False))
+    check_integer(max_rounds, "max_rounds", owner, low=0)
+    check_positive(tol, "tol", owner)
+    if max_time is not None:
+        check_positive(max_time, "max_time", owner)
+    for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates")):
+        if value is not None:
+            check_integer(value, name, owner)
+    first = activation_patterns(data, gates)
+    if solver is not None and not callable(getattr(solver, "solve", None)):
+        raise fail("solver", owner, "None or a solver such as Fista()", solver)
+    adding = max(1, round(_PER_ROUND * (max_gates or len(first.gates)))) if per_round is None else per_round
+    search = _Search(
+        X=data,
+        y=y,
+        options={
+            "beta": beta, "loss": loss, "bias": bias, "fit_intercept": fit_intercept, "huber_delta": huber_delta,
+            "sample_weight": sample_weight,
+        },
+        method=candidates,
+        climb=climb,
+        sketch_dim=sketch_dim,
+        drawn=_DRAWN * adding if n_candidates is None else n_candidates,
+        adding=adding,
+        max_gates=max_gates,
+        rng=as_generator(rng, owner),
+        solver=Fista(tol=_SOLVER_TOL) if solver is None else solver,
+        ends=None if max_time is None else time.perf_counter() + max_time,
+    )  # fmt: skip
+    return search.run(first, max_rounds, tol, callback)
+
+
+class _Model(NamedTuple):
+    """Gates with the optimum over them."""
+
+    gates: Gates
+    problem: GatedReLUProblem
+    result: Result[Coefficients]
+
+    @property
+    def patterns(self) -> NDArray[np.bool_]:
+        return self.problem.map.patterns
+
+    @property
+    def norms(self) -> Array:
+        """Norm of each gate's weights, (P,)."""
+        return np.asarray(np.linalg.norm(self.result.coefficients.coef, axis=(0, 2)))
+
+    def removal_costs(self) -> Array:
+        """See `removal_costs`."""
+        a, z = self.problem.map, self.result.coefficients
+        curvature = self.problem.datafit.curvature
+        return removal_costs(
+            self.problem.X, a.patterns, z.coef, z.gate_intercept, a.Q, curvature, a.bias, a.fit_intercept
+        )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The settings of a refinement, and its steps."""
+
+    X: Array
+    y: Any
+    options: dict[str, Any]
+    method: str
+    climb: bool
+    sketch_dim: int | str | None
+    drawn: int
+    adding: int
+    max_gates: int | None
+    rng: np.random.Generator
+    solver: GateSolver
+    ends: float | None
+
+    @property
+    def bias(self) -> bool:
+        return bool(self.options["bias"])
+
+    def run(
+        self,
+        first: ActivationPatterns,
+        max_rounds: int,
+        tol: float,
+        callback: Callable[[RefinementRound], object] | None,
+    ) -> Refinement:
+        began = time.perf_counter()
+        rounds: list[RefinementRound] = []
+
+        def note(model: _Model, price: float, gain: float, kept: bool) -> None:
+            active = int(np.count_nonzero(model.norms))
+            seconds = time.perf_counter() - began
+            row = RefinementRound(len(model.gates), active, model.result.objective, price, gain, kept, seconds)
+            rounds.append(row)
+            if callback is not None:
+                callback(row)
+
+        model = self._solved(first.gates, first.patterns, None)
+        note(model, 0.0, 0.0, True)
+        undone, status, offered = 0, "", self._candidates(model)
+        while True:
+            prices = self._prices(model, offered.patterns)
+            price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
+            if gain <= tol * model.result.objective:
+                status = "refined"
+            elif len(rounds) > max_rounds:
+                status = f"stopped after {max_rounds} rounds: try a larger max_rounds"
+            elif undone == _PATIENCE:
+                status = f"stopped after {undone} rounds in a row without a lower objective"
+            elif self.ends is not None and time.perf_counter() >= self.ends:
+                status = f"stopped after {time.perf_counter() - began:.1f} s: try a larger max_time"
+            if status:
+                break
+            adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
+            best = np.argsort(-prices.gain, kind="stable")[:adding]
+            new = self._exchanged(model, offered, best[prices.gain[best] > 0])
+            lower = new.result.objective < model.result.objective
+            model, undone = (new, 0) if lower else (model, undone + 1)
+            note(model, price, gain, lower)
+            offered = self._candidates(model)
+        return self._refinement(model, offered, tuple(rounds), status)
+
+    def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
+        problem = GatedReLUProblem(self.X, self.y, patterns, **self.options)
+        solver = self.solver
+        if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
+            left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
+            solver = replace(solver, max_time=left)  # type: ignore[type-var]
+        return _Model(gates, problem, solver.solve(problem, None if start is None else problem.point(start)))
+
+    def _candidates(self, model: _Model) -> ActivationPatterns:
+        """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
+        drawn = sample_gates(self.X, self.drawn, self.method, self._sketch(), self.bias, self.rng)
+        found = activation_patterns(self.X, drawn)
+        if self.climb:
+            theta = model.problem.datafit.residual(model.result.fitted)
+            best = np.argsort(-self._prices(model, found.patterns).gain, kind="stable")[: _CLIMBING * self.adding]
+            some = found.gates.take(best)
+            H, c = climbed(self.X, some.directions, some.offsets, theta, self.bias)
+            margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | self.bias]  # a row 0 is on, whatever the rounding
+            clear = margins.min(axis=0, initial=np.inf) > _NEAR * margins.max(axis=0, initial=0.0)
+            higher = Gates.without_incidence(H[:, clear], c[clear], "refined")
+            found = activation_patterns(self.X, _joined(found.gates, higher))
+        known = set(_keys(model.patterns))
+        index = np.flatnonzero([key not in known for key in _keys(found.patterns)])
+        return ActivationPatterns(np.ascontiguousarray(found.patterns[:, index]), found.gates.take(index))
+
+    def _sketch(self) -> int | str | None:
+        return self.sketch_dim if self.method == "cross" else None
+
+    def _prices(self, model: _Model, patterns: NDArray[np.bool_]) -> GatePrices:
+        datafit, Q = model.problem.datafit, model.problem.map.Q
+        theta = datafit.residual(model.result.fitted)
+        theta = theta - Q @ (Q.T @ theta)  # zero at the optimum
+        return price_gates(self.X, patterns, theta, Q, model.problem.beta, datafit.curvature, self.bias)
+
+    def _exchanged(self, model: _Model, offered: ActivationPatterns, best: NDArray[np.intp]) -> _Model:
+        """Solve with the best candidates added, then drop what is not needed or not allowed."""
+        gates = _joined(model.gates, offered.gates.take(best))
+        patterns = np.hstack([model.patterns, offered.patterns[:, best]])
+        wide = self._solved(gates, patterns, _widened(model.result.coefficients, best.size))
+        keep = np.arange(len(gates))
+        if not self.bias:
+            keep = np.flatnonzero(wide.norms)  # the others have no say in predictions, objective or bound
+        if self.max_gates is not None and keep.size > self.max_gates:
+            keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[: self.max_gates]])
+            return self._solved(gates.take(keep), np.ascontiguousarray(patterns[:, keep]), _taken(wide, keep))
+        if keep.size == len(gates):
+            return wide
+        problem = GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns[:, keep]), **self.options)
+        return _Model(gates.take(keep), problem, replace(wide.result, coefficients=_taken(wide, keep)))
+
+    def _refinement(
+        self, model: _Model, offered: ActivationPatterns, rounds: tuple[RefinementRound, ...], status: str
+    ) -> Refinement:
+        both = GatedReLUProblem(self.X, self.y, np.hstack([model.patterns, offered.patterns]), **self.options)
+        bound = both.dual_bound(model.result.fitted).value
+        gap = both.relative_gap(model.result.objective, bound)
+        return Refinement(model.gates, model.patterns, model.result, bound, gap, offered.gates, rounds, status)
+
+
+def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:
+    """Return a key for each pattern."""
+    return [column.tobytes() for column in np.ascontiguousarray(np.packbits(patterns, axis=0).T)]
+
+
+def _widened(some: Coefficients, more: int) -> Coefficients:
+    C, _, d = some.coef.shape
+    return Coefficients(
+        np.concatenate([some.coef, np.zeros((C, more, d))], axis=1),
+        np.concatenate([some.gate_intercept, np.zeros((C, more))], axis=1),
+        some.intercept,
+    )
+
+
+def _taken(model: _Model, keep: NDArray[np.intp]) -> Coefficients:
+    coef, gate_intercept, intercept = model.result.coefficients
+    return Coefficients(np.ascontiguousarray(coef[:, keep]), gate_intercept[:, keep], intercept)
+
+
+def _joined(a: Gates, b: Gates) -> Gates:
+    """Gates of two sets, without the incidence that only cross products have."""
+    H, c = np.hstack([a.directions, b.directions]), np.concatenate([a.offsets, b.offsets])
+    return Gates.without_incidence(H, c, "refined")
