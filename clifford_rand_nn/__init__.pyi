@@ -38,9 +38,11 @@ from .pruning import prune as prune
 from .refinement import Refinement as Refinement
 from .refinement import refine_gates as refine_gates
 from .solvers.base import Result as Result
+from .solvers.choice import AutoSolver as AutoSolver
 from .solvers.cvxpy_reference import CvxpyReference as CvxpyReference
 from .solvers.fista import Fista as Fista
 from .solvers.gate_working_set import GateWorkingSet as GateWorkingSet
+from .solvers.kernel.interior_point import KernelInteriorPoint as KernelInteriorPoint
 from .solvers.lasso.basic import purify as purify
 from .solvers.lasso.interior_point import InteriorPoint as InteriorPoint
 from .solvers.lasso.path import LassoPath as LassoPath

@@ -33,6 +33,8 @@ class ConvexNetwork(BaseEstimator):
     _losses: tuple[str, ...] = ()
     _penalties: tuple[str, ...] = ()
     _solvers: tuple[str, ...] = ()
+    _shares = False  # whether a fit keeps what the next one on the same rows can use, in `_solution`
+    _dtypes: Any = np.float64  # of rows that are used as they come; others are converted
     _warm: Any = None  # the `_solution` of an earlier fit on the same rows, to start from
     _solution: Any = None
     _sample_weight: Array | None = None  # of all rows of the last fit, of mean 1 where not zero; None if all are equal

@@ -117,8 +117,10 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
             warm = None
             for i, beta in enumerate(self.betas_):
                 model = clone(self.estimator).set_params(beta=float(beta))
-                model._warm = warm
+                model._warm, model._shares = warm, True  # a gated network's next beta needs no new gates
                 model.fit(_take(rows, train), targets[train], **_weights(weights, train))
+                if model.result_.interrupted:
+                    raise KeyboardInterrupt(f"in fold {k + 1} of {len(splits)}, beta {i + 1} of {len(self.betas_)}")
                 warm = None if _draws_anew(model) else model._solution
                 self.scores_[i, k] = scorer(model, _take(rows, test), targets[test], **_weights(weights, test))
         self.beta_ = float(self.betas_[self._chosen()])

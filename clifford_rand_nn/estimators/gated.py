@@ -1,39 +1,131 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import check_integer, check_positive
 from clifford_rand_nn.claims import GatedClaim
-from clifford_rand_nn.estimators.candidates import GatedFamily
+from clifford_rand_nn.estimators.candidates import GatedFamily, as_numpy_generator
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
+from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 
 __all__ = ["GatedReLUClassifier", "GatedReLURegressor"]
 
 Array = NDArray[np.float64]
+
+_REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
+
+
+class _Fitted(NamedTuple):
+    """What a fit leaves to the next one on the same rows: another beta needs no new gates, rotation or kernel."""
+
+    patterns: NDArray[np.bool_]
+    gates: Gates
+    problem: GatedReLUProblem
+    kernel: list[GatedKernel]
+    coefficients: Coefficients
 
 
 class GatedReLU(GatedFamily):
     """Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need."""
 
     _penalties = ("group_l2",)
-    _solvers = ("auto", "fista", "cvxpy")
+    _solvers = ("auto", "kernel", "fista", "cvxpy")
+    _dtypes = (np.float64, np.float32)
+
+    def __init__(
+        self,
+        n_gates: int = 50,
+        gates: Any = "cross",
+        sketch_dim: int | str | None = "auto",
+        beta: float = 1e-3,
+        penalty: str = "group_l2",
+        loss: str = "squared",
+        bias: bool = True,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 20_000,
+        random_state: Any = None,
+        verbose: int = 0,
+        huber_delta: float = 1.0,
+        max_time: float | None = None,
+        max_memory: float | None = None,
+        refine: int = 0,
+    ) -> None:
+        super().__init__(
+            n_gates, gates, sketch_dim, beta, penalty, loss, bias, fit_intercept, solver, tol, max_iter, random_state,
+            verbose, huber_delta,
+        )  # fmt: skip
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.refine = refine
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        owner = type(self).__name__
+        for name in ("max_time", "max_memory"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name, owner)
+        check_integer(self.refine, "refine", owner, low=0)
 
     def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
-        self.patterns_, gates = self._gate_patterns(X)
-        problem = self._problem(X, targets, loss, self.patterns_, weights)
-        self.result_ = result = self._minimise(problem)
-        self._solution = result.coefficients
+        warm: _Fitted | None = self._warm
+        if warm is None:
+            patterns, gates = self._gate_patterns(X)
+            start: Coefficients | None = None
+            if self.refine:
+                patterns, gates, start = self._refined(X, targets, loss, weights, gates)
+            problem = self._problem(X, targets, loss, patterns, weights)
+            kernel: list[GatedKernel] = []
+        else:
+            patterns, gates, problem, kernel, start = warm
+            problem.penalty.beta = float(self.beta)
+        self.patterns_ = patterns
+        self.result_ = result = self._minimise(problem, start, kernel)
+        if self._shares:
+            self._solution = _Fitted(patterns, gates, problem, kernel, result.coefficients)
         self._warn(result)
         self.n_iter_ = max(1, result.n_iter)
         self._set_gated(result.coefficients, gates)
         self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
+
+    def _refined(
+        self, X: Array, targets: Array, loss: str, weights: Array | None, gates: Gates
+    ) -> tuple[NDArray[np.bool_], Gates, Coefficients]:
+        """Exchange gates for better ones, as many rounds as asked for; return them with their solution."""
+        seeded = isinstance(self.random_state, int | np.integer)  # draws of their own, not those of the first gates
+        rng = np.random.default_rng([self.random_state, 1]) if seeded else as_numpy_generator(self.random_state)
+        found = refine_gates(
+            X,
+            targets,
+            gates,
+            beta=self.beta,
+            loss=loss,
+            bias=self.bias,
+            fit_intercept=self.fit_intercept,
+            huber_delta=self.huber_delta,
+            sample_weight=weights,
+            candidates="gaussian" if self.gates == "gaussian" else "cross",
+            sketch_dim=self.sketch_dim,
+            max_gates=max(self.n_gates, len(gates)),
+            max_rounds=self.refine,
+            max_time=self.max_time,
+            rng=rng,
+            solver=AutoSolver(tol=_REFINE_TOL, max_iter=self.max_iter, max_memory=self.max_memory),
+        )
+        return found.patterns, found.gates, found.result.coefficients
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
         return self._problem(X, targets, loss, self._gate_patterns(X).patterns, weights).beta_max()
@@ -53,16 +145,36 @@ class GatedReLU(GatedFamily):
             sample_weight=weights,
         )
 
-    def _minimise(self, problem: GatedReLUProblem) -> Result[Coefficients]:
+    def _minimise(
+        self, problem: GatedReLUProblem, start: Coefficients | None, kernel: list[GatedKernel]
+    ) -> Result[Coefficients]:
         if self.solver == "cvxpy":
             from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
 
             return CvxpyReference(tol=self.tol).solve(problem)
-        start = None
-        if self._warm is not None and self._warm.gate_intercept.shape == (problem.outputs, problem.map.n_patterns):
-            start = problem.point(self._warm)
+        point = None if start is None else problem.point(start)
         with progress_line(self.verbose, self.tol) as callback:
-            return Fista(tol=self.tol, max_iter=self.max_iter, callback=callback).solve(problem, start)
+            if self.solver == "fista":
+                fista = Fista(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, callback=callback)
+                return fista.solve(problem, point)
+            chosen: AutoSolver | KernelInteriorPoint
+            if self.solver == "kernel":
+                chosen = KernelInteriorPoint(
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    max_time=self.max_time,
+                    max_memory=self.max_memory,
+                    callback=callback,
+                )
+            else:
+                chosen = AutoSolver(
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    max_time=self.max_time,
+                    max_memory=self.max_memory,
+                    callback=callback,
+                )
+            return chosen.solve(problem, point, kernel)
 
 
 class GatedReLUClassifier(NetworkClassifier, GatedReLU):
@@ -93,16 +205,25 @@ class GatedReLUClassifier(NetworkClassifier, GatedReLU):
         Whether gates and neurons have one; a neuron's is not penalised.
     fit_intercept : bool, default True
         Whether the output has an intercept; it is not penalised.
-    solver : {"auto", "fista", "cvxpy"}
-        "auto" is FISTA; "cvxpy" the reference, for small problems.
+    solver : {"auto", "kernel", "fista", "cvxpy"}
+        "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
+        (`KernelInteriorPoint`) for up to some thousand rows, else `Fista`; "cvxpy" is the reference, for small
+        problems.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000
+        Iterations of FISTA, or steps of the kernel method, which takes at most 100.
     random_state : int, RandomState, Generator or None
     verbose : int, default 0
         1 shows one line with the iteration and the gap.
     huber_delta : float
         Of no use here; it belongs to the losses of regressors.
+    max_time : float or None
+        Seconds after which the best network so far is kept, with its gap. Ctrl-C does the same.
+    max_memory : float or None
+        Bytes that the solver may take beside the data; None for half of the machine's memory.
+    refine : int, default 0
+        Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
 
     Attributes
     ----------
@@ -163,16 +284,25 @@ class GatedReLURegressor(NetworkRegressor, GatedReLU):
         Whether gates and neurons have one; a neuron's is not penalised.
     fit_intercept : bool, default True
         Whether the output has an intercept; it is not penalised.
-    solver : {"auto", "fista", "cvxpy"}
-        "auto" is FISTA; "cvxpy" the reference, for small problems.
+    solver : {"auto", "kernel", "fista", "cvxpy"}
+        "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
+        (`KernelInteriorPoint`) for up to some thousand rows, else `Fista`; "cvxpy" is the reference, for small
+        problems.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000
+        Iterations of FISTA, or steps of the kernel method, which takes at most 100.
     random_state : int, RandomState, Generator or None
     verbose : int, default 0
         1 shows one line with the iteration and the gap.
     huber_delta : float > 0, default 1.0
         Residual at which the Huber loss turns from square to line.
+    max_time : float or None
+        Seconds after which the best network so far is kept, with its gap. Ctrl-C does the same.
+    max_memory : float or None
+        Bytes that the solver may take beside the data; None for half of the machine's memory.
+    refine : int, default 0
+        Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
 
     Attributes
     ----------

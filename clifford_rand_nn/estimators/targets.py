@@ -43,7 +43,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     def _encoded(self, X: Any, y: Any, sample_weight: Any = None) -> _Encoded:
         """Check everything; return rows, targets (n, C), the loss of that many classes, the classes, and weights."""
         self._check_parameters()
-        data, labels = validate_data(self, X, y, dtype=np.float64)
+        data, labels = validate_data(self, X, y, dtype=self._dtypes)
         check_classification_targets(labels)
         data, labels, weights = self._weighted_rows(data, labels, sample_weight)
         self.classes_, index = np.unique(labels, return_inverse=True)
@@ -97,7 +97,7 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
     def _encoded(self, X: Any, y: Any, sample_weight: Any = None) -> _Encoded:
         """Check everything; return rows, targets (n, C), the loss, no classes, and weights."""
         self._check_parameters()
-        data, targets = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        data, targets = validate_data(self, X, y, dtype=self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
         return data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights

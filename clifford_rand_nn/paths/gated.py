@@ -1,4 +1,4 @@
-"""Paths of gated networks, by FISTA from the last solution."""
+"""Paths of gated networks, each solve from the last solution, all on one kernel."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
 from clifford_rand_nn.patterns import activation_patterns
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
 __all__ = ["gated_path"]
 
@@ -92,12 +93,13 @@ def gated_path(
     problem = problem_at(1.0)
     top = problem.beta_max()
     grid = beta_grid(betas, n_betas, eps, top, "gated_path")
-    solver = Fista(tol=tol, max_iter=max_iter)
+    solver = AutoSolver(tol=tol, max_iter=max_iter)
+    kernel: list[GatedKernel] = []
     found: list[Result[Coefficients]] = []
     start: Point | None = None
     for beta in grid:
         problem.penalty.beta = float(beta)
-        result = solver.solve(problem, start)
+        result = solver.solve(problem, start, kernel)
         start = problem.point(result.coefficients)
         found.append(result)
     return _path(found, grid, top, kept)

@@ -45,6 +45,8 @@ class Result(Generic[Solution]):
         The solver's own predictions on the training rows.
     dual_point : (n, C)
         The feasible dual point that proves the bound.
+    reason : str
+        Why this solver, if it was chosen automatically.
     """
 
     objective: float
@@ -58,11 +60,22 @@ class Result(Generic[Solution]):
     coefficients: Solution
     fitted: NDArray[np.float64]
     dual_point: NDArray[np.float64]
+    reason: str = ""
 
     @property
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.status == "optimal"
+
+    @property
+    def stuck(self) -> bool:
+        """Whether rounding, or its number of steps, ended the solver; another solver may go on from here."""
+        return not self.converged and not any(why in self.status for why in ("max_time", "interrupt"))
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solver."""
+        return "interrupt" in self.status
 
     def __repr__(self) -> str:
         return (

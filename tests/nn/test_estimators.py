@@ -168,7 +168,7 @@ def test_in_pipelines_and_searches():
 
 def test_warns_when_it_stops_early():
     X, y = spiral()
-    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 iterations at a relative gap"):
+    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 steps at a relative gap"):
         GatedReLUClassifier(10, max_iter=2, random_state=0).fit(X, y)
 
 
@@ -192,7 +192,7 @@ def test_progress_line(capsys):
         ({"gates": (np.eye(3), np.zeros(3))}, "the d of the gates"),
         ({"penalty": "l1"}, "one of 'group_l2'"),
         ({"loss": "hinge"}, "one of 'squared', 'logistic'"),
-        ({"solver": "sgd"}, "one of 'auto', 'fista', 'cvxpy'"),
+        ({"solver": "sgd"}, "one of 'auto', 'kernel', 'fista', 'cvxpy'"),
         ({"bias": "yes"}, "one of True, False"),
         ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
     ],

@@ -22,6 +22,8 @@ _FOLLOW = 0.1  # the radius falls to this share at a time, where it is followed 
 _FIRST = 0.3  # the first radius, as a share of that value
 _SHORT = 0.2  # below this share the predictor tells little: 14 of 720 degenerate problems fail, 48 without this rule
 _LONG = 0.5  # a step this long (1 is a full one) was a good one: the radius may fall
+import os
+_SPARE = float(os.environ.get('SPARE','1e-3'))
 _ROUNDING = 1e-13
 _RIDGES = (1e-13, 1e-11, 1e-9, 1e-7)  # relative, on the diagonal: gates may be dependent; a step bears such an error
 
@@ -195,6 +197,8 @@ class KernelPath:
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = self.s - self._slack()
 
+        spare = _SPARE * min(gap, 1.0)
+
         def turn(right: Array, excess: Array, product: Array) -> tuple[Array, Array, Array, Array, float]:
             """Solve for the direction with these right-hand sides; return it and the largest step along it."""
             first = system.solve(right[:, :, None])[:, :, 0]
@@ -206,7 +210,7 @@ class KernelPath:
             deta, dc = x[:P], x[P:].reshape(self.c.shape)
             ds = -(border[:, :P].T @ dtheta.ravel()) - excess
             box.turn(dtheta)
-            longest = min(box.limit(), terms.limit(self.theta, dtheta), _ratio(self.eta, deta), _ratio(self.s, ds))
+            longest = min(box.limit(), self._limit(dtheta, spare), _ratio(self.eta, deta), _ratio(self.s, ds))
             return dtheta, deta, dc, ds, longest
 
         dtheta, deta, _, ds, longest = turn(away + box.aim(0.0, False), excess, -self.eta * self.s)
@@ -222,7 +226,7 @@ class KernelPath:
         away = away + box.aim(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
         dtheta, deta, dc, ds, longest = turn(away, excess, target - self.eta * self.s - deta * ds)
         length = min(1.0, max(_BOUNDARY, 1 - gap) * longest)
-        self.theta = self.theta + length * dtheta
+        self._move(length * dtheta, spare)
         self.eta = self.eta + length * deta
         self.s = self.s + length * ds
         self.c = self.c + length * dc
@@ -231,6 +235,29 @@ class KernelPath:
             self._shrink(max(_FOLLOW, self._target / radius))
         self._correlate()
         return length
+
+    def _room(self, dtheta: Array) -> Array:
+        """Distance (n, C) of every entry of theta to the open bound that the direction leads to."""
+        low, high = self.terms.open
+        return np.asarray(np.where(dtheta > 0, high - self.theta, self.theta - low))
+
+    def _limit(self, dtheta: Array, spare: float) -> float:
+        """Largest step within the open bounds, of the entries that are further from them than ``spare``."""
+        room, speed = self._room(dtheta), np.abs(dtheta)
+        counts = (speed > 0) & (room > spare * self.problem.datafit.weights)
+        return float(np.min(room / speed, initial=np.inf, where=counts))
+
+    def _move(self, dtheta: Array, spare: float) -> None:
+        """Move theta; entries that would pass an open bound keep a share of their distance instead."""
+        room, speed = self._room(dtheta), np.abs(dtheta)
+        passing = speed > _BOUNDARY * room
+        passing &= room <= spare * self.problem.datafit.weights
+        if passing.any():
+            dtheta = np.where(passing, np.sign(dtheta) * _BOUNDARY * room, dtheta)
+            if self._balanced:  # what a row lacks goes to its largest mass
+                lacks = dtheta.sum(axis=1)
+                dtheta[np.arange(len(lacks)), np.argmin(self.theta-self.problem.datafit.weights*self.problem.datafit.y, axis=1)] -= lacks
+        self.theta = self.theta + dtheta
 
     def _shrink(self, share: float) -> None:
         """Multiply the radius, and theta with it: what was feasible stays so, and predictions do not change."""

@@ -88,7 +88,7 @@ class KernelInteriorPoint:
         return float(8 * n * (n * (1 + factors + extra) + 4 * C * (P + problem.map.Q.shape[1])))
 
     def solve(
-        self, problem: GatedReLUProblem, start: Point | None = None, kernel: GatedKernel | None = None
+        self, problem: GatedReLUProblem, start: Point | None = None, kernel: list[GatedKernel] | None = None
     ) -> Result[Coefficients]:
         """Minimise the problem, from scratch or from a solution for another beta.
 
@@ -96,8 +96,9 @@ class KernelInteriorPoint:
         ----------
         start : Point, optional
             A solution for a beta nearby.
-        kernel : GatedKernel, optional
-            That of the problem, if it is at hand: it does not depend on beta or on the targets.
+        kernel : list of GatedKernel, optional
+            The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
+            neither on beta nor on the targets.
 
         Raises
         ------
@@ -117,7 +118,7 @@ class KernelInteriorPoint:
             return self._solve(problem, start, kernel)
 
     def _solve(
-        self, problem: GatedReLUProblem, start: Point | None, kernel: GatedKernel | None
+        self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel] | None
     ) -> Result[Coefficients]:
         watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
         z = problem.null_point()
@@ -125,9 +126,11 @@ class KernelInteriorPoint:
         watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
             if not watch.status:
-                kernel = GatedKernel(problem) if kernel is None else kernel
+                kept = [] if kernel is None else kernel
+                if not kept:
+                    kept.append(GatedKernel(problem))
                 try:
-                    path = KernelPath(problem, kernel, DualTerms(problem.datafit, problem.map.Q), start)
+                    path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
                     self._run(path, watch)
                 except np.linalg.LinAlgError:
                     watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
@@ -152,7 +155,7 @@ class KernelInteriorPoint:
         return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter, or Fista")
 
     def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:
-        """Judge the point by the better bound of its residual and its dual point; without its idle gates if that is good."""
+        """Judge the point by the better of two bounds; leave its idle gates out if that is good enough."""
         problem = path.problem
         bound = problem.dual_bound(path.f)
         own = dual_bound(problem.datafit, path.theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)

@@ -1,0 +1,185 @@
+"""Which solver for a gated problem: a cost model fitted to measurements, and the run that follows from it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+
+__all__ = ["AutoSolver", "Estimate", "estimate_fista", "estimate_kernel"]
+
+# Steps of the kernel method from scratch to a gap of 1e-6, with the factorisation that finds its start.
+_STEPS = {"squared": 6, "huber": 9, "logistic": 13, "squared_hinge": 16, "softmax": 14}
+# Seconds a unit of work on two cores; only their ratios matter for the choice.
+_FACTOR = 5.8e-12  # n³ of a Cholesky factorisation
+_INVERSE = 1.8e-11  # n³ of an inverse from its factor
+_SOLVE = 2.5e-11  # n² times right-hand sides
+_SUM = 3.5e-11  # n² times gates: the weighted kernel
+_PRODUCT = 4e-11  # n r P C: one product with the rows in double precision
+_PRODUCTS = 10  # of a step of the kernel method
+_STEP = 1e-3  # what a step costs whatever the size
+_ITERATION = 1.5e-4
+_SINGLE = 0.4  # time of a product in single precision, as a share
+# Iterations of FISTA to a gap of 1e-6 at beta = 0.1 beta_max, and how they grow as beta falls: 193, 1053 and some 6000
+# at 0.1, 0.01 and 0.001 (text-like data, n = 2000, d = 384, P = 50).
+_ITERATIONS = 190.0
+_GROWTH = 0.75
+_MOST_STEPS = 100  # of the kernel method
+_SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
+
+
+class Estimate(NamedTuple):
+    """What a solver is expected to take: seconds, and bytes beside the problem's own."""
+
+    seconds: float
+    bytes: float
+
+
+def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
+    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
+    n, C, a = problem.n, problem.outputs, problem.map
+    factors = 1 if problem.loss == "squared" and problem.datafit.sample_weight is None else C
+    cubes = factors * _FACTOR + (C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0)
+    sides = a.n_patterns + a.Q.shape[1] * C
+    step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
+    step += _PRODUCTS * _PRODUCT * n * a.d * a.n_patterns * C + _STEP
+    return Estimate(_STEPS[problem.loss] * step, KernelInteriorPoint.memory(problem))
+
+
+def estimate_fista(problem: GatedReLUProblem, tol: float) -> Estimate:
+    """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network."""
+    n, C, a = problem.n, problem.outputs, problem.map
+    largest = problem.dual_norm(problem.datafit.residual(np.zeros((n, C)))) / n
+    falls = max(largest / problem.beta / 10, 1.0)
+    iterations = _ITERATIONS * falls**_GROWTH * max(-np.log10(tol), 1.0) / 6
+    size = float(n) * a.d * a.n_patterns * C
+    single = _SINGLE if problem.X.dtype == np.float32 else 1.0
+    bytes_ = 8.0 * (8 * a.d * a.n_patterns * C + 8 * n * C)
+    return Estimate(iterations * (2 * _PRODUCT * single * size + _ITERATION), bytes_)
+
+
+@dataclass(frozen=True)
+class AutoSolver:
+    """Solve `GatedReLUProblem` by the solver that is expected to be fastest within the memory there is.
+
+    The kernel method takes a few steps of order n³, FISTA many of order nrP; both times are estimated from n, the rank
+    r, the numbers of gates and outputs, the loss, beta and ``tol``. Thousands of gates go through `GateWorkingSet`. If
+    the kernel method ends by rounding, FISTA goes on from its best point. ``reason`` of the result says what was chosen
+    and why.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Iterations of FISTA, or steps of the kernel method, which takes at most 100.
+    max_time : float or None
+        Seconds after which the best point so far is returned.
+    max_memory : float or None
+        Bytes that the solver may take beside the data; None for half of the machine's.
+    callback : callable or None
+        Called with each `HistoryRow`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
+    >>> AutoSolver().solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).solver
+    'kernel'
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 20_000
+    max_time: float | None = None
+    max_memory: float | None = None
+    callback: Callable[[HistoryRow], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self.tol, "tol", "AutoSolver")
+        check_integer(self.max_iter, "max_iter", "AutoSolver")
+        for name in ("max_time", "max_memory"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name, "AutoSolver")
+
+    def choose(self, problem: GatedReLUProblem) -> tuple[KernelInteriorPoint | Fista | GateWorkingSet, str]:
+        """Return the solver for a problem, and why.
+
+        Raises
+        ------
+        ArgumentError
+            No solver keeps to ``max_memory``.
+        """
+        kernel, fista = estimate_kernel(problem), estimate_fista(problem, self.tol)
+        most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
+        if min(kernel.bytes, fista.bytes) > most:
+            needed = f"at least {min(kernel.bytes, fista.bytes):.2g} bytes for this problem"
+            raise fail("max_memory", "AutoSolver", needed, describe(f"{most:.2g}"))
+        about = f"n = {problem.n}, rank {problem.map.d}, {problem.map.n_patterns} gates: "
+        if kernel.bytes > most:
+            about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB"
+        else:
+            about += f"kernel some {kernel.seconds:.1g} s, first-order some {fista.seconds:.1g} s"
+            if kernel.seconds <= fista.seconds:
+                steps = min(self.max_iter, _MOST_STEPS)
+                return KernelInteriorPoint(self.tol, steps, self.max_time, None, self.callback), about
+        first = Fista(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, callback=self.callback)
+        if restriction_pays(problem):
+            return GateWorkingSet(first, tol=self.tol, max_time=self.max_time, callback=self.callback), about
+        return first, about
+
+    def solve(
+        self, problem: GatedReLUProblem, start: Point | None = None, kernel: list[GatedKernel] | None = None
+    ) -> Result[Coefficients]:
+        """Minimise the problem, from a point if there is one; ``kernel`` as in `KernelInteriorPoint`."""
+        solver, reason = self.choose(problem)
+        if not isinstance(solver, KernelInteriorPoint):
+            return replace(solver.solve(problem, start), reason=reason)
+        result = solver.solve(problem, start, kernel)
+        left = None if self.max_time is None else self.max_time - result.seconds
+        if not result.stuck or result.n_iter >= self.max_iter or (left is not None and left <= 0):
+            return replace(result, reason=reason)
+        more = Fista(tol=self.tol, max_iter=self.max_iter, max_time=left, callback=self.callback)
+        better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
+        return replace(better, reason=f"{reason}; the kernel method ended by rounding, FISTA went on")
+
+
+def _merged(
+    problem: GatedReLUProblem, first: Result[Coefficients], second: Result[Coefficients], tol: float
+) -> Result[Coefficients]:
+    """Return the better point of two runs with the better bound of both, and the history of both."""
+    best = first if first.objective < second.objective else second
+    proof = max(first, second, key=lambda result: result.objective - result.duality_gap)
+    bound = proof.objective - proof.duality_gap
+    gap = problem.relative_gap(best.objective, bound)
+    later = tuple(
+        row._replace(n_iter=row.n_iter + first.n_iter, seconds=row.seconds + first.seconds) for row in second.history
+    )
+    return replace(
+        best,
+        duality_gap=max(best.objective - bound, 0.0),
+        relative_gap=gap,
+        dual_point=proof.dual_point,
+        n_iter=first.n_iter + second.n_iter,
+        seconds=first.seconds + second.seconds,
+        history=first.history + later,
+        status="optimal" if gap <= tol else second.status,
+        solver="kernel, fista",
+    )
+
+
+def _memory() -> float:
+    """Bytes of memory of the machine; infinity where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return np.inf

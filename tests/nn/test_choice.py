@@ -1,0 +1,226 @@
+"""The automatic choice of a solver for gated problems, and what estimators, paths and cross-validation make of it."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    AutoSolver,
+    BetaCV,
+    Fista,
+    GatedReLUClassifier,
+    GatedReLUProblem,
+    GatedReLURegressor,
+    KernelInteriorPoint,
+    gated_path,
+    sample_gates,
+    spiral,
+)
+from clifford_rand_nn.solvers.choice import estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from support.problems import FLAGS, LOSSES, make
+
+
+def data(n, d, P, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).astype(dtype)
+    y = np.abs(X[:, 0]) - X[:, 1] * (X[:, 1] > 0) + 0.1 * rng.standard_normal(n)
+    return X, y, X @ rng.standard_normal((d, P)).astype(dtype) >= 0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("flags", FLAGS)
+def test_agrees_with_fista(loss, flags):
+    problem = make(loss, *flags)
+    ours, theirs = AutoSolver(tol=1e-8).solve(problem), Fista(tol=1e-7, max_iter=50_000).solve(problem)
+    assert ours.status == "optimal"
+    assert abs(ours.objective - theirs.objective) <= theirs.duality_gap + ours.duality_gap
+    assert ours.reason
+
+
+def test_a_small_problem_goes_to_the_kernel_and_a_long_one_to_first_order():
+    X, y, D = data(300, 20, 30)
+    small = GatedReLUProblem(X, y, D, 1e-4)
+    assert isinstance(AutoSolver().choose(small)[0], KernelInteriorPoint)
+    X, y, D = data(9000, 5, 4)
+    long = GatedReLUProblem(X, y, D, 1e-1)
+    solver, reason = AutoSolver(tol=1e-3).choose(long)
+    assert isinstance(solver, Fista)
+    assert "n = 9000, rank 5, 4 gates" in reason
+
+
+def test_estimates_grow_as_the_methods_do():
+    problems = [GatedReLUProblem(*data(n, 8, 10), 1e-2) for n in (2000, 4000)]
+    small, large = map(estimate_kernel, problems)
+    assert 4 < large.seconds / small.seconds < 8
+    assert large.bytes > 3.5 * small.bytes
+    small, large = (estimate_fista(problem, 1e-4) for problem in problems)
+    assert large.seconds < 2.5 * small.seconds
+    tight = estimate_fista(problems[0], 1e-8)
+    assert tight.seconds > small.seconds
+    problems[0].penalty.beta = 1e-4
+    assert estimate_fista(problems[0], 1e-4).seconds > 3 * small.seconds
+
+
+def test_memory_decides_and_too_little_is_an_error():
+    X, y, D = data(400, 10, 10)
+    problem = GatedReLUProblem(X, y, D, 1e-3)
+    needed = KernelInteriorPoint.memory(problem)
+    assert isinstance(AutoSolver(max_memory=2 * needed).choose(problem)[0], KernelInteriorPoint)
+    solver, reason = AutoSolver(max_memory=0.9 * needed).choose(problem)
+    assert isinstance(solver, Fista)
+    assert "the kernel's matrices would take" in reason
+    with pytest.raises(ArgumentError, match=r"'max_memory' parameter of AutoSolver must be at least .* bytes"):
+        AutoSolver(max_memory=10.0).solve(problem)
+    with pytest.raises(ArgumentError, match="'max_memory' parameter of KernelInteriorPoint must be at least"):
+        KernelInteriorPoint(max_memory=10.0).solve(problem)
+
+
+def test_many_gates_of_few_rows_still_go_to_the_kernel_and_beyond_memory_to_a_working_set():
+    X, y, D = data(200, 6, 700)
+    problem = GatedReLUProblem(X, y, D, 1e-2, bias=False)
+    assert isinstance(AutoSolver().choose(problem)[0], KernelInteriorPoint)
+    assert isinstance(AutoSolver(max_memory=2e6).choose(problem)[0], GateWorkingSet)
+
+
+def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
+    problem = make("squared", n=40, beta=0.02)
+
+    def jammed(self, gap, floor):
+        return 0.0
+
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.KernelPath.step", jammed)
+    alone = KernelInteriorPoint().solve(problem)
+    assert "by rounding" in alone.status
+    assert alone.stuck
+    result = AutoSolver().solve(problem)
+    assert result.status == "optimal"
+    assert result.solver == "kernel, fista"
+    assert "FISTA went on" in result.reason
+    assert [row.n_iter for row in result.history] == sorted(row.n_iter for row in result.history)
+    assert abs(result.objective - Fista(tol=1e-9).solve(problem).objective) <= 2e-6 * result.objective
+    monkeypatch.undo()
+    few = AutoSolver(tol=1e-12, max_iter=1).solve(problem)  # no iterations are left for another solver
+    assert few.solver == "kernel"
+    assert "stopped after 1 steps" in few.status
+
+
+def test_time_ends_a_fit_with_its_best_network():
+    X, y, D = data(3000, 60, 40)
+    problem = GatedReLUProblem(X, y, D, 1e-6)
+    result = AutoSolver(tol=1e-12, max_time=1e-3).solve(problem)
+    assert "try a larger max_time" in result.status
+    assert not result.stuck
+    assert np.isfinite(result.relative_gap)
+    assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "kernel", "fista"])
+def test_an_interrupt_returns_the_best_network(solver, monkeypatch):
+    X, y = spiral()
+    rows = []
+
+    def stop(row):
+        rows.append(row)
+        if len(rows) == 3:
+            raise KeyboardInterrupt
+
+    from contextlib import contextmanager
+
+    @contextmanager
+    def line(verbose, tol, *rest):
+        yield stop
+
+    monkeypatch.setattr("clifford_rand_nn.estimators.gated.progress_line", line)
+    model = GatedReLUClassifier(20, beta=1e-4, solver=solver, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
+        model.fit(X, y)
+    assert model.result_.interrupted
+    assert model.certificate_.verify(X, y).primal == pytest.approx(model.result_.objective, rel=1e-9)
+
+
+def test_an_interrupt_ends_a_cross_validation(monkeypatch):
+    X, y = spiral()
+
+    def solve(self, problem, start=None, kernel=None):
+        def stop(row):
+            raise KeyboardInterrupt
+
+        return KernelInteriorPoint(callback=stop).solve(problem)
+
+    monkeypatch.setattr(AutoSolver, "solve", solve)
+    with pytest.raises(KeyboardInterrupt):
+        BetaCV(GatedReLUClassifier(5, random_state=0), n_betas=3, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch):
+    X, y = spiral()
+    made = []
+    original = GatedReLUProblem.__init__
+
+    def counted(self, *args, **kwargs):
+        made.append(1)
+        original(self, *args, **kwargs)
+
+    monkeypatch.setattr(GatedReLUProblem, "__init__", counted)
+    search = BetaCV(GatedReLUClassifier(12, loss=loss, bias=False, random_state=0), n_betas=6, cv=3).fit(X, y)
+    assert len(made) == 3 + 2  # one a fold, beta_max and the last fit
+    monkeypatch.undo()
+    from sklearn.model_selection import check_cv
+
+    train, test = next(iter(check_cv(3, y, classifier=True).split(X, y)))
+    for beta, score in zip(search.betas_, search.scores_[:, 0], strict=True):
+        alone = GatedReLUClassifier(12, loss=loss, bias=False, random_state=0, beta=beta).fit(X[train], y[train])
+        assert alone.score(X[test], y[test]) == pytest.approx(score, abs=1 / len(test) + 1e-12)  # a tie of one row
+
+
+def test_a_path_equals_single_solves():
+    X, y, _ = data(80, 4, 1)
+    gates = sample_gates(X, 10, rng=0)
+    path = gated_path(X, y, gates, n_betas=6)
+    assert set(path.statuses) == {"optimal"}
+    for beta, objective in zip(path.betas, path.objectives, strict=True):
+        model = GatedReLURegressor(gates=gates, beta=beta, tol=1e-9).fit(X, y)
+        assert objective == pytest.approx(model.result_.objective, rel=2e-6)
+
+
+def test_refined_gates_lower_the_objective_and_are_certified():
+    X, y = spiral()
+    plain = GatedReLUClassifier(10, beta=1e-3, random_state=0).fit(X, y)
+    refined = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3).fit(X, y)
+    assert refined.result_.objective < 0.9 * plain.result_.objective
+    assert len(refined.gates_) <= 10
+    assert refined.certificate_.verify(X, y).relative_gap <= 1e-5
+    assert np.array_equal(refined.gates_.on(X), refined.patterns_)
+    again = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3).fit(X, y)
+    assert np.array_equal(again.coef_, refined.coef_)
+
+
+def test_single_precision_rows_stay_so():
+    X, y, _ = data(200, 5, 1, dtype=np.float32)
+    model = GatedReLURegressor(10, random_state=0).fit(X, y)
+    assert model.result_.converged
+    verified = model.certificate_.verify(X, y)
+    assert verified.relative_gap <= 2e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        double = GatedReLURegressor(gates=model.gates_).fit(X.astype(np.float64), y)
+    assert double.result_.objective == pytest.approx(model.result_.objective, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_time": 0}, "'max_time' parameter of GatedReLUClassifier must be"),
+        ({"max_memory": -1.0}, "'max_memory' parameter of GatedReLUClassifier must be"),
+        ({"refine": -1}, "'refine' parameter of GatedReLUClassifier must be an integer ≥ 0"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X, y = spiral()
+    with pytest.raises(ArgumentError, match=message):
+        GatedReLUClassifier(**parameters).fit(X, y)
