@@ -66,7 +66,8 @@ class Refinement:
         The last ones.
     rounds : tuple of RefinementRound
     status : str
-        "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before.
+        "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before; Ctrl-C
+        does, and the model of the rounds before is returned.
     """
 
     gates: Gates
@@ -77,6 +78,11 @@ class Refinement:
     candidates: Gates
     rounds: tuple[RefinementRound, ...]
     status: str
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it; the model is the best of the rounds before."""
+        return "interrupt" in self.status
 
     def __repr__(self) -> str:
         return (
@@ -263,27 +269,34 @@ class _Search:
 
         model = self._solved(first.gates, first.patterns, None)
         note(model, 0.0, 0.0, True)
-        undone, status, offered = 0, "", self._candidates(model)
-        while True:
-            prices = self._prices(model, offered.patterns)
-            price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
-            if gain <= tol * model.result.objective:
-                status = "refined"
-            elif len(rounds) > max_rounds:
-                status = f"stopped after {max_rounds} rounds: try a larger max_rounds"
-            elif undone == _PATIENCE:
-                status = f"stopped after {undone} rounds in a row without a lower objective"
-            elif self.ends is not None and time.perf_counter() >= self.ends:
-                status = f"stopped after {time.perf_counter() - began:.1f} s: try a larger max_time"
-            if status:
-                break
-            adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
-            best = np.argsort(-prices.gain, kind="stable")[:adding]
-            new = self._exchanged(model, offered, best[prices.gain[best] > 0])
-            lower = new.result.objective < model.result.objective
-            model, undone = (new, 0) if lower else (model, undone + 1)
-            note(model, price, gain, lower)
+        undone, status = 0, ""
+        offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
+        try:
+            if model.result.interrupted:
+                raise KeyboardInterrupt
             offered = self._candidates(model)
+            while True:
+                prices = self._prices(model, offered.patterns)
+                price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
+                if gain <= tol * model.result.objective:
+                    status = "refined"
+                elif len(rounds) > max_rounds:
+                    status = f"stopped after {max_rounds} rounds: try a larger max_rounds"
+                elif undone == _PATIENCE:
+                    status = f"stopped after {undone} rounds in a row without a lower objective"
+                elif self.ends is not None and time.perf_counter() >= self.ends:
+                    status = f"stopped after {time.perf_counter() - began:.1f} s: try a larger max_time"
+                if status:
+                    break
+                adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
+                best = np.argsort(-prices.gain, kind="stable")[:adding]
+                new = self._exchanged(model, offered, best[prices.gain[best] > 0])
+                lower = new.result.objective < model.result.objective
+                model, undone = (new, 0) if lower else (model, undone + 1)
+                note(model, price, gain, lower)
+                offered = self._candidates(model)
+        except KeyboardInterrupt:
+            status = f"stopped by an interrupt after {time.perf_counter() - began:.1f} s: this is the best model so far"
         return self._refinement(model, offered, tuple(rounds), status)
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
@@ -292,7 +305,10 @@ class _Search:
         if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
             left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
             solver = replace(solver, max_time=left)  # type: ignore[type-var]
-        return _Model(gates, problem, solver.solve(problem, None if start is None else problem.point(start)))
+        result = solver.solve(problem, None if start is None else problem.point(start))
+        if result.interrupted and start is not None:  # a round is not finished; the model before it is better
+            raise KeyboardInterrupt
+        return _Model(gates, problem, result)
 
     def _candidates(self, model: _Model) -> ActivationPatterns:
         """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""

@@ -1,7 +1,6 @@
 """Tables from disk: CSV, Parquet and NPZ; every fault is named with its file, column and remedy."""
 
 import csv
-import difflib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,16 +13,24 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import DAMAGED
+from clifford_rand_nn._table_checks import (
+    checked_target,
+    checked_weights,
+    listed,
+    refuse_duplicates,
+    refuse_missing,
+    refuse_not_finite,
+    refuse_not_numeric,
+)
 
 __all__ = ["Table", "check_ending", "read_table"]
 
 _ENDINGS = (".csv", ".parquet", ".npz")
-_SHOWN = 8  # names listed in one error line
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Feature columns of a file as numbers, and its target column if one was asked for.
+    """Feature columns of a file as numbers, and its target and weights of rows if they were asked for.
 
     Attributes
     ----------
@@ -34,6 +41,8 @@ class Table:
     target : (n,) array of bool, int, float or str, or None
     ignored : tuple of str
         Columns of the file that were not asked for.
+    weights : (n,) float64, or None
+        At least 0, and some positive.
     """
 
     path: Path
@@ -41,28 +50,40 @@ class Table:
     X: NDArray[np.float64]
     target: NDArray[Any] | None
     ignored: tuple[str, ...] = ()
+    weights: NDArray[np.float64] | None = None
 
 
-def read_table(path: str | Path, *, target: str | None = None, columns: Sequence[str] | None = None) -> Table:
-    """Read the features of a CSV, Parquet or NPZ file, and its target column.
+def read_table(
+    path: str | Path,
+    *,
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+    weights: str | None = None,
+    need_weights: bool = True,
+) -> Table:
+    """Read the features of a CSV, Parquet or NPZ file, its target column and its weights of rows.
 
-    An NPZ holds the features as an array ``X`` (n, d), the target as an array (n,) under its own name and, if it
-    likes, the ``feature_names``; object arrays are refused.
+    An NPZ holds the features as an array ``X`` (n, d), target and weights as arrays (n,) under their own names and, if
+    it likes, the ``feature_names``; object arrays are refused.
 
     Parameters
     ----------
     path : path
     target : str or None
-        Column to return as ``target``; the others are features.
+        Column to return as ``target``.
     columns : sequence of str or None
-        Features to return, in this order; all columns of the file but the target if None. An NPZ without
+        Features to return, in this order; all columns of the file but target and weights if None. An NPZ without
         ``feature_names`` has them in this order already.
+    weights : str or None
+        Column to return as ``weights``.
+    need_weights : bool
+        Whether a file without that column is refused, or has ``weights`` None.
 
     Raises
     ------
     ArgumentError
         The file is missing, empty, malformed or of another kind; a column is missing, repeated, not numeric or has
-        empty cells.
+        empty cells; a weight is negative, or all are zero.
     MissingDependencyError
         CSV and Parquet need pandas.
 
@@ -82,9 +103,9 @@ def read_table(path: str | Path, *, target: str | None = None, columns: Sequence
     if file.stat().st_size == 0:
         raise ArgumentError(f"{file}: the file is empty.")
     if ending == ".npz":
-        return _read_npz(file, target, columns)
+        return _read_npz(file, target, columns, weights, need_weights)
     frame = _read_csv(file) if ending == ".csv" else _read_parquet(file)
-    return _from_frame(file, frame, target, columns)
+    return _from_frame(file, frame, target, columns, weights, need_weights)
 
 
 def check_ending(path: str | Path) -> str:
@@ -104,7 +125,9 @@ def check_ending(path: str | Path) -> str:
 # ---------------------------------------------------------------------------------------------------- NPZ
 
 
-def _read_npz(file: Path, target: str | None, columns: Sequence[str] | None) -> Table:
+def _read_npz(
+    file: Path, target: str | None, columns: Sequence[str] | None, weights: str | None, need_weights: bool
+) -> Table:
     try:
         with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -112,7 +135,7 @@ def _read_npz(file: Path, target: str | None, columns: Sequence[str] | None) -> 
         what = "holds object arrays, which are not read; save plain arrays" if "Object" in str(error) else "is damaged"
         raise ArgumentError(f"{file}: this NPZ file {what}.") from error
     if "X" not in arrays:
-        raise ArgumentError(f"{file}: there is no array 'X' with the features; the arrays are {_listed(arrays)}.")
+        raise ArgumentError(f"{file}: there is no array 'X' with the features; the arrays are {listed(arrays)}.")
     X = arrays["X"]
     if X.ndim != 2 or 0 in X.shape or X.dtype.kind not in "biuf":
         raise ArgumentError(
@@ -123,29 +146,33 @@ def _read_npz(file: Path, target: str | None, columns: Sequence[str] | None) -> 
         names = tuple(str(name) for name in arrays["feature_names"].ravel())
         if len(names) != X.shape[1]:
             raise ArgumentError(f"{file}: 'feature_names' has {len(names)} names for {X.shape[1]} columns of 'X'.")
-        _refuse_duplicates(file, names)
+        refuse_duplicates(file, names)
     ignored: tuple[str, ...] = ()
     if columns is not None and names is not None:
-        _refuse_missing(file, columns, names)
+        refuse_missing(file, columns, names)
         ignored = tuple(name for name in names if name not in set(columns))
         X, names = X[:, [names.index(name) for name in columns]], tuple(columns)
     elif columns is not None and X.shape[1] != len(columns):
         raise ArgumentError(f"{file}: 'X' has {X.shape[1]} columns, the model wants {len(columns)}.")
     X = np.ascontiguousarray(X, dtype=np.float64)
-    _refuse_not_finite(file, X, names)
-    return Table(file, names, X, None if target is None else _npz_target(file, arrays, target, len(X)), ignored)
+    refuse_not_finite(file, X, names)
+    y = None if target is None else checked_target(file, target, _npz_array(file, arrays, target, "target", len(X)))
+    w = None
+    if weights is not None and (need_weights or weights in arrays):
+        w = checked_weights(file, weights, _npz_array(file, arrays, weights, "array of weights", len(X)))
+    return Table(file, names, X, y, ignored, w)
 
 
-def _npz_target(file: Path, arrays: Mapping[str, NDArray[Any]], target: str, n: int) -> NDArray[Any]:
-    others = [name for name in arrays if name not in ("X", "feature_names")]
-    if target not in others:
-        raise ArgumentError(f"{file}: there is no array {target!r}; the arrays are {_listed(others, target)}.")
-    y = arrays[target]
-    if y.shape not in ((n,), (n, 1)):
+def _npz_array(file: Path, arrays: Mapping[str, NDArray[Any]], name: str, what: str, n: int) -> NDArray[Any]:
+    others = [other for other in arrays if other not in ("X", "feature_names")]
+    if name not in others:
+        raise ArgumentError(f"{file}: there is no array {name!r}; the arrays are {listed(others, name)}.")
+    array = arrays[name]
+    if array.shape not in ((n,), (n, 1)):
         raise ArgumentError(
-            f"{file}: the target {target!r} must have shape ({n},), as 'X' has {n} rows, not {y.shape}."
+            f"{file}: the {what} {name!r} must have shape ({n},), as 'X' has {n} rows, not {array.shape}."
         )
-    return _checked_target(file, target, y.reshape(n))
+    return array.reshape(n)
 
 
 # ---------------------------------------------------------------------------------------------------- CSV, Parquet
@@ -160,7 +187,7 @@ def _read_csv(file: Path) -> Any:
         if unnamed:
             what = f"column {unnamed[0]} has no name in the first line; name it, or leave it out if it is a row index"
             raise ArgumentError(f"{file}: {what}.")
-        _refuse_duplicates(file, header)
+        refuse_duplicates(file, header)
         old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)  # since then decimals are read exactly
         exact = {"float_precision": "round_trip"} if old else {}
         with warnings.catch_warnings():
@@ -186,48 +213,40 @@ def _read_parquet(file: Path) -> Any:
         said = str(error).strip().splitlines()[0]
         raise ArgumentError(f"{file}: this is not a readable Parquet file: {said}") from error
     frame.columns = [str(name) for name in frame.columns]
-    _refuse_duplicates(file, list(frame.columns))
+    refuse_duplicates(file, list(frame.columns))
     return frame
 
 
-def _from_frame(file: Path, frame: Any, target: str | None, columns: Sequence[str] | None) -> Table:
+def _from_frame(
+    file: Path,
+    frame: Any,
+    target: str | None,
+    columns: Sequence[str] | None,
+    weights: str | None,
+    need_weights: bool,
+) -> Table:
     there = [str(name) for name in frame.columns]
-    if target is not None and target not in there:
-        hint = " Is it separated by semicolons?" if len(there) == 1 and ";" in there[0] else ""
-        raise ArgumentError(f"{file}: there is no column {target!r}; the columns are {_listed(there, target)}.{hint}")
+    if not need_weights and weights not in there:
+        weights = None
+    for name, use in ((target, ""), (weights, " of weights")):
+        if name is not None and name not in there:
+            hint = " Is it separated by semicolons?" if len(there) == 1 and ";" in there[0] else ""
+            columns_are = f"the columns are {listed(there, name)}"
+            raise ArgumentError(f"{file}: there is no column {name!r}{use}; {columns_are}.{hint}")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")
-    names = [name for name in there if name != target] if columns is None else list(columns)
-    _refuse_missing(file, names, there)
+    names = [name for name in there if name not in (target, weights)] if columns is None else list(columns)
+    refuse_missing(file, names, there)
     if not names:
-        raise ArgumentError(f"{file}: there is no feature column beside the target {target!r}.")
-    _refuse_not_numeric(file, frame[names])
+        beside = f"the target {target!r}" + ("" if weights is None else f" and the weights {weights!r}")
+        raise ArgumentError(f"{file}: there is no feature column beside {beside}.")
+    refuse_not_numeric(file, frame[names])
     X = np.ascontiguousarray(frame[names].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
-    _refuse_not_finite(file, X, names)
+    refuse_not_finite(file, X, names)
     y = None if target is None else _frame_target(file, target, frame[target])
-    ignored = tuple(name for name in there if name not in {*names, target})
-    return Table(file, tuple(names), X, y, ignored)
-
-
-def _refuse_not_numeric(file: Path, frame: Any) -> None:
-    pandas = require("pandas", extra="app", purpose="reading a table")
-    bad = [
-        name
-        for name in frame.columns
-        if not pandas.api.types.is_numeric_dtype(frame[name]) or frame[name].dtype.kind == "c"
-    ]
-    bad = [name for name in bad if frame[name].notna().any() or frame[name].dtype.kind == "c"]  # empty: NaN, told later
-    if not bad:
-        return
-    column = frame[bad[0]]
-    text = column.map(lambda value: isinstance(value, str))
-    wrong = column.notna() & (pandas.to_numeric(column.where(text), errors="coerce").isna() | ~text)
-    example = column[wrong].iloc[0] if wrong.any() else column.dropna().iloc[0]
-    others = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    raise ArgumentError(
-        f"{file}: column {bad[0]!r}{others} is not numeric: {int(wrong.sum()) or len(column)} of {len(column)} cells, "
-        f"such as {example if not isinstance(example, str) else repr(example)}; encode it as numbers or leave it out."
-    )
+    w = None if weights is None else _frame_weights(file, weights, frame[[weights]])
+    ignored = tuple(name for name in there if name not in {*names, target, weights})
+    return Table(file, tuple(names), X, y, ignored, w)
 
 
 def _frame_target(file: Path, name: str, column: Any) -> NDArray[Any]:
@@ -240,63 +259,14 @@ def _frame_target(file: Path, name: str, column: Any) -> NDArray[Any]:
     if kind.is_integer_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.int64))
     if kind.is_float_dtype(column):
-        return _checked_target(file, name, column.to_numpy(dtype=np.float64))
+        return checked_target(file, name, column.to_numpy(dtype=np.float64))
     values = column.to_numpy(dtype=object)
     if not all(isinstance(value, str) for value in values):
         example = next(value for value in values if not isinstance(value, str))
         raise ArgumentError(f"{file}: the target {name!r} must be numbers, text or booleans; it has {example!r}.")
-    return _checked_target(file, name, values.astype(str))
+    return checked_target(file, name, values.astype(str))
 
 
-# ---------------------------------------------------------------------------------------------------- checks
-
-
-def _checked_target(file: Path, name: str, y: NDArray[Any]) -> NDArray[Any]:
-    if y.dtype.kind not in "biufU":
-        raise ArgumentError(f"{file}: the target {name!r} must be numbers, text or booleans, not {y.dtype}.")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        bad = int(np.count_nonzero(~np.isfinite(y)))
-        raise ArgumentError(
-            f"{file}: the target {name!r} has {bad} NaN or infinite cells of {len(y)}; drop those rows."
-        )
-    return y
-
-
-def _refuse_not_finite(file: Path, X: NDArray[np.float64], names: Sequence[str] | None) -> None:
-    bad = np.count_nonzero(~np.isfinite(X), axis=0)
-    if bad.any():
-        first = int(np.argmax(bad > 0))
-        others = int(np.count_nonzero(bad)) - 1
-        shown = f"column {first} of 'X'" if names is None else f"column {names[first]!r}"
-        raise ArgumentError(
-            f"{file}: {shown}{f' (and {others} more)' if others else ''} has {bad[first]} empty or infinite cells of "
-            f"{len(X)}; fill them or drop those rows."
-        )
-
-
-def _refuse_duplicates(file: Path, names: Sequence[str]) -> None:
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise ArgumentError(f"{file}: the column name {twice[0]!r} appears more than once; rename or drop one.")
-
-
-def _refuse_missing(file: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in set(there)]
-    if missing:
-        n = f"{len(missing)} of the {len(wanted)} columns of the model are" if len(missing) > 1 else "a column is"
-        close = difflib.get_close_matches(missing[0], list(there), 1)
-        hint = f" (is {close[0]!r} meant?)" if close else ""
-        raise ArgumentError(f"{file}: {n} missing: {_listed(missing)}{hint}.")
-
-
-def _listed(names: Sequence[str] | Mapping[str, object], wanted: str | None = None) -> str:
-    """List names for one error line, with the closest to ``wanted``."""
-    every = list(names)
-    text = ", ".join(repr(name) for name in every[:_SHOWN]) or "none"
-    if len(every) > _SHOWN:
-        text += f", … ({len(every)} in all)"
-    if wanted is not None:
-        folded = {name.lower(): name for name in every}
-        close = difflib.get_close_matches(wanted.lower(), list(folded), 1)
-        text += f" (is {folded[close[0]]!r} meant?)" if close else ""
-    return text
+def _frame_weights(file: Path, name: str, frame: Any) -> NDArray[np.float64]:
+    refuse_not_numeric(file, frame, "weights are numbers ≥ 0")
+    return checked_weights(file, name, frame[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))

@@ -8,13 +8,16 @@ import typer
 from typer.core import TyperGroup
 
 from clifford_rand import __version__
-from clifford_rand_nn.cli.console import KNOWN_ERRORS, complain, one_line, plain_warnings, say
+from clifford_rand_nn.cli.console import INTERRUPTED, KNOWN_ERRORS, complain, one_line, plain_warnings, say
 
 __all__ = ["app", "main"]
 
 
 class _Group(TyperGroup):
-    """Commands whose known errors are one line on stderr and exit code 2; an unknown error keeps its traceback."""
+    """Commands whose known errors are one line on stderr and exit code 2; an unknown error keeps its traceback.
+
+    Ctrl-C is exit code 130, as a shell has it for SIGINT.
+    """
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -25,6 +28,9 @@ class _Group(TyperGroup):
         except KNOWN_ERRORS as error:
             complain("error", one_line(error))
             raise typer.Exit(2) from error
+        except KeyboardInterrupt as interrupt:
+            complain("interrupted", one_line(interrupt) if str(interrupt) else "the command was not finished.")
+            raise typer.Exit(INTERRUPTED) from interrupt
 
 
 app = typer.Typer(
@@ -90,6 +96,20 @@ class Loss(StrEnum):
     squared_hinge = "squared_hinge"
 
 
+class Solver(StrEnum):
+    """What solves the convex program; which of them there are depends on the model."""
+
+    auto = "auto"
+    kernel = "kernel"
+    fista = "fista"
+    column_generation = "column_generation"
+    interior_point = "interior_point"
+    augmented_lagrangian = "augmented_lagrangian"
+    working_set = "working_set"
+    homotopy = "homotopy"
+    cvxpy = "cvxpy"
+
+
 class Penalty(StrEnum):
     """The norm of a neuron's weights in the penalty."""
 
@@ -119,6 +139,14 @@ def fit(
     train: Annotated[Path, typer.Argument(help="Table to train on: .csv, .parquet or .npz (X and the target).")],
     target: Annotated[str, typer.Option(help="Column to predict; all others are features.")],
     test: Annotated[Path | None, typer.Option(help="Table to score on, with the same columns.")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column with weights of the rows, numbers ≥ 0; no feature. A test table may do without.",
+            show_default="all equal",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None,
     task: Annotated[
         Task,
@@ -142,6 +170,22 @@ def fit(
     ] = None,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Gates and neurons without a bias.")] = False,
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="<seconds>",
+            help="Seconds after which the best network so far is taken; so it is at Ctrl-C.",
+            show_default="no limit",
+        ),
+    ] = None,
+    solver: Annotated[
+        Solver,
+        typer.Option(
+            metavar="<name>",
+            help="auto chooses, and the report says why; kernel or fista for gated; column_generation, interior_point "
+            "or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; cvxpy, a reference.",
+        ),
+    ] = Solver.auto,
     seed: Seed = 0,
     gates: Annotated[
         GateKind,
@@ -153,6 +197,15 @@ def fit(
         typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES),
     ] = "auto",
     max_iter: Annotated[int, typer.Option(min=1, help="Iterations at most.", rich_help_panel=_GATES)] = 20_000,
+    refine: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="<rounds>",
+            help="Rounds that exchange gates for better ones (--model gated only).",
+            rich_help_panel=_GATES,
+        ),
+    ] = 0,
     subsample: Annotated[
         int | None,
         typer.Option(
@@ -161,7 +214,10 @@ def fit(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
-    """Train a network on a table. Features are used as they come: nothing is rescaled."""
+    """Train a network on a table. Features are used as they come: nothing is rescaled.
+
+    Ctrl-C takes the best network so far: it is reported with its gap, and written to --out; the exit code is 130.
+    """
     from clifford_rand_nn.cli.fit import run_fit
 
     options = {
@@ -170,6 +226,7 @@ def fit(
         "n_gates": n_gates,
         "sketch_dim": _sketch_dim(sketch_dim),
         "max_iter": max_iter,
+        "refine": refine,
         "subsample": subsample,
         "beta": beta,
         "loss": loss.value,
@@ -177,9 +234,11 @@ def fit(
         "penalty": None if penalty is None else penalty.value,
         "bias": not no_bias,
         "tol": tol,
+        "max_time": max_time,
+        "solver": solver.value,
         "random_state": seed,
     }
-    run_fit(train, target, test, out, task.value, options, _given(ctx), quiet)
+    run_fit(train, target, weights, test, out, task.value, options, _given(ctx), quiet)
 
 
 @app.command()

@@ -11,6 +11,7 @@ import typer
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 
 __all__ = [
+    "INTERRUPTED",
     "KNOWN_ERRORS",
     "complain",
     "note_ignored",
@@ -25,6 +26,7 @@ __all__ = [
 _GAP = 3  # spaces between two columns of a rich table
 _SHOWN = 5  # ignored columns named in a note
 
+INTERRUPTED = 130  # exit code: 128 + SIGINT, what a shell reports for a command that Ctrl-C ended
 KNOWN_ERRORS = (ArgumentError, MissingDependencyError, OSError)
 
 

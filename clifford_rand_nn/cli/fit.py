@@ -1,5 +1,7 @@
 """``clifford-rand fit``: a table in, a trained and certified network out."""
 
+import copy
+import re
 import sys
 import time
 import warnings
@@ -8,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say, show_pairs
+from clifford_rand_nn.cli.console import INTERRUPTED, complain, note_ignored, refused_data, say, show_pairs
 from clifford_rand_nn.cli.options import check_options, make_model
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import save_model
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.tables import Table, read_table
 
 __all__ = ["choose_task", "run_fit"]
@@ -30,6 +34,7 @@ _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, a
 def run_fit(
     train: Path,
     target: str,
+    weights: str | None,
     test: Path | None,
     out: Path | None,
     task: str,
@@ -37,12 +42,17 @@ def run_fit(
     given: Mapping[str, Any],
     quiet: bool,
 ) -> None:
-    """Read, fit, score, save and report. ``options`` choose the model; ``given`` holds those that were given."""
+    """Read, fit, save, score and report. ``options`` choose the model; ``given`` holds those that were given.
+
+    An interrupt of the fit ends it: what was found is saved and reported as ever, and the exit code is 130.
+    """
     check_options(options, given)
     if out is not None:
         _check_out(out)  # before the work, not after it
-    table = read_table(train, target=target)
-    held_out = None if test is None else read_table(test, target=target, columns=table.names)
+    table = read_table(train, target=target, weights=weights)
+    held_out = None
+    if test is not None:
+        held_out = read_table(test, target=target, columns=table.names, weights=weights, need_weights=False)
     assert table.target is not None
     if held_out is not None:
         note_ignored(str(held_out.path), held_out.ignored)
@@ -54,19 +64,42 @@ def run_fit(
     began = time.perf_counter()
     with refused_data(str(train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told below
-        model.fit(table.X, table.target)
+        _fit(model, table)
     seconds = time.perf_counter() - began
+    if out is not None:
+        _save(out, model, table)  # before anything else can go wrong
     if not quiet:
         show_pairs(_report(model, table, held_out, seconds))
-    if not model.result_.converged:
-        complain("warning", f"not converged: {model.result_.status}.")
-    if out is not None:
-        model.set_params(verbose=0)
-        if table.names is not None:
-            model.feature_names_in_ = np.array(table.names, dtype=object)
-        save_model(out, model)
+    result = model.result_
+    written = "model not written; give --out" if out is None else f"model written to {out}"
+    if result.interrupted:
+        reached = f"relative gap {result.relative_gap:.1e}, --tol is {model.tol:.1e}"
+        complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
+        raise typer.Exit(INTERRUPTED)
+    if not result.converged:
+        complain("warning", f"not converged: {_as_options(result.status)}.")
     if not quiet:
-        say("model not written; give --out" if out is None else f"model written to {out}")
+        say(written)
+
+
+def _as_options(status: str) -> str:
+    """Name the options where a status advises on parameters and solvers."""
+    status = re.sub(r"\b(max_time|max_iter|tol)\b", lambda name: "--" + name[0].replace("_", "-"), status)
+    return re.sub(r"\bFista\b", "--solver fista", status)
+
+
+def _fit(model: Any, table: Table) -> None:
+    try:
+        model.fit(table.X, table.target, sample_weight=table.weights)
+    except KeyboardInterrupt as interrupt:  # solvers return the best point so far: there was none
+        raise KeyboardInterrupt("there is no network yet, so nothing was written.") from interrupt
+
+
+def _save(out: Path, model: Any, table: Table) -> None:
+    saved = copy.copy(model).set_params(verbose=0)
+    if table.names is not None:
+        saved.feature_names_in_ = np.array(table.names, dtype=object)
+    save_model(out, saved)
 
 
 def choose_task(target: NDArray[Any]) -> tuple[str, str]:
@@ -118,7 +151,8 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
     classes = isinstance(model, NetworkClassifier)
     score = "accuracy" if classes else "R²"
     proof = model.certificate_
-    rows = [("rows", str(len(table.X))), ("features", f"{table.X.shape[1]}, used as they come: nothing is rescaled")]
+    rows = [("rows", str(len(table.X)) + _weights(table))]
+    rows.append(("features", f"{table.X.shape[1]}, used as they come: nothing is rescaled"))
     if classes:
         shown = ", ".join(str(label) for label in model.classes_[:_SHOWN_CLASSES])
         more = ", …" if len(model.classes_) > _SHOWN_CLASSES else ""
@@ -129,12 +163,31 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         ("neurons", str(model.network_.n_neurons)),
         ("objective", f"{proof.primal:.8g}"),
         ("certified gap", f"{proof.relative_gap:.1e} relative, {proof.scope}"),
-        (f"train {score}", f"{model.score(table.X, table.target):.4f}"),
+        (f"train {score}", _score(model, table)),
     ]
     if held_out is not None:
         with refused_data(str(held_out.path)):
-            rows.append((f"test {score}", f"{model.score(held_out.X, held_out.target):.4f} on {len(held_out.X)} rows"))
-    return [*rows, ("seconds", f"{seconds:.2f}")]
+            rows.append((f"test {score}", f"{_score(model, held_out)} on {len(held_out.X)} rows"))
+    return [*rows, ("solver", _solver(model.result_)), ("seconds", f"{seconds:.2f}")]
+
+
+def _weights(table: Table) -> str:
+    if table.weights is None:
+        return ""
+    zeros = int(np.count_nonzero(table.weights == 0))
+    weights = table.weights[table.weights > 0]
+    left_out = f"; {zeros} of weight zero left out" if zeros else ""
+    return f", with weights from {weights.min():g} to {weights.max():g}{left_out}"
+
+
+def _score(model: Any, table: Table) -> str:
+    value = model.score(table.X, table.target, sample_weight=table.weights)
+    return f"{value:.4f}" + ("" if table.weights is None else ", weighted")
+
+
+def _solver(result: Result[Any]) -> str:
+    steps = "1 step" if result.n_iter == 1 else f"{result.n_iter} steps"
+    return f"{result.solver}, {steps}" + (f"; {result.reason}" if result.reason else "")
 
 
 def _candidates(model: Any) -> list[tuple[str, str]]:
@@ -149,4 +202,8 @@ def _candidates(model: Any) -> list[tuple[str, str]]:
         return [("gates", f"every activation pattern: {model.certificate_.n_patterns:,}")]
     sketch = "" if gates.sketch_dim is None else f", sketched to {gates.sketch_dim} dimensions"
     words = f"{model.n_gates} {gates.method}{sketch}; {len(gates)} distinct patterns"
+    if gates.method == "refined":
+        words = (
+            f"{model.n_gates} {model.gates}, then refined up to {model.refine} times; {len(gates)} distinct patterns"
+        )
     return [("gates", words), *(("note", note) for note in gates.notes)]

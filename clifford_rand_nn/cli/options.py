@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_positive, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
@@ -19,10 +19,12 @@ _ESTIMATORS: dict[tuple[str, str], Any] = {
     ("lasso", "classification"): CrossProductLassoClassifier,
     ("lasso", "regression"): CrossProductLassoRegressor,
 }
+_REGRESSORS = {model: kind for (model, task), kind in _ESTIMATORS.items() if task == "regression"}
 _LOSSES = {
     "classification": ("squared", "logistic", "squared_hinge"),
     "regression": ("squared", "huber"),
 }
+_OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
 _MODELS_OF = {
     "gates": _SAMPLED,
@@ -31,6 +33,7 @@ _MODELS_OF = {
     "max_iter": _SAMPLED,  # the lasso is solved by column generation, which ends by itself
     "subsample": ("lasso",),
 }
+_WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
 def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -50,18 +53,29 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
 --model relu. Got 9 instead. It is for --model lasso.
     """
     model, gates, loss = options["model"], options["gates"], options["loss"]
-    for name, models in _MODELS_OF.items():
+    for name, models in (_MODELS_OF | {name: _having(name) for name in _WHERE_THERE}).items():
         if name in given and model not in models:
             raise _useless(name, given, f"--model {model}", " and ".join(f"--model {other}" for other in models))
-    if "n_gates" in given and gates == "exhaustive":
-        raise _useless("n_gates", given, "--gates exhaustive", "--gates cross and --gates gaussian")
+    for name in ("n_gates", "refine"):
+        if name in given and gates == "exhaustive":
+            raise _useless(name, given, "--gates exhaustive", "--gates cross and --gates gaussian")
     if "sketch_dim" in given and gates != "cross":
         raise _useless("sketch_dim", given, f"--gates {gates}", "--gates cross")
     if "huber_delta" in given and loss != "huber":
         raise _useless("huber_delta", given, f"--loss {loss}", "--loss huber")
     if model == "gated" and options["penalty"] == "l1":
         hint = "--model relu and --model lasso have both."
-        raise fail("--penalty", "clifford-rand fit", "'l2' with --model gated", "l1", hint)
+        raise fail("--penalty", _OWNER, "'l2' with --model gated", "l1", hint)
+    if "solver" in given:
+        _check_solver(model, given["solver"])
+    for name in ("max_time", "max_iter"):
+        if name in given and options["solver"] == "cvxpy":  # it has limits of its own
+            raise _useless(name, given, "--solver cvxpy", "the other solvers")
+    if "max_time" in given:
+        check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
+    if "weights" in given and given["weights"] == given["target"]:
+        hint = "Give the column with the weights of the rows, or leave --weights out."
+        raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)
 
 
 def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
@@ -75,7 +89,8 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     Examples
     --------
     >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
-    >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0}
+    >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
+    >>> options |= {"max_time": None, "refine": 0}
     >>> make_model("regression", options, 0)
     CrossProductLassoRegressor(beta=0.1, huber_delta=0.5, loss='huber',
                                random_state=0)
@@ -84,8 +99,9 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if loss not in _LOSSES[task]:
         rule = f"{_listed(_LOSSES[task])} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
-        raise fail("--loss", "clifford-rand fit", rule, loss, f"If the target is one for {other}, give --task {other}.")
-    params = {name: options[name] for name in ("beta", "loss", "bias", "tol", "random_state", "huber_delta")}
+        raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
+    names = ("beta", "loss", "bias", "tol", "random_state", "huber_delta", "solver")
+    params = {name: options[name] for name in (*names, *(name for name in _WHERE_THERE if model in _having(name)))}
     params["verbose"] = verbose
     if model == "lasso":
         params |= {"penalty": options["penalty"] or "l1", "subsample": options["subsample"]}
@@ -95,9 +111,22 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     return _ESTIMATORS[model, task](**params)
 
 
+def _having(name: str) -> tuple[str, ...]:
+    """Return the models whose estimators have a parameter of this name."""
+    return tuple(model for model, kind in _REGRESSORS.items() if name in kind().get_params())
+
+
+def _check_solver(model: str, solver: str) -> None:
+    solvers = {other: kind._solvers for other, kind in _REGRESSORS.items()}
+    if solver not in solvers[model]:
+        use = " and ".join(f"--model {other}" for other, names in solvers.items() if solver in names)
+        rule = f"{_listed(solvers[model])} with --model {model}"
+        raise fail("--solver", _OWNER, rule, solver, f"It is for {use}.")
+
+
 def _useless(name: str, given: Mapping[str, Any], choice: str, use: str) -> ArgumentError:
     option = "--" + name.replace("_", "-")
-    return fail(option, "clifford-rand fit", f"left out with {choice}", given[name], f"It is for {use}.")
+    return fail(option, _OWNER, f"left out with {choice}", given[name], f"It is for {use}.")
 
 
 def _listed(values: tuple[str, ...]) -> str:

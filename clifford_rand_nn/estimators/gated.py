@@ -1,5 +1,7 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
+import time
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegres
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.refinement import refine_gates
+from clifford_rand_nn.refinement import Refinement, refine_gates
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
@@ -81,19 +83,24 @@ class GatedReLU(GatedFamily):
         check_integer(self.refine, "refine", owner, low=0)
 
     def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
+        began = time.perf_counter()
         warm: _Fitted | None = self._warm
+        ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if warm is None:
             patterns, gates = self._gate_patterns(X)
             start: Coefficients | None = None
             if self.refine:
-                patterns, gates, start = self._refined(X, targets, loss, weights, gates)
+                found = self._refined(X, targets, loss, weights, gates)
+                patterns, gates, start = found.patterns, found.gates, found.result.coefficients
+                ended = self._ended(found, began)
             problem = self._problem(X, targets, loss, patterns, weights)
             kernel: list[GatedKernel] = []
         else:
             patterns, gates, problem, kernel, start = warm
             problem.penalty.beta = float(self.beta)
         self.patterns_ = patterns
-        self.result_ = result = self._minimise(problem, start, kernel)
+        left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), 1e-9)
+        self.result_ = result = self._minimise(problem, start, kernel, left) if ended is None else ended
         if self._shares:
             self._solution = _Fitted(patterns, gates, problem, kernel, result.coefficients)
         self._warn(result)
@@ -101,31 +108,44 @@ class GatedReLU(GatedFamily):
         self._set_gated(result.coefficients, gates)
         self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
 
-    def _refined(
-        self, X: Array, targets: Array, loss: str, weights: Array | None, gates: Gates
-    ) -> tuple[NDArray[np.bool_], Gates, Coefficients]:
-        """Exchange gates for better ones, as many rounds as asked for; return them with their solution."""
+    def _refined(self, X: Array, targets: Array, loss: str, weights: Array | None, gates: Gates) -> Refinement:
+        """Exchange gates for better ones, as many rounds as asked for."""
         seeded = isinstance(self.random_state, int | np.integer)  # draws of their own, not those of the first gates
         rng = np.random.default_rng([self.random_state, 1]) if seeded else as_numpy_generator(self.random_state)
-        found = refine_gates(
-            X,
-            targets,
-            gates,
-            beta=self.beta,
-            loss=loss,
-            bias=self.bias,
-            fit_intercept=self.fit_intercept,
-            huber_delta=self.huber_delta,
-            sample_weight=weights,
-            candidates="gaussian" if self.gates == "gaussian" else "cross",
-            sketch_dim=self.sketch_dim,
-            max_gates=max(self.n_gates, len(gates)),
-            max_rounds=self.refine,
-            max_time=self.max_time,
-            rng=rng,
-            solver=AutoSolver(tol=_REFINE_TOL, max_iter=self.max_iter, max_memory=self.max_memory),
-        )
-        return found.patterns, found.gates, found.result.coefficients
+        with progress_line(self.verbose, _REFINE_TOL, self.max_time) as callback:
+            return refine_gates(
+                X,
+                targets,
+                gates,
+                beta=self.beta,
+                loss=loss,
+                bias=self.bias,
+                fit_intercept=self.fit_intercept,
+                huber_delta=self.huber_delta,
+                sample_weight=weights,
+                candidates="gaussian" if self.gates == "gaussian" else "cross",
+                sketch_dim=self.sketch_dim,
+                max_gates=max(self.n_gates, len(gates)),
+                max_rounds=self.refine,
+                max_time=self.max_time,
+                rng=rng,
+                solver=AutoSolver(
+                    tol=_REFINE_TOL, max_iter=self.max_iter, max_memory=self.max_memory, callback=callback
+                ),
+            )
+
+    def _ended(self, found: Refinement, began: float) -> Result[Coefficients] | None:
+        """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
+        result, gap = found.result, f"at a relative gap of {found.result.relative_gap:.1e}"
+        seconds = time.perf_counter() - began
+        if found.interrupted:
+            status = f"stopped by an interrupt after {seconds:.1f} s {gap}: this is the best point so far"
+            return replace(result, status=status)
+        if self.max_time is None or seconds < self.max_time:
+            return None
+        if result.relative_gap <= self.tol:
+            return replace(result, status="optimal")
+        return replace(result, status=f"stopped after {seconds:.1f} s {gap}: try a larger max_time")
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
         return self._problem(X, targets, loss, self._gate_patterns(X).patterns, weights).beta_max()
@@ -146,23 +166,27 @@ class GatedReLU(GatedFamily):
         )
 
     def _minimise(
-        self, problem: GatedReLUProblem, start: Coefficients | None, kernel: list[GatedKernel]
+        self,
+        problem: GatedReLUProblem,
+        start: Coefficients | None,
+        kernel: list[GatedKernel],
+        max_time: float | None,
     ) -> Result[Coefficients]:
         if self.solver == "cvxpy":
             from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
 
             return CvxpyReference(tol=self.tol).solve(problem)
         point = None if start is None else problem.point(start)
-        with progress_line(self.verbose, self.tol) as callback:
+        with progress_line(self.verbose, self.tol, max_time) as callback:
             if self.solver == "fista":
-                fista = Fista(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, callback=callback)
+                fista = Fista(tol=self.tol, max_iter=self.max_iter, max_time=max_time, callback=callback)
                 return fista.solve(problem, point)
             chosen: AutoSolver | KernelInteriorPoint
             if self.solver == "kernel":
                 chosen = KernelInteriorPoint(
                     tol=self.tol,
                     max_iter=self.max_iter,
-                    max_time=self.max_time,
+                    max_time=max_time,
                     max_memory=self.max_memory,
                     callback=callback,
                 )
@@ -170,7 +194,7 @@ class GatedReLU(GatedFamily):
                 chosen = AutoSolver(
                     tol=self.tol,
                     max_iter=self.max_iter,
-                    max_time=self.max_time,
+                    max_time=max_time,
                     max_memory=self.max_memory,
                     callback=callback,
                 )

@@ -1,5 +1,6 @@
 """One line on the terminal while a solver runs."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -9,28 +10,46 @@ __all__ = ["progress_line"]
 
 
 @contextmanager
-def progress_line(verbose: int, tol: float) -> Iterator[Callable[[HistoryRow], object] | None]:
-    """Yield a callback that shows iteration, objective and gap against ``tol``; None if not ``verbose``."""
+def progress_line(
+    verbose: int, tol: float, max_time: float | None = None
+) -> Iterator[Callable[[HistoryRow], object] | None]:
+    """Yield a callback that shows step, objective, and relative gap against ``tol``; None if not ``verbose``.
+
+    The clock runs between calls too, so the line is alive during a long step: seconds so far, and those left of
+    ``max_time`` if there is one. Several solves under one line share its clock.
+    """
     if not verbose:
         yield None
         return
     from rich.console import Console  # only here: a quiet fit need not load it
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
+
+    began = time.perf_counter()
+
+    class Clock(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(_clock(time.perf_counter() - began, max_time))
 
     console = Console(stderr=True)
-    last: list[HistoryRow] = []
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("fitting")
+    last: list[str] = []
+    with Progress(SpinnerColumn(), TextColumn("{task.description}"), Clock(), console=console, transient=True) as line:
+        task = line.add_task("fitting")
 
         def show(row: HistoryRow) -> None:
-            last[:] = [row]
-            progress.update(task, description=_line(row, tol))
+            last[:] = [_line(row, tol)]
+            line.update(task, description=last[0])  # drawn ten times a second, however often this is called
 
         yield show
     if last:
-        console.print(_line(last[0], tol) + f"  {last[0].seconds:.1f} s", highlight=False)
+        console.print(f"{last[0]}  {time.perf_counter() - began:.1f} s", highlight=False, soft_wrap=True)
 
 
 def _line(row: HistoryRow, tol: float) -> str:
-    return f"iteration {row.n_iter}  objective {row.objective:.6g}  relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
+    return f"step {row.n_iter}  objective {row.objective:.6g}  relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
+
+
+def _clock(seconds: float, max_time: float | None) -> str:
+    if max_time is None:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.1f} s, {max(max_time - seconds, 0):.1f} s left"

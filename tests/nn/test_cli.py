@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import clifford_rand
 import clifford_rand._optional as optional
-from clifford_rand_nn import GatedReLUClassifier, load_model
-from clifford_rand_nn.cli.app import app
+from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, load_model
+from clifford_rand_nn.cli.app import Solver, app
 from clifford_rand_nn.cli.fit import choose_task
 
 pd = pytest.importorskip("pandas")
@@ -184,7 +184,7 @@ def test_gates_notes_and_seed_are_used(folder):
 def test_quiet_prints_warnings_only(folder):
     result = run("fit", "train.csv", "--target", "kind", "--quiet", "--max-iter", "1", "--out", "m.npz")
     assert result.stdout == ""
-    assert result.stderr.startswith("warning: not converged: stopped after 1 iterations at a relative gap of")
+    assert re.match(r"warning: not converged: stopped after 1 \w+ at a relative gap of .*--max-iter", result.stderr)
     assert result.stderr.count("\n") == 1
     assert (folder / "m.npz").is_file()
 
@@ -359,6 +359,23 @@ MISPLACED = {
         ("--huber-delta", "1"),
         "left out with --loss squared. Got 1.0 instead. It is for --loss huber.",
     ),
+    "solver": (
+        ("--solver", "homotopy"),
+        "'--solver' parameter of clifford-rand fit must be 'auto', 'kernel', 'fista' or 'cvxpy' with --model gated. "
+        "Got 'homotopy' instead. It is for --model lasso.",
+    ),
+    "solver of two models": (("--solver", "interior_point"), "It is for --model relu and --model lasso."),
+    "refine": (
+        ("--model", "relu", "--refine", "2"),
+        "left out with --model relu. Got 2 instead. It is for --model gated.",
+    ),
+    "refine what is complete": (("--gates", "exhaustive", "--refine", "2"), "left out with --gates exhaustive. Got 2"),
+    "time": (("--max-time", "0"), "'--max-time' parameter of clifford-rand fit must be a finite number > 0. Got 0.0"),
+    "time of cvxpy": (("--max-time", "9", "--solver", "cvxpy"), "left out with --solver cvxpy. Got 9.0 instead."),
+    "weights": (
+        ("--weights", "kind"),
+        "'--weights' parameter of clifford-rand fit must be another column than --target",
+    ),
     "penalty": (
         ("--penalty", "l1"),
         "'--penalty' parameter of clifford-rand fit must be 'l2' with --model gated. Got 'l1' instead. --model relu",
@@ -372,6 +389,11 @@ def test_an_option_that_the_model_has_no_use_for_is_refused(folder, case):
     assert message in error_of("fit", "train.csv", "--target", "kind", *arguments)
 
 
+def test_every_solver_of_a_model_is_a_choice():
+    models = (GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier)
+    assert {choice.value for choice in Solver} == {name for model in models for name in model._solvers}
+
+
 def test_options_are_checked(folder):
     for arguments in (
         ("fit", "train.csv"),
@@ -381,6 +403,9 @@ def test_options_are_checked(folder):
         ("fit", "train.csv", "--target", "kind", "--model", "lasso", "--subsample", "0"),
         ("fit", "train.csv", "--target", "kind", "--n-gates", "0"),
         ("fit", "train.csv", "--target", "kind", "--sketch-dim", "many"),
+        ("fit", "train.csv", "--target", "kind", "--solver", "sgd"),
+        ("fit", "train.csv", "--target", "kind", "--refine", "-1"),
+        ("fit", "train.csv", "--target", "kind", "--max-time", "soon"),
         ("nonsense",),
     ):
         run(*arguments, code=2)
@@ -393,14 +418,14 @@ def test_a_missing_library_is_named(folder, monkeypatch):
 
 
 def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallowed(folder, monkeypatch):
-    def refuse(self, X, y):
+    def refuse(self, X, y, sample_weight=None):
         raise ValueError("Input X\ncontains something odd.")
 
     monkeypatch.setattr(GatedReLUClassifier, "fit", refuse)
     message = error_of("fit", "train.csv", "--target", "kind")
     assert message == "error: train.csv: Input X contains something odd."
 
-    def fail(self, X, y):
+    def fail(self, X, y, sample_weight=None):
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(GatedReLUClassifier, "fit", fail)

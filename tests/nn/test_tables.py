@@ -216,3 +216,65 @@ def test_predictions_are_written_and_read_back(tmp_path, ending):
         frame = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
         read = {name: frame[name].tolist() for name in frame}
     assert read == {name: values.tolist() for name, values in columns.items()}
+
+
+# ---------------------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_weights_are_a_column_apart(tmp_path, ending):
+    path = tmp_path / f"w{ending}"
+    frame = _frame().assign(w=[0, 2, 5])
+    frame.to_csv(path, index=False) if ending == ".csv" else frame.to_parquet(path)
+    table = read_table(path, target="kind", weights="w")
+    assert table.names == ("b", "a", "flag")
+    assert (table.weights.tolist(), table.weights.dtype) == ([0.0, 2.0, 5.0], np.float64)
+    assert read_table(path, target="kind", weights="flag").weights.tolist() == [1.0, 0.0, 1.0]
+    assert read_table(path, target="kind").names == ("b", "a", "flag", "w")
+    picked = read_table(path, target="kind", weights="w", columns=["a"])
+    assert picked.ignored == ("b", "flag")
+    assert picked.weights.tolist() == [0.0, 2.0, 5.0]
+
+
+def test_weights_may_be_missing_where_they_are_not_needed(saved, tmp_path):
+    table = read_table(saved, target="kind", weights="w", need_weights=False)
+    assert table.weights is None
+    assert table.names == ("b", "a", "flag")
+    np.savez(tmp_path / "t.npz", X=np.eye(2), w=[[1], [3]])
+    assert read_table(tmp_path / "t.npz", weights="w").weights.tolist() == [1.0, 3.0]
+    assert read_table(tmp_path / "t.npz", weights="v", need_weights=False).weights is None
+
+
+WEIGHT_FAULTS = {
+    "missing": ("W", [1, 2], r"there is no column 'W' of weights; the columns are 'a', 'w' \(is 'w' meant\?\)\."),
+    "negative": ("w", [-2, 1], r"the weights 'w' must be numbers ≥ 0: 1 of 2 are negative, such as -2; 0 leaves"),
+    "all zero": ("w", [0, 0], "the weights 'w' are all zero, which leaves no row; give some row a weight"),
+    "text": ("w", ["x", 1], "column 'w' is not numeric: 1 of 2 cells, such as 'x'; weights are numbers ≥ 0"),
+    "empty": ("w", [None, 1], "the weights 'w' have 1 empty or infinite cells of 2; fill them, 0 leaves a row out"),
+    "infinite": ("w", [np.inf, 1], "the weights 'w' have 1 empty or infinite cells of 2"),
+    "nothing else": ("a", [1, 1], "there is no feature column beside the target 'w' and the weights 'a'"),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHT_FAULTS)
+def test_faults_of_weights(tmp_path, case):
+    name, values, message = WEIGHT_FAULTS[case]
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"a": [1, 2], "w": values}).to_csv(path, index=False)
+    with pytest.raises(ArgumentError, match=message):
+        read_table(path, weights=name, target="w" if case == "nothing else" else None)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"the array of weights 'w' must have shape \(2,\), as 'X' has 2 rows, not \(1,\)"),
+        (["a", "b"], "the weights 'w' must be numbers, not <U1"),
+        ([1.0, np.nan], "the weights 'w' have 1 empty or infinite cells of 2"),
+        (None, r"there is no array 'w'; the arrays are 'y'"),
+    ],
+)
+def test_faults_of_weights_in_an_npz(tmp_path, weights, message):
+    np.savez(tmp_path / "t.npz", X=np.eye(2), y=[1, 2], **({} if weights is None else {"w": weights}))
+    with pytest.raises(ArgumentError, match=message):
+        read_table(tmp_path / "t.npz", target="y", weights="w")

@@ -1,0 +1,262 @@
+"""How a fit from the command line runs: weights of rows, solvers, limits of time, refinement, Ctrl-C."""
+
+import re
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, r2_score
+from typer.testing import CliRunner
+
+from clifford_rand_nn import GatedReLUClassifier, load_model, refinement
+from clifford_rand_nn.cli import predict
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.estimators import gated
+
+pd = pytest.importorskip("pandas")
+
+runner = CliRunner()
+rng = np.random.default_rng(8)
+X = rng.standard_normal((80, 2))
+WEIGHTS = np.tile([0, 1, 2, 3], 20)
+TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(
+    kind=np.where(X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(80) > 0, "yes", "no"),
+    value=np.abs(X[:, 0]) - X[:, 1],
+    times=WEIGHTS,
+)
+QUICK = ("--n-gates", "8", "--beta", "0.02")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    TABLE[:48].drop(columns="value").to_csv("train.csv", index=False)
+    TABLE[48:].drop(columns="value").to_csv("test.csv", index=False)
+    TABLE[48:].drop(columns=["value", "times"]).to_csv("plain.csv", index=False)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def fit(*arguments, code=0, target="kind", table="train.csv"):
+    """Run fit; return the facts that it reports, and stderr."""
+    result = run("fit", table, "--target", target, *arguments, code=code)
+    lines = (re.split(r" {2,}", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
+    return dict(lines), result.stderr
+
+
+# ---------------------------------------------------------------------------------------------------- weights
+
+
+def test_weights_are_no_feature_and_count_in_every_score(folder):
+    facts, _ = fit("--weights", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
+    assert facts["rows"] == "48, with weights from 1 to 3; 12 of weight zero left out"
+    assert facts["features"].startswith("2,")
+    model = load_model("m.npz")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+    def score(rows, weights):
+        return accuracy_score(rows.kind, model.predict(rows[["a", "b"]]), sample_weight=weights)
+
+    train, test = TABLE[:48], TABLE[48:]
+    assert score(test, test.times) != score(test, None)
+    assert facts["train accuracy"] == f"{score(train, train.times):.4f}, weighted"
+    assert facts["test accuracy"] == f"{score(test, test.times):.4f}, weighted on 32 rows"
+    facts, stderr = fit("--weights", "times", "--test", "plain.csv", *QUICK)
+    assert facts["test accuracy"] == f"{score(test, None):.4f} on 32 rows"
+    assert stderr == ""
+
+    result = run("predict", "m.npz", "test.csv", "--out", "p.csv")
+    assert result.stderr == "note: test.csv: columns that the model does not use are ignored: kind, times\n"
+    facts, _ = fit(*QUICK)
+    assert facts["features"].startswith("3,")  # without the option, a column like any other
+
+
+def test_score_of_a_regression_is_weighted(folder):
+    TABLE.drop(columns="kind").to_parquet("value.parquet")
+    facts, _ = fit("--weights", "times", "--out", "m.npz", *QUICK, target="value", table="value.parquet")
+    expected = r2_score(TABLE.value, load_model("m.npz").predict(TABLE[["a", "b"]]), sample_weight=WEIGHTS)
+    assert facts["train R²"] == f"{expected:.4f}, weighted"
+
+
+@pytest.mark.parametrize("model", [("gated", "--solver", "kernel"), ("gated", "--solver", "fista"), ("relu",)])
+def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
+    options = ("--gates", "exhaustive", "--no-bias", "--beta", "0.02", "--loss", "logistic", "--model", *model)
+    TABLE.loc[TABLE.index.repeat(WEIGHTS), ["a", "b", "kind"]].to_csv("copies.csv", index=False)
+    TABLE.drop(columns="value").to_csv("weighted.csv", index=False)
+    copies, _ = fit(*options, table="copies.csv")
+    weighted, _ = fit(*options, "--weights", "times", table="weighted.csv")
+    TABLE[["a", "b", "kind"]].to_csv("unweighted.csv", index=False)
+    unweighted, _ = fit(*options, table="unweighted.csv")
+    assert float(weighted["objective"]) == pytest.approx(float(copies["objective"]), rel=3e-6)  # two gaps of 1e-6
+    assert float(unweighted["objective"]) != pytest.approx(float(copies["objective"]), rel=1e-3)
+
+
+def test_weights_of_an_npz(folder):
+    np.savez("t.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str), times=WEIGHTS)
+    np.savez("plain.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str))
+    facts, _ = fit("--weights", "times", "--test", "plain.npz", *QUICK, table="t.npz")
+    assert facts["train accuracy"].endswith(", weighted")
+    assert re.fullmatch(r"\d\.\d{4} on 80 rows", facts["test accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "message"),
+    [
+        ("plain.csv", "times", "plain.csv: there is no column 'times' of weights; the columns are 'a', 'b', 'kind'."),
+        ("train.csv", "Times", "(is 'times' meant?)."),
+        ("train.csv", "b", "the weights 'b' must be numbers ≥ 0: "),
+    ],
+)
+def test_bad_weights_are_one_line(folder, table, column, message):
+    _, stderr = fit("--weights", column, table=table, code=2)
+    assert stderr.startswith("error: ")
+    assert message in stderr
+    assert stderr.count("\n") == 1
+
+
+# ---------------------------------------------------------------------------------------------------- solvers
+
+
+def test_solvers_agree_and_the_report_names_them(folder):
+    found = {}
+    for solver in ("auto", "kernel", "fista"):
+        facts, _ = fit("--solver", solver, "--out", f"{solver}.npz", *QUICK)
+        found[solver] = float(facts["objective"])
+        name, steps = re.match(r"(\w+), (\d+) steps?", facts["solver"]).groups()
+        assert name == ("kernel" if solver == "auto" else solver)
+        assert int(steps) == load_model(f"{solver}.npz").n_iter_
+        assert (";" in facts["solver"]) == (solver == "auto")  # a reason for what was chosen, not for what was asked
+        assert load_model(f"{solver}.npz").solver == solver
+    assert max(found.values()) <= min(found.values()) * (1 + 3e-6)
+
+
+def test_other_models_have_their_solvers(folder):
+    working_set, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02")
+    interior, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02", "--solver", "interior_point")
+    assert working_set["solver"] != interior["solver"]
+    assert float(working_set["objective"]) == pytest.approx(float(interior["objective"]), rel=3e-6)
+
+
+def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
+    facts, stderr = fit("--max-time", "1e-9", "--solver", "fista", "--out", "m.npz", *QUICK)
+    assert re.fullmatch(
+        r"warning: not converged: stopped after 0\.\d s at a relative gap of \S+: try a larger --max-time\.\n", stderr
+    )
+    gap = load_model("m.npz").certificate_.relative_gap
+    assert gap > 1e-6
+    assert facts["certified gap"].startswith(f"{gap:.1e} ")
+    assert load_model("m.npz").max_time == 1e-9
+    _, stderr = fit("--max-time", "60", *QUICK)
+    assert stderr == ""
+
+
+def test_refinement_lowers_the_objective(folder):
+    plain, _ = fit(*QUICK)
+    refined, _ = fit("--refine", "2", *QUICK)
+    assert float(refined["objective"]) < 0.99 * float(plain["objective"])
+    assert refined["gates"].startswith("8 cross, then refined up to 2 times; ")
+
+
+# ---------------------------------------------------------------------------------------------------- Ctrl-C
+
+
+@pytest.fixture
+def interrupt(monkeypatch):
+    """Make Ctrl-C arrive when a solver reports a step for the third time."""
+
+    @contextmanager
+    def interrupting(*_, **__):
+        rows = []
+
+        def callback(row):
+            rows.append(row)
+            if len(rows) == 3:
+                raise KeyboardInterrupt
+
+        yield callback
+
+    monkeypatch.setattr(gated, "progress_line", interrupting)
+
+
+@pytest.mark.parametrize("solver", ["auto", "kernel", "fista"])
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, solver, quiet):
+    facts, stderr = fit("--solver", solver, "--out", "m.npz", "--tol", "1e-9", *QUICK, *quiet, code=130)
+    model = load_model("m.npz")
+    proof = model.certificate_.verify(TABLE[:48][["a", "b", "times"]].to_numpy(), TABLE[:48].kind)
+    assert 1e-9 < proof.relative_gap < 1
+    assert proof.relative_gap == pytest.approx(model.certificate_.relative_gap, rel=1e-3)
+    said = f"(relative gap {model.certificate_.relative_gap:.1e}, --tol is 1.0e-09); model written to m.npz"
+    assert re.fullmatch(r"interrupted: this is the best network after \d+\.\d s " + re.escape(said) + r"\n", stderr)
+    if quiet:
+        assert facts == {}
+    else:
+        assert facts["certified gap"].startswith(f"{model.certificate_.relative_gap:.1e} ")
+        assert facts["objective"] == f"{model.certificate_.primal:.8g}"
+    run("predict", "m.npz", "train.csv", "--out", "p.csv")
+
+
+def test_ctrl_c_ends_refinement_too(folder, interrupt):
+    facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
+    assert stderr.startswith("interrupted: this is the best network after ")
+    assert load_model("m.npz").certificate_.relative_gap < 1
+    assert float(facts["seconds"]) < 30
+
+
+def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
+    calls = []
+    climbed = refinement.climbed
+
+    def pressed(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return climbed(*arguments)
+
+    plain, _ = fit(*QUICK)
+    monkeypatch.setattr(refinement, "climbed", pressed)
+    facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
+    assert "interrupted: " in stderr
+    assert float(facts["objective"]) < 0.99 * float(plain["objective"])
+    assert load_model("m.npz").certificate_.relative_gap <= 1e-5  # what rounds are solved to
+
+
+def test_time_is_shared_by_refinement_and_solver(folder):
+    facts, _ = fit("--refine", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)
+    assert float(facts["seconds"]) < 10
+    assert load_model("m.npz").certificate_.relative_gap <= 1e-2
+
+
+def test_ctrl_c_without_out_says_that_nothing_is_kept(folder, interrupt):
+    _, stderr = fit("--tol", "1e-9", *QUICK, code=130)
+    assert stderr.endswith("; model not written; give --out\n")
+    assert not list(folder.glob("*.npz"))
+
+
+def test_ctrl_c_before_there_is_a_network(folder, monkeypatch):
+    def pressed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GatedReLUClassifier, "fit", pressed)
+    facts, stderr = fit("--out", "m.npz", *QUICK, code=130)
+    assert facts == {}
+    assert stderr == "interrupted: there is no network yet, so nothing was written.\n"
+    assert not list(folder.glob("*m.npz*"))
+
+
+def test_ctrl_c_elsewhere_is_the_same_exit_code(folder, monkeypatch):
+    fit("--out", "m.npz", *QUICK)
+
+    def pressed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(predict, "prediction_columns", pressed)
+    result = run("predict", "m.npz", "train.csv", "--out", "p.csv", code=130)
+    assert result.stderr.splitlines()[-1] == "interrupted: the command was not finished."
+    assert not (folder / "p.csv").exists()
