@@ -37,6 +37,8 @@ from .problems.relu import ReLUCoefficients as ReLUCoefficients
 from .pruning import prune as prune
 from .refinement import Refinement as Refinement
 from .refinement import refine_gates as refine_gates
+from .solvers.arrays.fista import ArrayResult as ArrayResult
+from .solvers.arrays.fista import solve_array as solve_array
 from .solvers.base import Result as Result
 from .solvers.choice import AutoSolver as AutoSolver
 from .solvers.cvxpy_reference import CvxpyReference as CvxpyReference

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_choice.py [--cap 60] [--only choice growth paths]
 
-choice: both solvers on problems on both sides of the crossover, their estimated and measured seconds to a gap of 1e-6,
-choice: both solvers on both sides of the crossover, their estimated and measured seconds to a gap of 1e-6,
+choice: both solvers on problems on both sides of the crossover, estimated and measured seconds to a gap of 1e-6, and
+the solver that `AutoSolver` takes. growth: seconds for n, 2n, 4n, 8n rows and P, 2P, 4P, 8P gates and the exponents.
 paths: a path of 20 beta and a 5-fold cross-validation of it in units of single fits at the smallest beta. Synthetic
 text-like data: unit rows of decaying spectrum, labels from a few ReLU units and noise. A choice that takes more than
 three times as long as the other solver leaves with 1.

@@ -1,0 +1,219 @@
+"""FISTA for the gated problem on arrays of any library; nothing waits for the device but the checks of the gap."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from clifford_rand._checks import check_choice, check_integer, check_positive, fail
+from clifford_rand_nn.solvers.arrays.kernel import run_kernel
+from clifford_rand_nn.solvers.arrays.namespace import constant
+from clifford_rand_nn.solvers.arrays.problem import ArrayCoefficients, ArrayPoint, ArrayProblem
+from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.watch import Watch
+
+__all__ = ["ArrayResult", "solve_array"]
+
+# As in `solvers.fista`, where they are explained.
+_RELAX = 0.98
+_GROW = 1.1
+_NOISE = 64
+_NARROW = 1e-4
+_STALLED = 0.98
+_CHECK_EVERY = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrayResult(Result[ArrayCoefficients]):
+    """`Result` whose arrays (coefficients, fitted, dual_point) are in the library, and on the device, of the data."""
+
+    fitted: Any
+    dual_point: Any
+
+
+def solve_array(
+    X: Any,
+    y: Any,
+    patterns: Any,
+    beta: float,
+    *,
+    loss: str = "squared",
+    bias: bool = True,
+    fit_intercept: bool = True,
+    sample_weight: Any = None,
+    huber_delta: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 20_000,
+    max_time: float | None = None,
+    solver: str = "fista",
+    callback: Callable[[HistoryRow], object] | None = None,
+) -> ArrayResult:
+    r"""Solve `GatedReLUProblem` on arrays of any library with the array API, on the device where they are.
+
+    .. math:: \min_{U,b,t}\ \frac1n\sum_{j=1}^n \ell\Big(\sum_{i=1}^P D_{i,jj}(x_j^TU_i + b_i) + t,\ y_j\Big)
+              + \beta\sum_{i=1}^P ||U_i||_F
+
+    The iteration of "fista" is that of `Fista`. What it decides, it decides on the device: a step that proves too long
+    is undone there and counts as an iteration, so that the host waits only for checks of the gap.
+
+    Data in float32 are multiplied in float32 until the gap is 1e-4, or no longer falls, and then in float64; sums,
+    objectives and bounds are in float64 throughout. On a device without float64 (Apple's MPS) all is in float32: the
+    bound then holds to its rounding only, and a ``tol`` below 1e-5 may not be met.
+
+    Parameters
+    ----------
+    X : (n, d) array in float32 or float64
+        Of NumPy, torch, CuPy or another library that `array_api_compat` knows.
+    y : (n,) or (n, C) array
+        In the library and on the device of X, as all arrays.
+    patterns : (n, P) bool array
+    beta : float > 0
+        In the 1/n scale.
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    bias, fit_intercept : bool
+    sample_weight : (n,) array of numbers > 0, optional
+    huber_delta, tol : float > 0
+    max_iter : int
+    max_time : float or None
+        Seconds.
+    solver : {"fista", "kernel"}
+        "kernel" (squared loss only) is `KernelInteriorPoint`: some 5 steps of one Cholesky factorisation of order n,
+        in float64, and room for five matrices of n² numbers.
+    callback : callable or None
+        Called with each `HistoryRow`.
+
+    Returns
+    -------
+    ArrayResult
+        Numbers are Python floats; ``coefficients.coef`` (C, P, d), ``gate_intercept`` (C, P), ``intercept`` (C,),
+        ``fitted`` and ``dual_point`` (n, C) are arrays of the library, on the device of X. No gradient of torch flows
+        through them.
+
+    Raises
+    ------
+    ArgumentError
+        Arrays of different libraries or devices, shapes that do not fit, values that are not finite, targets outside
+        their range, beta ≤ 0, weights ≤ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[-1.0], [1.0], [2.0]])
+    >>> result = solve_array(X, np.array([0.0, 1.0, 2.0]), X >= 0, beta=0.01, tol=1e-8)
+    >>> result.status, result.coefficients.coef.shape
+    ('optimal', (1, 1, 1))
+    """
+    owner = "solve_array"
+    check_positive(tol, "tol", owner)
+    check_integer(max_iter, "max_iter", owner)
+    if max_time is not None:
+        check_positive(max_time, "max_time", owner)
+    check_choice(solver, "solver", owner, ("fista", "kernel"))
+    if solver == "kernel" and loss != "squared":
+        raise fail("solver", owner, f"'fista' for loss={loss!r}", solver, "The kernel knows the squared loss only.")
+    problem = ArrayProblem(
+        X,
+        y,
+        patterns,
+        beta,
+        loss=loss,
+        bias=bias,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        huber_delta=huber_delta,
+        owner=owner,
+    )
+    watch = Watch[ArrayPoint](problem.relative_gap, tol, max_time, callback)
+    if solver == "kernel":
+        run_kernel(problem, watch, tol, max_iter)
+    else:
+        _run_fista(problem, watch, max_iter)
+    found = watch.result(f"{solver} on arrays", problem.coefficients(watch.point))
+    return ArrayResult(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint], max_iter: int) -> None:
+    """Iterate until the watch or ``max_iter`` ends it."""
+    narrow = problem.map.narrows
+    z = problem.start()
+    state = _State.at(z, problem.map.forward(z.U, z.c), problem.lipschitz())
+    watch.check(0, problem.objective(z.U, state.f), problem.dual_bound(state.f), z, state.f)
+    k, next_check = 0, _CHECK_EVERY
+    with watch:
+        while not watch.status:
+            k += 1
+            state = state.stepped(problem, narrow)
+            if k >= next_check or k == max_iter or watch.late:
+                next_check = k + max(_CHECK_EVERY, k // 10)
+                z = state.z
+                f = problem.map.forward(z.U, z.c) if narrow else state.f  # a gap is proved in double precision
+                watch.check(k, problem.objective(z.U, f), problem.dual_bound(f), z, f)
+                if not watch.status and k == max_iter:
+                    watch.stop(f"after {k} iterations", _advice(watch))
+                if narrow and _rounded(watch.history):
+                    narrow, state = False, _State.at(z, f, float(state.L))
+
+
+@dataclass(frozen=True)
+class _State:
+    """Iterate z with its predictions, the extrapolated y with its own, the step 1/L and the momentum, on the device."""
+
+    z: ArrayPoint
+    f: Any
+    y: ArrayPoint
+    f_y: Any
+    L: Any
+    t: Any
+
+    @classmethod
+    def at(cls, z: ArrayPoint, f: Any, L: float) -> "_State":
+        return cls(z, f, z, f, constant(f, L), constant(f, 1.0))
+
+    def stepped(self, problem: ArrayProblem, narrow: bool) -> "_State":
+        """One iteration: restart or momentum after a step short enough, or else the same point with a larger L."""
+        xp, z, y, L = problem.xp, self.z, self.y, self.L
+        kappa, largest = problem.curvature
+        dtype = problem.map.X.dtype if narrow else problem.map.wide
+        noise = _NOISE * float(xp.finfo(dtype).eps)
+        g = problem.gradient(self.f_y, narrow)
+        new = ArrayPoint(problem.prox(y.U - g.U / L, 1 / L), y.c - g.c / L)
+        f_new = problem.map.forward(new.U, new.c, narrow)
+        move = ArrayPoint(new.U - y.U, new.c - y.c)
+        square, change = _dot(xp, move, move), f_new - self.f_y
+        needed = xp.sum(kappa * change * change)
+        fits = needed <= L * square + (largest * noise**2) * xp.sum(f_new * f_new)
+        moved = square > 0
+        wanted = needed / xp.where(moved, square, xp.ones_like(square))
+        grown = xp.where(moved, xp.maximum(_GROW * L, xp.minimum(wanted, 2 * L)), 2 * L)
+
+        ahead = ArrayPoint(new.U - z.U, new.c - z.c)
+        t = xp.where(_dot(xp, move, ahead) < 0, xp.ones_like(L), self.t)  # the step points against the momentum
+        t_new = (1 + xp.sqrt(1 + 4 * t * t)) / 2
+        m = (t - 1) / t_new
+        return _State(
+            ArrayPoint(xp.where(fits, new.U, z.U), xp.where(fits, new.c, z.c)),
+            xp.where(fits, f_new, self.f),
+            ArrayPoint(xp.where(fits, new.U + m * ahead.U, y.U), xp.where(fits, new.c + m * ahead.c, y.c)),
+            xp.where(fits, f_new + m * (f_new - self.f), self.f_y),
+            xp.where(fits, _RELAX * L, grown),
+            xp.where(fits, t_new, self.t),
+        )
+
+
+def _dot(xp: Any, a: ArrayPoint, b: ArrayPoint) -> Any:
+    """Inner product, without axes."""
+    return xp.sum(a.U * b.U) + xp.sum(a.c * b.c)
+
+
+def _rounded(history: list[HistoryRow]) -> bool:
+    """Whether single precision is used up: the gap is near rounding, or two checks in a row did not lower it."""
+    gaps = [row.relative_gap for row in history]
+    return gaps[-1] <= _NARROW or (len(gaps) > 2 and gaps[-1] > _STALLED * gaps[-3])
+
+
+def _advice(watch: Watch[ArrayPoint]) -> str:
+    if watch.bound is None or watch.bound.value <= 0:
+        return (
+            "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of "
+            "this loss is not attained: use fewer gates, bias=False or loss='squared'; else try a larger max_iter"
+        )
+    return "try a larger max_iter or a larger tol"
