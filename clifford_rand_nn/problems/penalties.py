@@ -27,10 +27,12 @@ class GroupL2:
         steps = np.flatnonzero(np.diff(weights)) + 1
         self._starts = np.concatenate([np.zeros(min(1, weights.size), dtype=np.intp), steps])
         self._counts = np.diff(self._starts, append=weights.size)
+        self.level_weights = weights[self._starts]
+        self.levels = [slice(a, a + size) for a, size in zip(self._starts, self._counts, strict=True)]
 
     def norms(self, U: NDArray[Any]) -> Array:
         """Norm of each group's coefficients, (P,)."""
-        return np.asarray(np.sqrt(self.weights[self._starts] ** 2 @ self._squares(U)))
+        return np.asarray(np.sqrt(self.level_weights**2 @ self._squares(U)))
 
     def value(self, U: NDArray[Any]) -> float:
         r"""Return :math:`\beta\sum_i||w\circ U_i||_F`."""
@@ -46,8 +48,18 @@ class GroupL2:
 
         It is written to ``out`` if given, which may be U.
         """
-        radius, h = step * self.beta, self.weights[self._starts, None] ** -2.0
-        squares = self._squares(U) * h
+        active, _, factors = self.shrinkage(self._squares(U), step)
+        shrink = np.zeros((len(factors), U.shape[1]), dtype=U.dtype)
+        shrink[:, active] = factors
+        return np.asarray(np.multiply(U, self.spread(shrink)[:, :, None], out=out))
+
+    def shrinkage(self, squares: Array, step: float) -> tuple[NDArray[np.intp], Array, Array]:
+        r"""Return what `prox` does, from the sums of squares (levels, P) over each level's coordinates and all outputs.
+
+        That is the indices of the A gates that stay active, their :math:`\tau` (A,), and the factors (levels, A).
+        """
+        radius, h = step * self.beta, self.level_weights[:, None] ** -2.0
+        squares = squares * h
         active = np.flatnonzero(squares.sum(axis=0) > radius**2)
         squares, tau = squares[:, active], np.zeros(active.size)
         for _ in range(_NEWTON_STEPS):
@@ -58,13 +70,15 @@ class GroupL2:
             tau += rise
             if (rise <= _ROOT_TOL * tau).all():
                 break
-        shrink = np.zeros((len(h), U.shape[1]), dtype=U.dtype)
-        shrink[:, active] = h * tau / (h * tau + radius)
-        return np.asarray(np.multiply(U, np.repeat(shrink, self._counts, axis=0)[:, :, None], out=out))
+        return active, tau, h * tau / (h * tau + radius)
+
+    def spread(self, levels: NDArray[Any]) -> NDArray[Any]:
+        """Repeat what is given for each level, along the first axis, for each of its coordinates."""
+        return np.repeat(levels, self._counts, axis=0)
 
     def dual_norm(self, G: NDArray[Any]) -> float:
         r"""Return :math:`\max_i||G_i/w||_F`; the dual constraint is ``dual_norm <= beta``."""
-        return float(np.sqrt((self.weights[self._starts] ** -2.0 @ self._squares(G)).max(initial=0.0)))
+        return float(np.sqrt((self.level_weights**-2.0 @ self._squares(G)).max(initial=0.0)))
 
     def _squares(self, U: NDArray[Any]) -> Array:
         """Sum of squares over each level's coordinates and all outputs, (levels, P)."""

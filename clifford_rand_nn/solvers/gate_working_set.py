@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_integer, check_positive, fail
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.watch import Watch
@@ -146,28 +144,6 @@ class GateWorkingSet:
         return replace(self.inner, **changes)  # type: ignore[type-var]
 
 
-class _SubsetMap(GatedMap):
-    """The map of a subset of the gates, with the unpenalised columns of all: Q, the coordinates and biases of all."""
-
-    def __init__(self, X: Array, full: GatedMap, gates: NDArray[np.intp]) -> None:
-        super().__init__(X, np.ascontiguousarray(full.patterns[:, gates]), full.bias, full.fit_intercept)
-        # The Q of the subset spans less, so that the norm found with it is an upper bound of that with the whole Q.
-        self.Q = full.Q
-        self._full, self._gates = full, gates
-
-    def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
-        return self._full.biases(self._padded(U), c * (self.sigma / self._full.sigma))
-
-    def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
-        c = self._full.unpenalised(self._padded(U), gate_bias, intercept)
-        return np.asarray(c * (self._full.sigma / self.sigma))
-
-    def _padded(self, U: Array) -> Array:
-        out = np.zeros((U.shape[0], self._full.n_patterns, U.shape[2]))
-        out[:, self._gates] = U
-        return out
-
-
 def restriction_pays(problem: GatedReLUProblem) -> bool:
     """Tell whether `GateWorkingSet` around `Fista` is likely faster than `Fista`: where gates are many.
 
@@ -188,8 +164,8 @@ def restricted(problem: GatedReLUProblem, gates: NDArray[np.intp]) -> GatedReLUP
     Its ``coefficients`` have coef (C, W, d) for the W gates and gate_intercept (C, P) for all.
     """
     small = copy(problem)
-    small.map = _SubsetMap(problem.X, problem.map, gates)
-    small.penalty = GroupL2(problem.beta, small.map.weights)
+    small.map = problem.map.restricted(gates)
+    small.penalty = copy(problem.penalty)
     return small
 
 
