@@ -58,7 +58,8 @@ class Softmax(WeightedRows):
             mu = solve(H, -excess[:, :-1].T.reshape(-1, 1))
             shift = np.zeros_like(p)
             shift[:, :-1] = Q @ mu.reshape(C - 1, q).T
-            p = np.maximum(p * (1 - shift + np.sum(p * shift, axis=1, keepdims=True)), 0)
+            new = np.maximum(p * (1 - shift + np.sum(p * shift, axis=1, keepdims=True)), 0)
+            p = np.where(new.any(axis=1, keepdims=True), new, p)  # nothing is left of a row by an endless shift
             return np.asarray(w * (self.y - p / p.sum(axis=1, keepdims=True)))
 
         return balanced(theta, Q, step)

@@ -14,6 +14,11 @@ from clifford_rand_nn.solvers.base import HistoryRow, Result
 __all__ = ["Watch"]
 
 Array = NDArray[np.float64]
+_NO_BOUND = (
+    "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of this loss "
+    "is not attained: use fewer gates, bias=False or loss='squared'"
+)
+
 P = TypeVar("P")
 S = TypeVar("S")
 
@@ -90,6 +95,8 @@ class Watch(Generic[P]):
 
     def stop(self, when: str, advice: str) -> None:
         """Set the status of a run that ends short of its tolerance."""
+        if self.bound is None or self.bound.value <= 0:
+            advice = f"{_NO_BOUND}; else {advice}"
         self.status = f"stopped {when} at a relative gap of {self.gap:.1e}: {advice}"
 
     def __enter__(self) -> "Watch[P]":

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.lasso.complementarity import Discs, TwoSided
+from clifford_rand_nn.solvers.interior.complementarity import Discs, TwoSided
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.normal_matrix import NormalMatrix
 from support.lasso import KINDS, dictionary, lasso, reference

@@ -148,7 +148,7 @@ def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint], max_iter: int) -
                 f = problem.map.forward(z.U, z.c) if narrow else state.f  # a gap is proved in double precision
                 watch.check(k, problem.objective(z.U, f), problem.dual_bound(f), z, f)
                 if not watch.status and k == max_iter:
-                    watch.stop(f"after {k} iterations", _advice(watch))
+                    watch.stop(f"after {k} iterations", "try a larger max_iter or a larger tol")
                 if narrow and _rounded(watch.history):
                     narrow, state = False, _State.at(z, f, float(state.L))
 
@@ -208,12 +208,3 @@ def _rounded(history: list[HistoryRow]) -> bool:
     """Whether single precision is used up: the gap is near rounding, or two checks in a row did not lower it."""
     gaps = [row.relative_gap for row in history]
     return gaps[-1] <= _NARROW or (len(gaps) > 2 and gaps[-1] > _STALLED * gaps[-3])
-
-
-def _advice(watch: Watch[ArrayPoint]) -> str:
-    if watch.bound is None or watch.bound.value <= 0:
-        return (
-            "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of "
-            "this loss is not attained: use fewer gates, bias=False or loss='squared'; else try a larger max_iter"
-        )
-    return "try a larger max_iter or a larger tol"

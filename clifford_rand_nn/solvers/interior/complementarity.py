@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Box", "Complementarity", "Discs", "TwoSided"]
+__all__ = ["Box", "Complementarity", "Discs", "TwoSided", "longest_step"]
 
 Array = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class TwoSided:
 
     def limit(self) -> float:
         """Ratio test."""
-        return min(_ratio(self.s, self.ds), _ratio(self.z, self.dz))
+        return min(longest_step(self.s, self.ds), longest_step(self.z, self.dz))
 
     def product_after(self, step: float) -> float:
         """Product at the end of a step."""
@@ -155,7 +155,7 @@ class Discs:
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(back, (root - 2 * b) / np.where(back, a, 1.0), 2 * self.s / root)
         step = step[(a > 0) & (step > 0)]
-        return min(float(step.min(initial=np.inf)), _ratio(self.p, self.dp))
+        return min(float(step.min(initial=np.inf)), longest_step(self.p, self.dp))
 
     def product_after(self, step: float) -> float:
         """Product at the end of a step."""
@@ -190,6 +190,10 @@ class Box:
         """Multipliers in the stationarity of theta: those of the upper bounds less those of the lower, (n, C)."""
         return self._spread(-self.sign * self.z)
 
+    def resist(self, push: Array, least: float) -> None:
+        """Set the multipliers that hold against a push (n, C) at the bounds it points to, and ``least`` elsewhere."""
+        self.z = np.maximum(-self.sign * push[tuple(self.where)], least)
+
     def curvature(self) -> Array:
         """Return the sum of z/s, (n, C)."""
         return self._spread(self.z / self.s)
@@ -216,7 +220,7 @@ class Box:
 
     def limit(self) -> float:
         """Ratio test."""
-        return min(_ratio(self.s, self.ds), _ratio(self.z, self.dz))
+        return min(longest_step(self.s, self.ds), longest_step(self.z, self.dz))
 
     def product_after(self, step: float) -> float:
         """Product at the end of a step."""
@@ -228,7 +232,7 @@ class Box:
         self.z = self.z + step * self.dz
 
 
-def _ratio(value: Array, change: Array) -> float:
-    """Largest step that keeps value + step * change ≥ 0."""
+def longest_step(value: Array, change: Array) -> float:
+    """Return the largest step that keeps value + step * change ≥ 0."""
     falls = change < 0
     return float(np.min(value[falls] / -change[falls], initial=np.inf))

@@ -1,4 +1,4 @@
-"""The smooth part of the dual Lasso, the conjugates of a loss, as an interior-point method needs it."""
+"""The smooth part of a dual problem, the conjugates of a loss, as an interior-point method needs it."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dgemm, dsyrk
 
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 
@@ -28,14 +28,19 @@ class GatedKernel:
         X in an orthonormal basis of the directions in which it varies.
     mask : (n, P) float64
     gram : (n, n)
-        rows rowsᵀ.
+        rows rowsᵀ, its lower triangle, in Fortran order.
+
+    Notes
+    -----
+    All products go through SciPy's BLAS, as the factorisations do: NumPy's may be another library, with threads that
+    contend for the same cores.
     """
 
     def __init__(self, problem: GatedReLUProblem) -> None:
         self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q
-        self.gram = self.rows @ self.rows.T
+        self.gram = np.asarray(dsyrk(1.0, self.rows.T, trans=1, lower=1))
 
     @property
     def n(self) -> int:
@@ -51,19 +56,19 @@ class GatedKernel:
         r"""Return :math:`X^TD_i\theta` for every gate: (n, C) to (r, P, C)."""
         n, C = theta.shape
         masked = self.mask * theta if C == 1 else (self.mask[:, :, None] * theta[:, None, :]).reshape(n, -1)
-        return np.asarray(self.rows.T @ masked).reshape(-1, self.n_patterns, C)
+        return _product(self.rows.T, masked).reshape(-1, self.n_patterns, C)
 
     def blocks(self, V: Array) -> Array:
         r"""Return :math:`D_iXV_i` for every gate: (r, P, C) to (n, P, C)."""
         r, P, C = V.shape
-        Z = (self.rows @ V.reshape(r, P * C)).reshape(self.n, P, C)
+        Z = _product(self.rows, V.reshape(r, P * C)).reshape(self.n, P, C)
         Z *= self.mask[:, :, None]
         return np.asarray(Z)
 
     def predictions(self, V: Array) -> Array:
         r"""Return :math:`\sum_iD_iXV_i`, (n, C)."""
         r, P, C = V.shape
-        Z = self.rows @ V.reshape(r, P * C)
+        Z = _product(self.rows, V.reshape(r, P * C))
         if C == 1:
             return np.asarray(np.einsum("np,np->n", Z, self.mask))[:, None]
         return np.asarray(np.matmul(self.mask[:, None, :], Z.reshape(self.n, P, C))[:, 0, :])
@@ -75,6 +80,13 @@ class GatedKernel:
         """
         roots = np.asfortranarray(self.mask * np.sqrt(eta) * scale[:, None])
         K = dsyrk(1.0, roots, beta=0.0, c=out, lower=1, overwrite_c=1)
-        K *= self.gram.T  # symmetric; its transpose lies in memory as K does
+        K *= self.gram
         np.einsum("ii->i", K)[:] += 1.0
         return np.asarray(K)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Return a b in C order, for a in either order and b in C order: bᵀaᵀ in the order of BLAS, without a copy."""
+    if a.flags.c_contiguous:
+        return np.asarray(dgemm(1.0, b.T, a.T).T)
+    return np.asarray(dgemm(1.0, b.T, a, trans_b=1).T)

@@ -1,27 +1,26 @@
 """The gated problem by an interior-point method on its kernel: a handful of steps to any tolerance."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import check_integer, check_positive, describe, fail
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
-from clifford_rand_nn.solvers.lasso.dual_terms import DualTerms
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["KernelInteriorPoint"]
 
 _SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
-_STALLED = 4  # steps without a smaller gap, once it is below the next number: rounding
-_LATE = 1e-3
-_LOST = 25  # the same from the start: from a bad start the gap stays near 1 for a while
+_STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
+_LATE = 1e-5
+_LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
 _ADVICE = "try a larger tol, or Fista"
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
@@ -114,7 +113,7 @@ class KernelInteriorPoint:
                 describe(f"{self.max_memory:.2g}"),
                 "Use Fista, or fewer rows.",
             )
-        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else nullcontext():
+        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else ONE_NUMPY_THREAD:
             return self._solve(problem, start, kernel)
 
     def _solve(
@@ -160,10 +159,12 @@ class KernelInteriorPoint:
         bound = problem.dual_bound(path.f)
         own = dual_bound(problem.datafit, path.theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)
         bound = own if own.value > bound.value else bound
-        for keep in (path.likely(), None):
-            z = path.point(keep)
-            f = problem.predictions(z)
-            objective = problem.objective(z, f)
-            if keep is None or problem.relative_gap(objective, bound.value) <= self.tol:
-                watch.check(k, objective, bound, z, f)
-                return
+        z, f = path.point(), path.f
+        objective = problem.objective(z, f)
+        if problem.relative_gap(objective, bound.value) <= self.tol:
+            sparse = path.point(path.likely())
+            f_sparse = problem.predictions(sparse)
+            less = problem.objective(sparse, f_sparse)
+            if problem.relative_gap(less, bound.value) <= self.tol:
+                z, f, objective = sparse, f_sparse, less
+        watch.check(k, objective, bound, z, f)

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.lasso.complementarity import Box, Complementarity, Discs, TwoSided
-from clifford_rand_nn.solvers.lasso.dual_terms import DualTerms
+from clifford_rand_nn.solvers.interior.complementarity import Box, Complementarity, Discs, TwoSided
+from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.lasso.normal_matrix import NormalMatrix
 
 __all__ = ["CentralPath"]

@@ -13,8 +13,8 @@ from clifford_rand._checks import check_integer, check_positive, describe, fail
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
-from clifford_rand_nn.solvers.lasso.dual_terms import DualTerms
 from clifford_rand_nn.solvers.lasso.polish import polished
 
 __all__ = ["InteriorPoint"]

@@ -1,0 +1,1 @@
+"""What interior-point methods share: the dual of a loss, inequalities with their multipliers."""
