@@ -20,13 +20,15 @@ def beta_max(X, y, D, loss="squared"):
     return correlation(X, D, y / 2 if loss == "logistic" else y) / len(y)
 
 
-def relative_gap(X, y, D, beta, u, loss="squared", gate_bias=None, intercept=None):
+def relative_gap(X, y, D, beta, u, loss="squared", gate_bias=None, intercept=None, theta=None):
     r"""Return (objective, relative gap) of u (P, d), the loss averaged over the rows.
 
     .. math:: \frac1n\sum_j\ell(f_j, y_j) + \beta\sum_i||u_i||_2,\qquad f = \sum_iD_i(Xu_i + b_i) + t
 
     The lower bound is the dual value of the residual, scaled as well as ||X^T D_i theta|| ≤ n beta allows. With biases
-    (squared loss only) the residual is first projected onto 1^T D_i theta = 0 and 1^T theta = 0.
+    (squared loss only) the residual is first projected onto 1^T D_i theta = 0 and 1^T theta = 0. If a solver offers a
+    dual point ``theta`` (n,), it is projected and scaled in the same way, and the better bound counts: a bound holds
+    whoever found it.
     """
     n = len(y)
     f = np.sum(D * (X @ u.T + (0 if gate_bias is None else gate_bias)), axis=1) + (
@@ -35,28 +37,39 @@ def relative_gap(X, y, D, beta, u, loss="squared", gate_bias=None, intercept=Non
     penalty = beta * np.linalg.norm(u, axis=1).sum()
     if loss == "squared":
         primal = np.mean((f - y) ** 2) / 2 + penalty
-        theta = y - f
+        offered = y - f
         columns = ([] if gate_bias is None else [D.astype(float)]) + ([] if intercept is None else [np.ones((n, 1))])
-        if columns:
-            B = np.hstack(columns)
-            theta = theta - B @ np.linalg.lstsq(B, theta, rcond=None)[0]
-        largest = n * beta / max(correlation(X, D, theta), np.finfo(float).tiny)
-        t = np.clip(y @ theta / max(theta @ theta, np.finfo(float).tiny), -largest, largest)
-        dual = t * (y @ theta) / n - t * t * (theta @ theta) / (2 * n)
+        B = np.hstack(columns) if columns else np.zeros((n, 0))
+        bound = _squared_bound
     elif loss == "logistic" and gate_bias is None and intercept is None:
         primal = np.mean(np.logaddexp(0, -y * f)) + penalty
-        q = np.exp(-np.logaddexp(0, y * f))  # theta = y q, and -conjugate(-theta) is the entropy of q in [0, 1]
-        largest = min(n * beta / max(correlation(X, D, y * q), np.finfo(float).tiny), 1 / q.max())
-
-        def negative(t):
-            p = np.clip(t * q, 0, 1)
-            return -np.mean(entr(p) + entr(1 - p))
-
-        inside = minimize_scalar(negative, bounds=(0, largest), method="bounded", options={"xatol": 1e-14})
-        dual = -min(inside.fun, negative(largest))
+        offered = y * np.exp(-np.logaddexp(0, y * f))
+        B, bound = np.zeros((n, 0)), _logistic_bound
     else:
         raise NotImplementedError(f"loss {loss!r} with these biases")
-    return float(primal), float((primal - dual) / primal)
+    duals = [bound(X, y, D, beta, B, one) for one in (offered, theta) if one is not None]
+    return float(primal), float((primal - max(duals)) / primal)
+
+
+def _squared_bound(X, y, D, beta, B, theta):
+    n, tiny = len(y), np.finfo(float).tiny
+    theta = theta - B @ np.linalg.lstsq(B, theta, rcond=None)[0] if B.size else theta
+    largest = n * beta / max(correlation(X, D, theta), tiny)
+    t = np.clip(y @ theta / max(theta @ theta, tiny), -largest, largest)
+    return t * (y @ theta) / n - t * t * (theta @ theta) / (2 * n)
+
+
+def _logistic_bound(X, y, D, beta, B, theta):
+    """With theta = y q, minus the conjugate at -theta is the entropy of q in [0, 1]."""
+    q = np.clip(y * theta, np.finfo(float).tiny, 1)
+    largest = min(len(y) * beta / max(correlation(X, D, y * q), np.finfo(float).tiny), 1 / q.max())
+
+    def negative(t):
+        p = np.clip(t * q, 0, 1)
+        return -np.mean(entr(p) + entr(1 - p))
+
+    inside = minimize_scalar(negative, bounds=(0, largest), method="bounded", options={"xatol": 1e-14})
+    return -min(inside.fun, negative(largest))
 
 
 def nonconvex_objective(X, y, D, beta, W, alpha):

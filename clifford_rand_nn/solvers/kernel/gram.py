@@ -58,6 +58,11 @@ class GatedKernel:
         masked = self.mask * theta if C == 1 else (self.mask[:, :, None] * theta[:, None, :]).reshape(n, -1)
         return _product(self.rows.T, masked).reshape(-1, self.n_patterns, C)
 
+    def dual_norm(self, theta: Array) -> float:
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`, as the problem does, by the kernel's own products."""
+        found = self.correlations(theta)
+        return float(np.sqrt(np.einsum("rpc,rpc->p", found, found).max(initial=0.0)))
+
     def blocks(self, V: Array) -> Array:
         r"""Return :math:`D_iXV_i` for every gate: (r, P, C) to (n, P, C)."""
         r, P, C = V.shape

@@ -155,9 +155,11 @@ class KernelInteriorPoint:
 
     def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:
         """Judge the point by the better of two bounds; leave its idle gates out if that is good enough."""
-        problem = path.problem
-        bound = problem.dual_bound(path.f)
-        own = dual_bound(problem.datafit, path.theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)
+        problem, datafit = path.problem, path.problem.datafit
+        bound, own = (
+            dual_bound(datafit, theta, problem.map.Q, path.kernel.dual_norm, problem.n * problem.beta)
+            for theta in (datafit.residual(path.f), path.theta)
+        )
         bound = own if own.value > bound.value else bound
         z, f = path.point(), path.f
         objective = problem.objective(z, f)
