@@ -303,7 +303,7 @@ def test_the_linear_system_against_a_dense_solve(kind):
     eta, h, b = rng.random(len(K)), rng.random((n, C)) + 0.01, rng.standard_normal((n, C, 4))
     if kind == "shared":
         h[:, 2] = h[:, 0]
-    system = KernelSystem(kernel, eta, h, kind == "balanced", [])
+    system = KernelSystem(kernel, eta, h, kind == "balanced", {})
     x = system.solve(b)
     total = np.einsum("p,pij->ij", eta, K)
     for k in range(4):
@@ -317,6 +317,28 @@ def test_the_linear_system_against_a_dense_solve(kind):
         np.testing.assert_allclose(x[:, :, k], dense, atol=1e-9 * np.abs(dense).max())
     if kind == "balanced":
         np.testing.assert_allclose(x.sum(axis=1), 0, atol=1e-10)
+
+
+def test_a_factor_in_single_precision_is_one_to_its_rounding_and_gives_way_where_it_would_not_do():
+    problem = make("squared", n=40, d=3, m=4)
+    kernel = GatedKernel(problem)
+    rng = np.random.default_rng(1)
+    b = rng.standard_normal((40, 2, 3))
+    for scale, dtype in ((1.0, np.float32), (1e7, np.float64)):
+        eta = scale * rng.random(problem.map.n_patterns)
+        rough = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}, single=True)
+        assert rough._factors[0].dtype == dtype
+        exact = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}).solve(b)
+        np.testing.assert_allclose(rough.solve(b), exact, atol=1e-4 * np.abs(exact).max())
+
+
+def test_steps_in_single_precision_end_where_the_others_do(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path._MANY_ROWS", 1)
+    for loss in ("squared", "logistic"):
+        problem = make(loss, n=60, d=4, m=8, beta=0.003)
+        result = KernelInteriorPoint(tol=1e-9).solve(problem)
+        assert result.status == "optimal"
+        assert abs(result.objective - Fista(tol=1e-7, max_iter=50_000).solve(problem).objective) <= 2e-7
 
 
 def residuals(path):

@@ -1,8 +1,11 @@
 """The kernel of a gated network: K_i = D_i X Xᵀ D_i, applied, weighted, and summed."""
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, dsyrk
+from scipy.linalg.blas import dgemm, dsyrk, ssyrk
 
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 
@@ -42,6 +45,10 @@ class GatedKernel:
         self.Q = problem.map.Q
         self.gram = np.asarray(dsyrk(1.0, self.rows.T, trans=1, lower=1))
 
+    @cached_property
+    def _gram_single(self) -> NDArray[np.float32]:
+        return np.asarray(self.gram.astype(np.float32, order="F"))
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -78,14 +85,15 @@ class GatedKernel:
             return np.asarray(np.einsum("np,np->n", Z, self.mask))[:, None]
         return np.asarray(np.matmul(self.mask[:, None, :], Z.reshape(self.n, P, C))[:, 0, :])
 
-    def weighted(self, eta: Array, scale: Array, out: Array) -> Array:
+    def weighted(self, eta: Array, scale: Array, out: NDArray[Any]) -> NDArray[Any]:
         r"""Write :math:`I + S\sum_i\eta_iK_iS` with S = diag(``scale``) into the lower triangle of ``out``.
 
-        ``out`` (n, n) is in Fortran order; what it held is lost.
+        ``out`` (n, n) is in Fortran order and in single or double precision; what it held is lost.
         """
-        roots = np.asfortranarray(self.mask * np.sqrt(eta) * scale[:, None])
-        K = dsyrk(1.0, roots, beta=0.0, c=out, lower=1, overwrite_c=1)
-        K *= self.gram
+        single = out.dtype == np.float32
+        roots = np.asfortranarray(self.mask * np.sqrt(eta) * scale[:, None], dtype=out.dtype)
+        K = (ssyrk if single else dsyrk)(1.0, roots, beta=0.0, c=out, lower=1, overwrite_c=1)
+        K *= self._gram_single if single else self.gram
         np.einsum("ii->i", K)[:] += 1.0
         return np.asarray(K)
 

@@ -1,14 +1,19 @@
 """The Newton system of the dual variable: curvature of the loss plus the weighted kernel, factorised once a step."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotrs
 
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
 __all__ = ["KernelSystem"]
 
 Array = NDArray[np.float64]
+
+# Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
+_MOST = 1e4
 
 
 class KernelSystem:
@@ -27,14 +32,24 @@ class KernelSystem:
     eta : (P,)
     h : (n, C)
     balanced : bool
-    buffers : list of (n, n) arrays
+    buffers : dict of (n, n) arrays
         Memory that is used again from call to call; it grows as needed.
+    single : bool
+        Whether to factorise in single precision, if the matrix allows it; not with ``balanced``.
     """
 
-    def __init__(self, kernel: GatedKernel, eta: Array, h: Array, balanced: bool, buffers: list[Array]) -> None:
+    def __init__(
+        self,
+        kernel: GatedKernel,
+        eta: Array,
+        h: Array,
+        balanced: bool,
+        buffers: dict[Any, NDArray[Any]],
+        single: bool = False,
+    ) -> None:
         self._balanced = balanced
         self._roots = 1 / np.sqrt(h)
-        self._factors: list[Array] = []
+        self._factors: list[NDArray[Any]] = []
         n, C = h.shape
         of = [c if balanced else next(a for a in range(c + 1) if np.array_equal(h[:, a], h[:, c])) for c in range(C)]
         total: Array | None = None
@@ -42,11 +57,17 @@ class KernelSystem:
             if of[c] < c:
                 self._factors.append(self._factors[of[c]])
                 continue
-            if len(buffers) <= c:
-                buffers.append(np.empty((n, n), order="F"))
-            matrix = kernel.weighted(eta, self._roots[:, c], buffers[c])
-            factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-            if info != 0:
+            for dtype in (np.float32, np.float64) if single and not balanced else (np.float64,):
+                if (c, dtype) not in buffers:
+                    buffers[c, dtype] = np.empty((n, n), dtype, order="F")
+                matrix = kernel.weighted(eta, self._roots[:, c], buffers[c, dtype])
+                if dtype == np.float32 and not matrix.diagonal().max() < _MOST:
+                    continue
+                potrf = spotrf if dtype == np.float32 else dpotrf
+                factor, info = potrf(matrix, lower=1, clean=0, overwrite_a=1)
+                if info == 0:
+                    break
+            else:
                 raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
             self._factors.append(factor)
             if balanced:
@@ -68,6 +89,7 @@ class KernelSystem:
         out = np.empty(b.shape)
         for c, factor in enumerate(self._factors):
             root = self._roots[:, c, None]
-            x, _ = dpotrs(factor, np.asfortranarray(root * b[:, c, :]), lower=1, overwrite_b=1)
+            potrs = spotrs if factor.dtype == np.float32 else dpotrs
+            x, _ = potrs(factor, np.asfortranarray(root * b[:, c, :], dtype=factor.dtype), lower=1, overwrite_b=1)
             out[:, c, :] = root * x
         return out
