@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clifford_rand_nn import CvxpyReference, Fista, GatedReLUClassifier, GatedReLUProblem
+from clifford_rand_nn import AutoSolver, CvxpyReference, GatedReLUClassifier, GatedReLUProblem
 
 
 def load(path):
@@ -54,7 +54,7 @@ def run(name, folder, beta, n_gates, n_reference):
     if n_reference:
         rows = slice(0, n_reference)
         small = GatedReLUProblem(X[rows], np.where(y[rows] == 1, 1.0, -1.0), model.patterns_[rows], beta)
-        ours, theirs = Fista(tol=1e-8).solve(small), CvxpyReference().solve(small)
+        ours, theirs = AutoSolver(tol=1e-8).solve(small), CvxpyReference().solve(small)
         print(
             f"  first {n_reference} rows: ours {ours.objective:.10f} in {ours.seconds:.2f} s, CVXPY + CLARABEL "
             f"{theirs.objective:.10f} in {theirs.seconds:.2f} s; relative difference "
