@@ -59,7 +59,7 @@ class KernelSystem:
                 continue
             for dtype in (np.float32, np.float64) if single and not balanced else (np.float64,):
                 if (c, dtype) not in buffers:
-                    buffers[c, dtype] = np.empty((n, n), dtype, order="F")
+                    buffers[c, dtype] = np.zeros((n, n), dtype, order="F")  # what memory held may overflow
                 matrix = kernel.weighted(eta, self._roots[:, c], buffers[c, dtype])
                 if dtype == np.float32 and not matrix.diagonal().max() < _MOST:
                     continue
