@@ -47,8 +47,9 @@ class Estimate(NamedTuple):
 def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
     """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
-    factors = 1 if problem.loss == "squared" and problem.datafit.sample_weight is None else C
-    cubes = factors * _FACTOR + (C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0)
+    cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (
+        C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0
+    )
     sides = a.n_patterns + a.Q.shape[1] * C
     step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
     step += _PRODUCTS * _PRODUCT * n * a.d * a.n_patterns * C + _STEP

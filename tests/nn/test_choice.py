@@ -1,5 +1,6 @@
 """The automatic choice of a solver for gated problems, and what estimators, paths and cross-validation make of it."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -77,6 +78,18 @@ def test_memory_decides_and_too_little_is_an_error():
         AutoSolver(max_memory=10.0).solve(problem)
     with pytest.raises(ArgumentError, match="'max_memory' parameter of KernelInteriorPoint must be at least"):
         KernelInteriorPoint(max_memory=10.0).solve(problem)
+
+
+def test_the_memory_that_is_asked_for_is_what_the_matrices_take():
+    """Allocations above 1 MB of a solve, in double and single precision, with weights and without."""
+    for loss, weights in (("squared", None), ("squared", np.linspace(1, 2, 1000)), ("huber", None)):
+        X, y, D = data(1000, 5, 4)
+        problem = GatedReLUProblem(X, np.stack([y, -y], 1), D, 1e-4, loss=loss, sample_weight=weights)
+        tracemalloc.start()
+        KernelInteriorPoint(max_iter=2).solve(problem)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak <= 1.1 * KernelInteriorPoint.memory(problem)
 
 
 def test_many_gates_of_few_rows_still_go_to_the_kernel_and_beyond_memory_to_a_working_set():

@@ -333,7 +333,7 @@ def test_a_factor_in_single_precision_is_one_to_its_rounding_and_gives_way_where
 
 
 def test_steps_in_single_precision_end_where_the_others_do(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path._MANY_ROWS", 1)
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.MANY_ROWS", 1)
     for loss in ("squared", "logistic"):
         problem = make(loss, n=60, d=4, m=8, beta=0.003)
         result = KernelInteriorPoint(tol=1e-9).solve(problem)

@@ -12,7 +12,7 @@ from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.linear_system import KernelSystem
 
-__all__ = ["KernelPath"]
+__all__ = ["MANY_ROWS", "KernelPath"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _GRAIN = 4  # roundings between a dual point and a bound that it must not reach
 _APART = 0.1  # least slack, as a share of its error: one far below it would make the next steps short
 # Steps that begin at a larger gap are factorised in single precision, in half the time, where that time is worth it.
 _ROUGH = 1e-2
-_MANY_ROWS = 1000
+MANY_ROWS = 1000
 _ROUNDING = 1e-13
 _RIDGES = (1e-13, 1e-11, 1e-9, 1e-7)  # relative, on the diagonal: gates may be dependent; a step bears such an error
 
@@ -115,7 +115,7 @@ class KernelPath:
             terms.curvature(theta),
             self._balanced,
             self._buffers,
-            self.problem.n >= _MANY_ROWS,
+            self.problem.n >= MANY_ROWS,
         )
         away = terms.predictions(theta) - self.f
         solved = system.solve(np.concatenate([self._borders, away[:, :, None]], axis=2))
@@ -204,7 +204,7 @@ class KernelPath:
         count = P + box.count
         mu = self._product() / count
         h = terms.curvature(self.theta) + box.curvature()
-        single = gap > _ROUGH and self.problem.n >= _MANY_ROWS
+        single = gap > _ROUGH and self.problem.n >= MANY_ROWS
         system = KernelSystem(kernel, self.eta / radius, h, self._balanced, self._buffers, single)
         gates = np.swapaxes(kernel.blocks(self._V), 1, 2) / radius  # K_i theta / radius, (n, C, P)
         border = np.concatenate([gates, self._borders], axis=2)

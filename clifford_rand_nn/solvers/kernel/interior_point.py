@@ -11,7 +11,7 @@ from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
-from clifford_rand_nn.solvers.kernel.central_path import KernelPath
+from clifford_rand_nn.solvers.kernel.central_path import MANY_ROWS, KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -79,12 +79,20 @@ class KernelInteriorPoint:
                 check_positive(getattr(self, name), name, owner)
 
     @staticmethod
+    def factors(problem: GatedReLUProblem) -> int:
+        """Return the number of matrices of order n that a step factorises: one if all outputs have the same curvature."""
+        return 1 if problem.loss == "squared" else problem.outputs
+
+    @staticmethod
     def memory(problem: GatedReLUProblem) -> float:
-        """Bytes of the matrices that a solve holds: the Gram matrix, a factor for each output that needs its own."""
-        n, C, P = problem.n, problem.outputs, problem.map.n_patterns
-        factors = 1 if problem.loss == "squared" else C
-        extra = 2 if problem.loss == "softmax" else 0
-        return float(8 * n * (n * (1 + factors + extra) + 4 * C * (P + problem.map.Q.shape[1])))
+        """Return the bytes of the matrices that a solve holds: the Gram matrix and the factors, and both in single precision."""
+        n, C, factors = problem.n, problem.outputs, KernelInteriorPoint.factors(problem)
+        square = 1.0 + factors
+        if problem.loss == "softmax":
+            square += 2
+        elif n >= MANY_ROWS:
+            square *= 1.5
+        return float(8 * n * (n * square + 4 * C * (problem.map.n_patterns + problem.map.Q.shape[1])))
 
     def solve(
         self, problem: GatedReLUProblem, start: Point | None = None, kernel: list[GatedKernel] | None = None
