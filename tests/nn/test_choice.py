@@ -20,8 +20,10 @@ from clifford_rand_nn import (
     sample_gates,
     spiral,
 )
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.solvers.choice import estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.watch import Watch
 from support.problems import FLAGS, LOSSES, make
 
 
@@ -121,6 +123,14 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     assert "stopped after 1 steps" in few.status
 
 
+def test_a_watch_keeps_the_best_point_and_the_best_bound():
+    watch = Watch(lambda primal, dual: (primal - dual) / primal, 1e-9)
+    for objective, bound in ((3.0, 1.0), (2.0, 0.5), (2.5, 1.5)):
+        watch.check(0, objective, DualBound(bound, np.zeros(1)), objective, np.zeros(1))
+    assert (watch.point, watch.objective, watch.bound.value) == (2.0, 2.0, 1.5)
+    assert watch.gap == 0.25
+
+
 def test_time_ends_a_fit_with_its_best_network():
     X, y, D = data(3000, 60, 40)
     problem = GatedReLUProblem(X, y, D, 1e-6)
@@ -160,12 +170,18 @@ def test_an_interrupt_ends_a_cross_validation(monkeypatch):
 
     def solve(self, problem, start=None, kernel=None):
         def stop(row):
-            raise KeyboardInterrupt
+            rows.append(row)
+            if len(rows) == 5:  # the solver swallows this one, and returns its best point
+                raise KeyboardInterrupt
 
-        return KernelInteriorPoint(callback=stop).solve(problem)
+        rows = []
+        return KernelInteriorPoint(tol=1e-12, callback=stop).solve(problem)
 
     monkeypatch.setattr(AutoSolver, "solve", solve)
-    with pytest.raises(KeyboardInterrupt):
+    with (
+        pytest.warns(ConvergenceWarning, match="by an interrupt"),
+        pytest.raises(KeyboardInterrupt, match="in fold 1 of 2, beta 1 of 3"),
+    ):
         BetaCV(GatedReLUClassifier(5, random_state=0), n_betas=3, cv=2).fit(X, y)
 
 

@@ -324,12 +324,23 @@ def test_a_factor_in_single_precision_is_one_to_its_rounding_and_gives_way_where
     kernel = GatedKernel(problem)
     rng = np.random.default_rng(1)
     b = rng.standard_normal((40, 2, 3))
-    for scale, dtype in ((1.0, np.float32), (1e7, np.float64)):
+    for scale, dtype in ((1.0, np.float32), (1e5, np.float64)):
         eta = scale * rng.random(problem.map.n_patterns)
         rough = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}, single=True)
         assert rough._factors[0].dtype == dtype
         exact = KernelSystem(kernel, eta, np.ones((40, 2)), False, {}).solve(b)
         np.testing.assert_allclose(rough.solve(b), exact, atol=1e-4 * np.abs(exact).max())
+
+
+def test_a_falling_radius_keeps_what_was_feasible_and_every_prediction():
+    problem = make("logistic", n=40, beta=1e-4)
+    path = KernelPath(problem, GatedKernel(problem), DualTerms(problem.datafit, problem.map.Q), None)
+    theta, s, f = path.theta.copy(), path.s.copy(), path.f.copy()
+    path._shrink(0.5)
+    path._correlate()
+    np.testing.assert_allclose(path.theta, 0.5 * theta)
+    np.testing.assert_allclose(path.s, 0.5 * s)
+    np.testing.assert_allclose(path.f, f, atol=1e-12 * np.abs(f).max())
 
 
 def test_steps_in_single_precision_end_where_the_others_do(monkeypatch):

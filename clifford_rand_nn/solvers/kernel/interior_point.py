@@ -80,12 +80,12 @@ class KernelInteriorPoint:
 
     @staticmethod
     def factors(problem: GatedReLUProblem) -> int:
-        """Return the number of matrices of order n that a step factorises: one if all outputs have the same curvature."""
+        """Return how many matrices of order n a step factorises: one if all outputs have the same curvature."""
         return 1 if problem.loss == "squared" else problem.outputs
 
     @staticmethod
     def memory(problem: GatedReLUProblem) -> float:
-        """Return the bytes of the matrices that a solve holds: the Gram matrix and the factors, and both in single precision."""
+        """Return the bytes of the matrices of a solve: Gram matrix and factors, and both in single precision."""
         n, C, factors = problem.n, problem.outputs, KernelInteriorPoint.factors(problem)
         square = 1.0 + factors
         if problem.loss == "softmax":
