@@ -10,9 +10,9 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.interior.complementarity import Box, longest_step
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
-from clifford_rand_nn.solvers.kernel.linear_system import KernelSystem
+from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
 
-__all__ = ["MANY_ROWS", "KernelPath"]
+__all__ = ["KernelPath"]
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,6 @@ _GRAIN = 4  # roundings between a dual point and a bound that it must not reach
 _APART = 0.1  # least slack, as a share of its error: one far below it would make the next steps short
 # Steps that begin at a larger gap are factorised in single precision, in half the time, where that time is worth it.
 _ROUGH = 1e-2
-MANY_ROWS = 1000
 _ROUNDING = 1e-13
 _RIDGES = (1e-13, 1e-11, 1e-9, 1e-7)  # relative, on the diagonal: gates may be dependent; a step bears such an error
 

@@ -32,6 +32,8 @@ class GatedKernel:
     mask : (n, P) float64
     gram : (n, n)
         rows rowsᵀ, its lower triangle, in Fortran order.
+    last : object
+        What a solve along a path leaves to the next one.
 
     Notes
     -----
@@ -40,6 +42,7 @@ class GatedKernel:
     """
 
     def __init__(self, problem: GatedReLUProblem) -> None:
+        self.last: Any = None
         self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q

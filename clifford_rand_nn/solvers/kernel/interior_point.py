@@ -11,8 +11,10 @@ from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
-from clifford_rand_nn.solvers.kernel.central_path import MANY_ROWS, KernelPath
+from clifford_rand_nn.solvers.kernel.active_set import GateWeights
+from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
+from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["KernelInteriorPoint"]
@@ -23,6 +25,9 @@ _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
 _ADVICE = "try a larger tol, or Fista"
+_MOVES = 8  # Newton steps in the weights of the gates: two to four are usual
+_FAR = 0.3  # a gap after the first of them that says: too far for a quadratic model
+_SLOW = 0.7  # the gap that a further one must leave, as a share
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
@@ -128,25 +133,62 @@ class KernelInteriorPoint:
         self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel] | None
     ) -> Result[Coefficients]:
         watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
-        z = problem.null_point()
-        f = problem.predictions(z)
-        watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+        known = kernel[0].last if start is not None and kernel else None
+        if known is not None and known.problem is problem:  # from the last solve: its point is judged, not the null one
+            self._judge(known, 0, watch)
+        else:
+            z = problem.null_point()
+            f = problem.predictions(z)
+            watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
             if not watch.status:
                 kept = [] if kernel is None else kernel
                 if not kept:
                     kept.append(GatedKernel(problem))
-                try:
-                    path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
-                    self._run(path, watch)
-                except np.linalg.LinAlgError:
-                    watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
+                if not self._follow(problem, kept[0], start, watch):
+                    kept[0].last = None
+                    try:
+                        path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
+                        self._run(path, watch)
+                    except np.linalg.LinAlgError:
+                        watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
         return watch.result("kernel", problem.coefficients(watch.point))
+
+    def _follow(self, problem: GatedReLUProblem, kernel: GatedKernel, start: Point | None, watch: Watch[Point]) -> bool:
+        """Follow the path of the squared loss by Newton steps in the weights of the gates; tell if that was enough."""
+        if start is None or problem.loss != "squared":
+            return False
+        try:
+            if kernel.last is None or kernel.last.problem is not problem:
+                kernel.last = GateWeights(problem, kernel, start)
+            weights, gap = kernel.last, np.inf
+            for k in range(1, min(_MOVES, self.max_iter) + 1):
+                weights.move(min(gap, 1.0), self.tol)
+                if not np.isfinite(weights.theta).all():
+                    return False
+                now = self._judge(weights, k, watch)
+                if watch.status:
+                    return True
+                if now > (_FAR if k == 1 else _SLOW * gap):
+                    return False
+                gap = now
+        except np.linalg.LinAlgError:  # by rounding: the central path may get further
+            pass
+        return False
+
+    @staticmethod
+    def _judge(weights: GateWeights, k: int, watch: Watch[Point]) -> float:
+        """Check the point of the weights, and return its own gap."""
+        problem = weights.problem
+        z, f = weights.point()
+        bound, objective = weights.bound(), problem.objective(z, f)
+        watch.check(k, objective, bound, z, f)
+        return problem.relative_gap(objective, bound.value)
 
     def _run(self, path: KernelPath, watch: Watch[Point]) -> None:
         """Take steps until the watch or rounding ends them."""
         problem, since, least = path.problem, 0, np.inf
-        for k in range(self.max_iter + 1):
+        for k in range(watch.n_iter, self.max_iter + 1):
             if not (np.isfinite(path.f).all() and np.isfinite(path.theta).all()):
                 return watch.stop(f"after {k} steps by rounding", _ADVICE)
             self._check(path, k, watch)

@@ -8,12 +8,13 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotrs
 
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
-__all__ = ["KernelSystem"]
+__all__ = ["MANY_ROWS", "KernelSystem"]
 
 Array = NDArray[np.float64]
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
 _MOST = 1e4
+MANY_ROWS = 1000  # from which single precision is worth it
 
 
 class KernelSystem:
