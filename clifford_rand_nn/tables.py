@@ -1,7 +1,5 @@
 """Tables from disk: CSV, Parquet and NPZ; every fault is named with its file, column and remedy."""
 
-import csv
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import DAMAGED
+from clifford_rand_nn._frames import column_target, column_weights, read_csv, read_parquet
 from clifford_rand_nn._table_checks import (
     checked_target,
     checked_weights,
@@ -104,7 +102,7 @@ def read_table(
         raise ArgumentError(f"{file}: the file is empty.")
     if ending == ".npz":
         return _read_npz(file, target, columns, weights, need_weights)
-    frame = _read_csv(file) if ending == ".csv" else _read_parquet(file)
+    frame = read_csv(file) if ending == ".csv" else read_parquet(file)
     return _from_frame(file, frame, target, columns, weights, need_weights)
 
 
@@ -178,45 +176,6 @@ def _npz_array(file: Path, arrays: Mapping[str, NDArray[Any]], name: str, what: 
 # ---------------------------------------------------------------------------------------------------- CSV, Parquet
 
 
-def _read_csv(file: Path) -> Any:
-    pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as stream:
-            header = next((row for row in csv.reader(stream) if row), [])
-        unnamed = [str(i + 1) for i, name in enumerate(header) if not name.strip()]
-        if unnamed:
-            what = f"column {unnamed[0]} has no name in the first line; name it, or leave it out if it is a row index"
-            raise ArgumentError(f"{file}: {what}.")
-        refuse_duplicates(file, header)
-        old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)  # since then decimals are read exactly
-        exact = {"float_precision": "round_trip"} if old else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
-            return pandas.read_csv(file, index_col=False, encoding="utf-8-sig", low_memory=False, **exact)
-    except pandas.errors.EmptyDataError as error:
-        raise ArgumentError(f"{file}: the file is empty.") from error
-    except pandas.errors.ParserWarning as error:
-        raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.") from error
-    except UnicodeDecodeError as error:
-        raise ArgumentError(f"{file}: this is not UTF-8 text; save it as CSV in UTF-8.") from error
-    except (pandas.errors.ParserError, csv.Error) as error:
-        said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
-
-
-def _read_parquet(file: Path) -> Any:
-    pandas = require("pandas", extra="app", purpose="reading a Parquet table")
-    arrow = require("pyarrow", extra="app", purpose="reading a Parquet table")
-    try:
-        frame = pandas.read_parquet(file)
-    except (arrow.lib.ArrowException, ValueError, OSError) as error:
-        said = str(error).strip().splitlines()[0]
-        raise ArgumentError(f"{file}: this is not a readable Parquet file: {said}") from error
-    frame.columns = [str(name) for name in frame.columns]
-    refuse_duplicates(file, list(frame.columns))
-    return frame
-
-
 def _from_frame(
     file: Path,
     frame: Any,
@@ -243,30 +202,7 @@ def _from_frame(
     refuse_not_numeric(file, frame[names])
     X = np.ascontiguousarray(frame[names].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
     refuse_not_finite(file, X, names)
-    y = None if target is None else _frame_target(file, target, frame[target])
-    w = None if weights is None else _frame_weights(file, weights, frame[[weights]])
+    y = None if target is None else column_target(file, target, frame[target])
+    w = None if weights is None else column_weights(file, weights, frame[[weights]])
     ignored = tuple(name for name in there if name not in {*names, target, weights})
     return Table(file, tuple(names), X, y, ignored, w)
-
-
-def _frame_target(file: Path, name: str, column: Any) -> NDArray[Any]:
-    missing = int(column.isna().sum())
-    if missing:
-        raise ArgumentError(f"{file}: the target {name!r} has {missing} empty cells of {len(column)}; drop those rows.")
-    kind = require("pandas", extra="app", purpose="reading a table").api.types
-    if kind.is_bool_dtype(column):
-        return np.asarray(column.to_numpy(dtype=np.bool_))
-    if kind.is_integer_dtype(column):
-        return np.asarray(column.to_numpy(dtype=np.int64))
-    if kind.is_float_dtype(column):
-        return checked_target(file, name, column.to_numpy(dtype=np.float64))
-    values = column.to_numpy(dtype=object)
-    if not all(isinstance(value, str) for value in values):
-        example = next(value for value in values if not isinstance(value, str))
-        raise ArgumentError(f"{file}: the target {name!r} must be numbers, text or booleans; it has {example!r}.")
-    return checked_target(file, name, values.astype(str))
-
-
-def _frame_weights(file: Path, name: str, frame: Any) -> NDArray[np.float64]:
-    refuse_not_numeric(file, frame, "weights are numbers ≥ 0")
-    return checked_weights(file, name, frame[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))

@@ -1,0 +1,14 @@
+from .amazon import load_amazon_polarity as load_amazon_polarity
+from .features_file import FeatureSet as FeatureSet
+from .features_file import load_feature_folder as load_feature_folder
+from .features_file import load_features as load_features
+from .features_file import save_features as save_features
+from .glue import load_cola as load_cola
+from .glue import load_qqp as load_qqp
+from .imdb import load_imdb as load_imdb
+from .labelled import LabelledArrays as LabelledArrays
+from .labelled import LabelledTexts as LabelledTexts
+from .mnist import load_mnist as load_mnist
+from .ptbxl import load_ptbxl_reports as load_ptbxl_reports
+from .ptbxl_signals import load_ptbxl_signals as load_ptbxl_signals
+from .spirals import spiral as spiral

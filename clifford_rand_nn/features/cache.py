@@ -1,0 +1,214 @@
+"""A store of feature vectors on disk: one vector per content, one file per encoder; a kill at any time spares it."""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, describe, fail
+from clifford_rand.errors import ArgumentError
+
+__all__ = ["FeatureCache", "content_hash"]
+
+_FORMAT = 1  # of the file; raised when older files cannot be read any more
+_BUSY_SECONDS = 60.0  # another process holds the file for the milliseconds of one batch; a minute is a stuck process
+_ASKED_AT_ONCE = 500  # hashes in one query: SQLite before 3.32 takes 999 variables
+_SLUG = 40  # characters of the key that make the name of a file readable; its hash makes it unique
+
+
+def content_hash(item: object) -> bytes:
+    """Return the SHA-256 hash (32 bytes) of a text, or of an array's dtype, shape and entries.
+
+    Parameters
+    ----------
+    item : str or array of numbers or booleans
+
+    Raises
+    ------
+    ArgumentError
+        The item is neither.
+
+    Examples
+    --------
+    >>> content_hash("a text") == content_hash("a text"), content_hash("a text") == content_hash("a text ")
+    (True, False)
+    >>> content_hash(np.zeros((2, 3))) == content_hash(np.zeros((3, 2)))
+    False
+    """
+    if isinstance(item, str):
+        return hashlib.sha256(b"text\0" + item.encode("utf-8", "surrogatepass")).digest()
+    if not isinstance(item, np.ndarray) or item.dtype.kind not in "biufc":
+        raise fail("item", "content_hash", "a text or a NumPy array of numbers", item)
+    digest = hashlib.sha256(f"array\0{item.dtype.str}{item.shape}\0".encode())
+    digest.update(np.ascontiguousarray(item).data if item.size else b"")
+    return digest.digest()
+
+
+class FeatureCache:
+    """Vectors of one encoder, float32 and all of one length, found by the hash of what they were computed from.
+
+    An SQLite file in ``folder``, whose name is made of ``key``; a file per key, so that one encoder's vectors can be
+    deleted alone. Every `put` is one transaction that is on the disk when it returns: a process that is killed in the
+    middle of one, or a power cut, leaves the file as it was before it. Processes may share a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made if it is not there; the folder above it must be.
+    key : str
+        What the vectors depend on beside the content: the encoder's name, version and settings.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    key : str
+
+    Raises
+    ------
+    ArgumentError
+        The key is empty, or the file is not one of this class.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cache = FeatureCache(tempfile.mkdtemp(), "counts, version 1")
+    >>> a, b = content_hash("a"), content_hash("b")
+    >>> cache.put([a], [[1.0, 2.0]])
+    >>> cache.missing([a, b]) == [b], cache.get([a]), len(cache)
+    (True, array([[1., 2.]], dtype=float32), 1)
+    """
+
+    def __init__(self, folder: str | Path, key: str) -> None:
+        if not isinstance(key, str) or not key.strip():
+            raise fail("key", "FeatureCache", "a text that names the encoder and its settings", key)
+        self.folder, self.key = Path(folder), key
+        self.folder.mkdir(exist_ok=True)
+        slug = re.sub(r"[^A-Za-z0-9.]+", "-", key)[:_SLUG].strip("-.")
+        self.path = self.folder / f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.sqlite3"
+        with self._open() as file, _transaction(file):
+            version = file.execute("PRAGMA user_version").fetchone()[0]
+            if version not in (0, _FORMAT):
+                raise ArgumentError(f"{self.path}: this cache has format {version}, not {_FORMAT}; use another folder.")
+            file.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value)")
+            file.execute("CREATE TABLE IF NOT EXISTS vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+            file.execute("INSERT OR IGNORE INTO about VALUES ('key', ?)", (key,))
+            file.execute(f"PRAGMA user_version = {_FORMAT}")
+
+    def __repr__(self) -> str:
+        return f"FeatureCache({str(self.folder)!r}, {self.key!r})"
+
+    def __len__(self) -> int:
+        with self._open() as file:
+            return int(file.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    @property
+    def dim(self) -> int | None:
+        """Length of the vectors; None while there are none."""
+        with self._open() as file:
+            return _dim(file)
+
+    def missing(self, hashes: Sequence[bytes]) -> list[bytes]:
+        """Return those of the hashes that have no vector yet, in their order."""
+        there: set[bytes] = set()
+        with self._open() as file:
+            for part in _parts(hashes):
+                there.update(
+                    row[0] for row in file.execute(f"SELECT hash FROM vectors WHERE hash IN ({_q(part)})", part)
+                )
+        return [one for one in hashes if one not in there]
+
+    def get(self, hashes: Sequence[bytes]) -> NDArray[np.float32]:
+        """Return the vectors (n, k) of n ≥ 1 hashes, in their order.
+
+        Raises
+        ------
+        ArgumentError
+            A hash has no vector, or a vector is damaged.
+        """
+        with self._open() as file:
+            rows = np.empty((len(hashes), _dim(file) or 0), dtype="<f4")
+            done = 0
+            for part in _parts(hashes):
+                found = dict(file.execute(f"SELECT hash, vector FROM vectors WHERE hash IN ({_q(part)})", part))
+                for one in part:
+                    if one not in found:
+                        raise fail("hashes", "FeatureCache.get", "hashes that are stored", one.hex())
+                    if len(found[one]) != rows[done].nbytes:
+                        raise ArgumentError(f"{self.path}: this cache is damaged; move it away and run again.")
+                    rows[done] = np.frombuffer(found[one], dtype="<f4")
+                    done += 1
+        return rows.astype(np.float32, copy=False)
+
+    def put(self, hashes: Sequence[bytes], vectors: ArrayLike) -> None:
+        """Store the vectors (n, k) of n hashes, all or none; what is stored already is left as it is.
+
+        Raises
+        ------
+        ArgumentError
+            The vectors are not finite, not one per hash, or not of the length of those in the cache.
+        """
+        rows = np.ascontiguousarray(as_real(vectors, "vectors", "FeatureCache.put"), dtype="<f4")
+        if rows.ndim != 2 or len(rows) != len(hashes) or 0 in rows.shape:
+            rule = f"an array ({len(hashes)}, k): one vector for each hash"
+            raise fail("vectors", "FeatureCache.put", rule, describe(f"shape {rows.shape}"))
+        wrong = next((one for one in hashes if not isinstance(one, bytes)), None)
+        if wrong is not None:
+            raise fail("hashes", "FeatureCache.put", "hashes of content_hash", wrong)
+        with self._open() as file, _transaction(file):
+            file.execute("INSERT OR IGNORE INTO about VALUES ('dim', ?)", (rows.shape[1],))
+            dim = _dim(file)
+            if dim != rows.shape[1]:
+                raise fail(
+                    "vectors",
+                    "FeatureCache.put",
+                    f"of the {dim} numbers that the others in {self.path} have",
+                    describe(f"vectors of {rows.shape[1]}"),
+                    "Another encoder, or another setting of it, needs another key.",
+                )
+            pairs = ((one, row.tobytes()) for one, row in zip(hashes, rows, strict=True))
+            file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one operation: a connection may cross neither a fork nor a thread."""
+        try:
+            with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)) as file:
+                # A rollback journal, not WAL, which network file systems do not support; EXTRA holds against power cuts
+                file.execute("PRAGMA synchronous = EXTRA")
+                yield file
+        except sqlite3.OperationalError as error:  # locked, full, read-only
+            raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:  # its kinds are faults of a statement, not of the file
+                raise
+            raise ArgumentError(f"{self.path}: this cache is damaged ({error}); move it away and run again.") from error
+
+
+@contextmanager
+def _transaction(file: sqlite3.Connection) -> Iterator[None]:
+    file.execute("BEGIN IMMEDIATE")  # waits for its turn here: one that begins by reading may be refused later
+    try:
+        yield
+    except BaseException:
+        file.execute("ROLLBACK")
+        raise
+    file.execute("COMMIT")
+
+
+def _dim(file: sqlite3.Connection) -> int | None:
+    row = file.execute("SELECT value FROM about WHERE name = 'dim'").fetchone()
+    return None if row is None else int(row[0])
+
+
+def _parts(hashes: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (hashes[i : i + _ASKED_AT_ONCE] for i in range(0, len(hashes), _ASKED_AT_ONCE))
+
+
+def _q(part: Sequence[bytes]) -> str:
+    return ",".join("?" * len(part))

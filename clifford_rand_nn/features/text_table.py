@@ -1,0 +1,136 @@
+"""Columns of text from CSV, Parquet and NPZ files, as they are written there, with the target and the split."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import DAMAGED
+from clifford_rand_nn._frames import column_target, read_csv, read_parquet
+from clifford_rand_nn._table_checks import checked_target, listed
+from clifford_rand_nn.tables import check_ending
+
+__all__ = ["TextTable", "read_text_table"]
+
+_TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """Texts of a file, and what goes with them.
+
+    Attributes
+    ----------
+    path : Path
+    texts : list of lists of str
+        One list of n texts for each column that was asked for.
+    target : (n,) array of bool, int, float or str, or None
+    split : (n,) array of bool, True for training, or None
+    """
+
+    path: Path
+    texts: list[list[str]]
+    target: NDArray[Any] | None
+    split: NDArray[np.bool_] | None
+
+
+def read_text_table(
+    path: str | Path, text: Sequence[str], *, target: str | None = None, split: str | None = None
+) -> TextTable:
+    r"""Read columns of text; "007", "NA" and "true" stay the texts they are.
+
+    Parameters
+    ----------
+    path : path
+        .csv, .parquet, or .npz with arrays (n,) under the names of the columns.
+    text : sequence of str
+        Columns of text.
+    target : str, optional
+    split : str, optional
+        Column of booleans, of 1 and 0, or of "train" and "test".
+
+    Raises
+    ------
+    ArgumentError
+        The file is missing, empty or malformed; a column is missing, holds no text, or has empty cells.
+    MissingDependencyError
+        CSV and Parquet need pandas.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "reviews.csv"
+    >>> _ = file.write_text('review,stars\nNA,1\n"fine, really",5\n')
+    >>> table = read_text_table(file, ["review"], target="stars")
+    >>> table.texts, table.target.tolist()
+    ([['NA', 'fine, really']], [1, 5])
+    """
+    file = Path(path)
+    ending = check_ending(file)
+    if not file.is_file():
+        raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
+    if file.stat().st_size == 0:
+        raise ArgumentError(f"{file}: the file is empty.")
+    if ending == ".npz":
+        return _from_npz(file, text, target, split)
+    return _from_frame(file, ending, text, target, split)
+
+
+def _from_frame(file: Path, ending: str, text: Sequence[str], target: str | None, split: str | None) -> TextTable:
+    frame = read_csv(file, text) if ending == ".csv" else read_parquet(file)
+    _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
+    if len(frame) == 0:
+        raise ArgumentError(f"{file}: the table has columns but no rows.")
+    texts = [_checked_texts(file, name, frame[name].tolist()) for name in text]
+    y = None if target is None else column_target(file, target, frame[target])
+    s = None if split is None else _checked_split(file, split, column_target(file, split, frame[split]))
+    return TextTable(file, texts, y, s)
+
+
+def _from_npz(file: Path, text: Sequence[str], target: str | None, split: str | None) -> TextTable:
+    try:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except DAMAGED as error:
+        what = "holds object arrays, which are not read; save texts as str" if "Object" in str(error) else "is damaged"
+        raise ArgumentError(f"{file}: this NPZ file {what}.") from error
+    _refuse_missing(file, [*text, target, split], list(arrays), "array")
+    n = arrays[text[0]].size
+    for name in (*text, target, split):
+        if name is not None and arrays[name].shape != (n,):
+            raise ArgumentError(f"{file}: the array {name!r} must have shape ({n},), not {arrays[name].shape}.")
+    if n == 0:
+        raise ArgumentError(f"{file}: the arrays have no rows.")
+    texts = [_checked_texts(file, name, arrays[name].tolist()) for name in text]
+    y = None if target is None else checked_target(file, target, arrays[target])
+    s = None if split is None else _checked_split(file, split, arrays[split])
+    return TextTable(file, texts, y, s)
+
+
+def _refuse_missing(file: Path, wanted: Sequence[str | None], there: Sequence[str], what: str) -> None:
+    for name in wanted:
+        if name is not None and name not in there:
+            raise ArgumentError(f"{file}: there is no {what} {name!r}; the {what}s are {listed(there, name)}.")
+
+
+def _checked_texts(file: Path, name: str, cells: list[Any]) -> list[str]:
+    missing = sum(1 for cell in cells if not isinstance(cell, str) or not cell.strip())
+    if not missing:
+        return cells
+    example = next((cell for cell in cells if not isinstance(cell, str | None) and cell == cell), None)  # NaN is empty
+    if example is not None:
+        raise ArgumentError(f"{file}: column {name!r} is not text: it has {example!r}.")
+    raise ArgumentError(f"{file}: column {name!r} has {missing} empty cells of {len(cells)}; fill or drop those rows.")
+
+
+def _checked_split(file: Path, name: str, values: NDArray[Any]) -> NDArray[np.bool_]:
+    words = [str(int(value) if value in (0, 1) else value).lower() for value in values.tolist()]
+    wrong = next((value for value, word in zip(values, words, strict=True) if word not in _TRAIN + _TEST), None)
+    if wrong is not None:
+        shown = f"column {name!r} must say True, 1 or 'train', else False, 0 or 'test'"
+        raise ArgumentError(f"{file}: {shown}; it has {str(wrong)!r}.")
+    return np.array([word in _TRAIN for word in words])
