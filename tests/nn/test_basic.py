@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import Weights
-from clifford_rand_nn.solvers.lasso.basic import purify
+from clifford_rand_nn.solvers.lasso.basic import _push, purify
 from clifford_rand_nn.solvers.lasso.polish import polished
 from support.lasso import KINDS, dictionary, lasso
 
@@ -113,3 +113,12 @@ def test_polish_reaches_rounding_from_a_rough_solution(loss, fit_intercept):
     found = polished(problem, Weights(np.arange(len(values)), values, w.intercept), exact.objective * (1 + 1e-13))
     assert problem.objective(found) == pytest.approx(exact.objective, rel=1e-12)
     assert found.columns.tolist() == sorted(w.columns.tolist())
+
+
+def test_a_column_that_only_rounding_lets_rise_falls():
+    # in the plane of the first two the third is -e1 and a rounding of e2, which a large cost makes look worth having
+    A = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 1e-14]])
+    x = _push(A, np.array([1.0, 1e16, 0.1]))
+    assert np.count_nonzero(x) <= 2
+    assert (x >= 0).all()
+    np.testing.assert_allclose(A @ x, A.sum(axis=1), atol=1e-12)

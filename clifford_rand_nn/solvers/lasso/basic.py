@@ -94,8 +94,10 @@ def _push(A: Array, cost: Array) -> Array:
     level = np.ones(rank)  # x of the basic columns
     while rest.size:
         t = T[:, -1]  # the other with the smallest part outside the basis: x falls, or rises if that is cheaper
-        sign = -1.0 if cost[rest[-1]] >= cost[basis] @ t else 1.0
-        falls = sign * t > _ZERO * np.abs(t).max()
+        least_entry = _ZERO * np.abs(t).max()
+        rises = cost[rest[-1]] < cost[basis] @ t and (t > least_entry).any()  # what rises without end is rounding
+        sign = 1.0 if rises else -1.0
+        falls = sign * t > least_entry
         step = np.full(rank, np.inf)
         step[falls] = level[falls] / np.abs(t[falls])
         least = float(step.min())
