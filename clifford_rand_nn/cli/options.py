@@ -58,9 +58,9 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             raise _useless(name, given, f"--model {model}", " and ".join(f"--model {other}" for other in models))
     for name in ("n_gates", "refine"):
         if name in given and gates == "exhaustive":
-            raise _useless(name, given, "--gates exhaustive", "--gates cross and --gates gaussian")
-    if "sketch_dim" in given and gates != "cross":
-        raise _useless("sketch_dim", given, f"--gates {gates}", "--gates cross")
+            raise _useless(name, given, "--gates exhaustive", "the other kinds of gates")
+    if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive"):
+        raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
     if "huber_delta" in given and loss != "huber":
         raise _useless("huber_delta", given, f"--loss {loss}", "--loss huber")
     if model == "gated" and options["penalty"] == "l1":

@@ -10,7 +10,7 @@ from clifford_rand._checks import check_choice, check_integer, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.gates.sampling import METHODS, sample_gates
 from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
 __all__ = ["GatedFamily", "as_numpy_generator"]
@@ -56,9 +56,9 @@ class GatedFamily(ConvexNetwork):
         owner = type(self).__name__
         check_integer(self.n_gates, "n_gates", owner)
         if isinstance(self.gates, str):
-            check_choice(self.gates, "gates", owner, ("cross", "gaussian", "exhaustive"))
+            check_choice(self.gates, "gates", owner, (*METHODS, "exhaustive"))
 
-    def _gate_patterns(self, X: NDArray[np.float64]) -> ActivationPatterns:
+    def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
         if isinstance(self.gates, Gates):
             return activation_patterns(X, self.gates)
@@ -70,11 +70,12 @@ class GatedFamily(ConvexNetwork):
                     np.ascontiguousarray(every.patterns[:, some]), every.gates.take(np.flatnonzero(some))
                 )
             rng = as_numpy_generator(self.random_state)
-            return activation_patterns(X, sample_gates(X, self.n_gates, self.gates, self.sketch_dim, self.bias, rng))
+            sampled = sample_gates(X, self.n_gates, self.gates, self.sketch_dim, self.bias, rng, y=targets)
+            return activation_patterns(X, sampled)
         try:
             directions, offsets = self.gates
         except (TypeError, ValueError):
-            rule = "'cross', 'gaussian', 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
+            rule = "a method of sample_gates, 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
             raise fail("gates", type(self).__name__, rule, self.gates) from None
         return activation_patterns(X, Gates.given(directions, offsets))
 

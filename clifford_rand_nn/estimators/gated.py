@@ -87,7 +87,7 @@ class GatedReLU(GatedFamily):
         warm: _Fitted | None = self._warm
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if warm is None:
-            patterns, gates = self._gate_patterns(X)
+            patterns, gates = self._gate_patterns(X, targets)
             start: Coefficients | None = None
             if self.refine:
                 found = self._refined(X, targets, loss, weights, gates)
@@ -148,7 +148,7 @@ class GatedReLU(GatedFamily):
         return replace(result, status=f"stopped after {seconds:.1f} s {gap}: try a larger max_time")
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
-        return self._problem(X, targets, loss, self._gate_patterns(X).patterns, weights).beta_max()
+        return self._problem(X, targets, loss, self._gate_patterns(X, targets).patterns, weights).beta_max()
 
     def _problem(
         self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_], weights: Array | None
@@ -214,7 +214,7 @@ class GatedReLUClassifier(NetworkClassifier, GatedReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+    gates : a method of `sample_gates`, "exhaustive" or (directions (d, m), offsets (m,))
         How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is, for
         small d; see `exhaustive_gates`.
     sketch_dim : int, "auto" or None, default "auto"
@@ -294,7 +294,7 @@ class GatedReLURegressor(NetworkRegressor, GatedReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+    gates : a method of `sample_gates`, "exhaustive" or (directions (d, m), offsets (m,))
         How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is, for
         small d; see `exhaustive_gates`.
     sketch_dim : int, "auto" or None, default "auto"

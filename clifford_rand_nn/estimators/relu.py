@@ -41,7 +41,7 @@ class ConvexReLU(GatedFamily):
         self._require_intercept()
 
     def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
-        sampled, family = self._candidates(X)
+        sampled, family = self._candidates(X, targets)
         network: TwoLayerNetwork
         if self._by_columns(targets):
             pricer = family.pricer(X)
@@ -51,7 +51,7 @@ class ConvexReLU(GatedFamily):
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:
-            patterns, gates = self._gate_patterns(X) if sampled is None else sampled
+            patterns, gates = self._gate_patterns(X, targets) if sampled is None else sampled
             family = Family("gates", family.p, self.bias, gates)
             result = self._solve_program(self._problem(X, targets, loss, patterns, weights))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
@@ -75,19 +75,21 @@ class ConvexReLU(GatedFamily):
         return pruned(result, X, datafit, self.beta, family.p, self.fit_intercept)
 
     def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
-        sampled, family = self._candidates(X)
+        sampled, family = self._candidates(X, targets)
         if self._by_columns(targets):
             pricer = family.pricer(X)
             owner = type(self).__name__
             return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner, weights)
-        return self._problem(X, targets, loss, (sampled or self._gate_patterns(X)).patterns, weights).beta_max()
+        return self._problem(
+            X, targets, loss, (sampled or self._gate_patterns(X, targets)).patterns, weights
+        ).beta_max()
 
-    def _candidates(self, X: Array) -> tuple[ActivationPatterns | None, Family]:
+    def _candidates(self, X: Array, targets: Array) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
         if isinstance(self.gates, str) and self.gates == "exhaustive":
             return None, Family("all", p, self.bias)
-        sampled = self._gate_patterns(X)
+        sampled = self._gate_patterns(X, targets)
         return sampled, Family("gates", p, self.bias, sampled.gates)
 
     def _by_columns(self, targets: Array) -> bool:
@@ -160,7 +162,7 @@ class ConvexReLUClassifier(NetworkClassifier, ConvexReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+    gates : a method of `sample_gates`, "exhaustive" or (directions (d, m), offsets (m,))
         How they are chosen; see `sample_gates`. "exhaustive" takes all activation patterns: the network is then a
         global optimum. It is for small d: up to some thousand rows for d ≤ 2, where patterns are priced by a sweep, and
         as many patterns as `enumerate_patterns` allows beyond.
@@ -246,7 +248,7 @@ class ConvexReLURegressor(NetworkRegressor, ConvexReLU):
     ----------
     n_gates : int, default 50
         Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
-    gates : {"cross", "gaussian", "exhaustive"} or (directions (d, m), offsets (m,))
+    gates : a method of `sample_gates`, "exhaustive" or (directions (d, m), offsets (m,))
         How they are chosen; see `sample_gates`. "exhaustive" takes all activation patterns: the network is then a
         global optimum. It is for small d: up to some thousand rows for d ≤ 2, where patterns are priced by a sweep, and
         as many patterns as `enumerate_patterns` allows beyond.

@@ -5,12 +5,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, fail
-from clifford_rand_nn.gates.cross import auto_sketch_dim, cross_gates
+from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
+from clifford_rand.sketch.base import Sketch
 from clifford_rand_nn.gates.gaussian import gaussian_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.mirror import with_mirror_images
+from clifford_rand_nn.gates.opposite import opposite_gates
+from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.through_rows import SKETCHES, auto_sketch_dim, gates_through_rows
 
-__all__ = ["sample_gates"]
+__all__ = ["METHODS", "sample_gates"]
+
+METHODS = ("cross", "gaussian", *(name for name in RULES if name != "cross"), "opposite")
 
 
 def sample_gates(
@@ -21,6 +27,10 @@ def sample_gates(
     bias: bool = True,
     rng: np.random.Generator | int | None = None,
     side: str = "random",
+    *,
+    y: ArrayLike | None = None,
+    sketch: str | Sketch = "sjlt",
+    mirror: bool = False,
 ) -> Gates:
     r"""Sample hyperplanes that gate the neurons of a two-layer network.
 
@@ -30,14 +40,19 @@ def sample_gates(
         Training rows; the decision is taken in float64 whatever the dtype.
     n_gates : int
         Number of hyperplanes m.
-    method : {"cross", "gaussian"}
+    method : {"cross", "gaussian", "leverage", "volume", "simplex", "polished", "opposite"}
         "cross": planes through sampled rows, :math:`v = \times(x_{j_1}, …, x_{j_{d-1}})`, or, with bias,
         :math:`v = \times(x_{j_1}-x_{j_d}, …, x_{j_{d-1}}-x_{j_d})`, :math:`b = -v^Tx_{j_d}`, of random orientation.
         "gaussian": :math:`w \sim N(0, I)`, :math:`b = -w^T\bar x + \sigma\xi` with σ the spread of Xw, ξ ~ N(0, 1).
+        "leverage", "volume": cross products of rows drawn by leverage scores, of subsets by squared volume.
+        "simplex": all facets of random simplices, many planes from one matrix inverse, dependent among themselves.
+        "polished": the cross product of the rows nearest to a Gaussian plane.
+        "opposite": :math:`w = x_i - x_j` for rows with different ``y``, through their midpoint, or 0 without bias.
     sketch_dim : int, "auto" or None
         None: exact cross products. r: taken in a sketch :math:`S \in R^{r\times d}` shared by all gates (SJLT, one
         non-zero per column), :math:`v = S^T\times(Sx_{j_1}, …)`, of r rows with bias and r-1 without. "auto": exact if
-        d ≤ 100 and n ≥ 4d, else r = min(100, d, n/4). Only for method="cross".
+        d ≤ 100 and n ≥ 4d, else r = min(100, d, n/4). Only for methods with cross products, which are all but
+        "gaussian" and "opposite".
     bias : bool
         Whether hyperplanes have an offset.
     rng : Generator, int or None
@@ -45,6 +60,12 @@ def sample_gates(
     side : {"random", "on", "off", "all"}
         On which side of its plane each incident row is put. "random": a fair coin each. "all": every plane gives
         :math:`2^k` gates, one for each choice.
+    y : (n,) or (n, C) array, optional
+        Targets, for method="opposite" only: integers, booleans and text are classes, real numbers are distances apart.
+    sketch : {"sjlt", "sparse_sign", "srht", "gaussian"} or Sketch
+        The kind of S, or S (r, d) itself; ``sketch_dim`` may then be left out.
+    mirror : bool
+        Add to every gate its mirror image, the other side of the same plane: 2 ``n_gates`` gates, pair by pair.
 
     Returns
     -------
@@ -76,9 +97,10 @@ def sample_gates(
     owner = "sample_gates"
     data: Any = as_rows(X, owner)
     check_integer(n_gates, "n_gates", owner)
-    check_choice(method, "method", owner, ("cross", "gaussian"))
+    check_choice(method, "method", owner, METHODS)
     check_choice(bias, "bias", owner, (True, False))
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
+    check_choice(mirror, "mirror", owner, (True, False))
     generator = as_generator(rng, owner)
     n, d = data.shape
     if sketch_dim is not None and sketch_dim != "auto":
@@ -86,7 +108,30 @@ def sample_gates(
             raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)
         check_integer(sketch_dim, "sketch_dim", owner, low=1, high=d, hint="A sketch is not larger than the data.")
     if method == "gaussian":
-        return gaussian_gates(data, n_gates, bias, generator)
-    r = auto_sketch_dim(n, d) if sketch_dim == "auto" else sketch_dim
-    assert not isinstance(r, str)
-    return cross_gates(data, n_gates, r, bias, side, generator)
+        gates = gaussian_gates(data, n_gates, bias, generator)
+    elif method == "opposite":
+        if y is None:
+            raise fail(
+                "y", owner, "given for method='opposite'", None, "It draws pairs of rows with different targets."
+            )
+        gates = opposite_gates(data, n_gates, y, bias, generator)
+    else:
+        r = _sketch_rows(n, d, sketch_dim, sketch)
+        gates = gates_through_rows(data, n_gates, method, r, sketch, bias, side, generator)
+    return with_mirror_images(gates) if mirror else gates
+
+
+def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:
+    """Return r, or None for exact products; a sketch that is given decides it."""
+    owner = "sample_gates"
+    if not isinstance(sketch, Sketch):
+        check_choice(sketch, "sketch", owner, tuple(SKETCHES))
+        r = auto_sketch_dim(n, d) if sketch_dim == "auto" else sketch_dim
+        assert not isinstance(r, str)
+        return r
+    own = sketch.shape[0]
+    if sketch.shape[1] != d or own > d:
+        raise fail("sketch", owner, f"of shape (r, {d}), r ≤ {d}, to fit X", describe(f"shape {sketch.shape}"))
+    if sketch_dim not in (None, "auto", own):
+        raise fail("sketch_dim", owner, f"{own}, 'auto' or None for a sketch of {own} rows", sketch_dim)
+    return own

@@ -349,11 +349,11 @@ MISPLACED = {
     "iterations": (("--model", "lasso", "--max-iter", "7"), "'--max-iter' parameter of clifford-rand fit must be left"),
     "how many of all": (
         ("--gates", "exhaustive", "--n-gates", "9"),
-        "must be left out with --gates exhaustive. Got 9 instead. It is for --gates cross and --gates gaussian.",
+        "must be left out with --gates exhaustive. Got 9 instead. It is for the other kinds of gates.",
     ),
     "sketch of what": (
         ("--gates", "gaussian", "--sketch-dim", "2"),
-        "left out with --gates gaussian. Got '2' instead. It is for --gates cross.",
+        "left out with --gates gaussian. Got '2' instead. It is for gates through sampled rows.",
     ),
     "delta": (
         ("--huber-delta", "1"),

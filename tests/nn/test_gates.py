@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Gates, activation_patterns, sample_gates
-from clifford_rand_nn.gates.cross import auto_sketch_dim
+from clifford_rand_nn.gates.through_rows import auto_sketch_dim
 
 
 def assert_sides(X, gates):
@@ -176,7 +176,7 @@ def test_unpacks():
         ({"X": np.zeros((0, 3))}, "The 'X' parameter of sample_gates must be an \\(n, d\\) array"),
         ({"X": [[np.nan]]}, "must be finite. Got 1 NaN"),
         ({"n_gates": 0}, "'n_gates' parameter of sample_gates must be an integer ≥ 1. Got 0"),
-        ({"method": "hash"}, "must be one of 'cross', 'gaussian'. Got 'hash'"),
+        ({"method": "hash"}, "must be one of 'cross', 'gaussian', .*'opposite'. Got 'hash'"),
         ({"sketch_dim": 4}, "'sketch_dim' parameter of sample_gates must be an integer from 1 to 3. Got 4"),
         ({"sketch_dim": "big"}, "an integer, 'auto' or None. Got 'big'"),
         ({"side": "left"}, "must be one of 'random', 'on', 'off', 'all'"),

@@ -1,0 +1,114 @@
+"""Gates between rows of opposite classes: planes normal to the line from one to the other."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+
+from clifford_rand._checks import as_real, describe, fail
+from clifford_rand_nn.gates.chamber import Samples
+from clifford_rand_nn.gates.hyperplanes import Gates
+
+__all__ = ["opposite_gates"]
+
+Array = NDArray[np.float64]
+
+_ROUNDS = 32  # how often pairs of equal rows, and planes too close to a row, are drawn again
+_CLEAR = 64 * np.finfo(np.float64).eps  # of |x||w| + |c|: another order of summation does not flip a side
+_BLOCK = 2**22  # distances of targets held at a time
+
+
+def opposite_gates(X: Array, n_gates: int, y: ArrayLike, bias: bool, rng: np.random.Generator) -> Gates:
+    r"""Planes between pairs of rows with different targets, each in the middle of its pair.
+
+    .. math:: w = x_i - x_j, \quad b = -\tfrac12 w\cdot(x_i + x_j) \text{ with bias, else } 0, \qquad
+        P(i, j) \propto ||y_i - y_j||,
+
+    so that with classes every pair of different classes is as likely as any other. Rows on a plane (as the others of
+    a regular grid) get random sides, by a step that changes no other row's side. Targets that are integers, booleans or
+    text are classes; real ones are numbers, (n,) or (n, C).
+
+    Raises
+    ------
+    ArgumentError
+        y has not n entries, or all are equal; or rows with different targets never differ.
+    """
+    targets = _targets(y, len(X))
+    values, which = np.unique(targets, axis=0, return_inverse=True)
+    which = which.ravel()
+    counts = np.bincount(which)
+    if len(values) < 2:
+        hint = "There is nothing between rows of one class."
+        raise fail("y", "sample_gates", "of two different values or more", describe("one value"), hint)
+    members = np.split(np.argsort(which, kind="stable"), np.cumsum(counts)[:-1])
+    first = counts * _sums(values, counts)
+    first = first / first.sum()
+    # A plane in R^d with offset is a central one of (x, s): s is the size of X, so that both parts are alike.
+    mean = X.mean(axis=0) if bias else np.zeros(X.shape[1])
+    size = float(np.sqrt(np.mean((X - mean) ** 2)))
+    size = size if size > 0 else 1.0
+    rows = np.hstack([X - mean, np.full((len(X), 1), size)]) if bias else X
+    samples = Samples(rows, bias=False)
+    W, c = np.zeros((X.shape[1], 0)), np.zeros(0)
+    for _ in range(_ROUNDS):
+        m = n_gates - len(c)
+        pairs = np.array([_pair(values, counts, members, first, rng) for _ in range(m)])
+        a, b = X[pairs[:, 0]] - mean, X[pairs[:, 1]] - mean
+        V = a - b
+        if bias:
+            V = np.hstack([V, -0.5 * np.einsum("md,md->m", a - b, a + b)[:, None] / size])
+        V = V[(a != b).any(axis=1)]
+        V = V / np.linalg.norm(V, axis=1, keepdims=True)
+        none = np.zeros((len(V), 0), dtype=np.intp)
+        moved = [move.direction for move in samples.moves(none, V.T, none.astype(bool), rng) if move.safe]
+        if moved:
+            found = np.stack(moved, axis=1)
+            H = found[: X.shape[1]]
+            offsets = size * found[-1] - mean @ H if bias else np.zeros(len(moved))
+            clear = _clear(X, H, offsets)
+            W, c = np.hstack([W, H[:, clear]]), np.concatenate([c, offsets[clear]])
+        if len(c) == n_gates:
+            return Gates.without_incidence(W, c, "opposite")
+    rule = "rows that differ where their targets do"
+    raise fail("X", "sample_gates", rule, describe(f"{len(X)} rows, {len(c)} planes between them"), "Clean X.")
+
+
+def _clear(X: Array, W: Array, c: Array) -> NDArray[np.bool_]:
+    """Tell which planes leave every row (but a row 0 on a central plane) further away than rounding can reach."""
+    scale = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(W, axis=0) + np.abs(c)
+    return np.asarray(((np.abs(X @ W + c) > _CLEAR * scale) | (scale == 0)).all(axis=0))
+
+
+def _targets(y: ArrayLike, n: int) -> Array:
+    """Return targets (n, C): numbers as they are, classes as unit vectors."""
+    array: NDArray[Any] = np.asarray(y)
+    if array.ndim not in (1, 2) or len(array) != n or array.size == 0:
+        raise fail(
+            "y", "sample_gates", f"of shape ({n},) or ({n}, C), one for each row", describe(f"shape {array.shape}")
+        )
+    if array.ndim == 1 and array.dtype.kind not in "f":
+        classes, which = np.unique(array, return_inverse=True)
+        return np.asarray(np.eye(len(classes))[which])
+    real = np.asarray(as_real(array, "y", "sample_gates"), dtype=np.float64)
+    return real.reshape(n, -1)
+
+
+def _sums(values: Array, counts: NDArray[np.intp]) -> Array:
+    """Return the sum of distances of each value (K, C) to all rows' values, with their counts."""
+    if values.shape[1] == 1:  # ascending: sums of what is below and above
+        v = values[:, 0]
+        below, lower = np.cumsum(counts), np.cumsum(counts * v)
+        return np.asarray(v * (2 * below - below[-1]) - 2 * lower + lower[-1])
+    step = max(1, _BLOCK // len(values))
+    parts = [cdist(values[start : start + step], values) @ counts for start in range(0, len(values), step)]
+    return np.concatenate(parts)
+
+
+def _pair(
+    values: Array, counts: NDArray[np.intp], members: list[NDArray[np.intp]], first: Array, rng: np.random.Generator
+) -> tuple[int, int]:
+    i = int(rng.choice(len(values), p=first))
+    weight = np.linalg.norm(values - values[i], axis=1) * counts
+    j = int(rng.choice(len(values), p=weight / weight.sum()))
+    return int(rng.choice(members[i])), int(rng.choice(members[j]))

@@ -1,0 +1,247 @@
+"""Rules for gates: their laws, their rows and sides, sketches, mirror images, and what they refuse."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from clifford_rand import SJLT, SRHT, ArgumentError, GaussianSketch, leverage_scores
+from clifford_rand_nn import GatedReLURegressor, sample_gates, with_linear_gate
+from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.sampling import METHODS
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((40, 5)) * np.array([3.0, 1, 1, 1, 0.3]) + 2
+Y = (X[:, 0] > 2).astype(int)
+
+
+def assert_sides(data, gates):
+    """Incident rows lie on the sides drawn for them, and no row is within rounding of a plane."""
+    np.testing.assert_array_equal(np.take_along_axis(gates.on(data), gates.incident.T, axis=0).T, gates.sides)
+    margins = data @ gates.directions + gates.offsets
+    scale = np.linalg.norm(data, axis=1)[:, None] * np.linalg.norm(gates.directions, axis=0) + np.abs(gates.offsets)
+    assert (np.abs(margins) > 1e-15 * scale).all()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sketch_dim", [None, 3])
+@pytest.mark.parametrize("method", RULES)
+def test_rules_give_planes_through_rows(method, sketch_dim, bias):
+    gates = sample_gates(X, 13, method, sketch_dim, bias=bias, rng=0)
+    k = (5 if sketch_dim is None else sketch_dim) - 1 + bias
+    assert gates.method == method
+    assert gates.directions.shape == (5, 13)
+    assert gates.incident.shape == (13, k)
+    assert all(len(set(rows)) == k for rows in gates.incident)
+    assert gates.offsets.any() == bias
+    assert gates.notes == ()
+    assert_sides(X, gates)
+    # moved by less than any other row's margin: the incident rows are the nearest
+    margins = np.abs(X @ gates.directions + gates.offsets)
+    for i in range(13):
+        others = np.delete(margins[:, i], gates.incident[i])
+        assert margins[gates.incident[i], i].max() <= 1.0001 * others.min()
+
+
+def chi_square(counts, expected):
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_volume_law(bias):
+    """P(S) ∝ squared volume of the rows, or of (y, 1); chi² exceeds the bound with probability 1e-4 over seeds."""
+    data = np.random.default_rng(2).standard_normal((6, 3)) * np.array([1.0, 2.0, 4.0])
+    rows = data
+    if bias:
+        centred = data - data.mean(axis=0)
+        rows = np.hstack([centred / np.sqrt(np.mean(centred**2)), np.ones((6, 1))])
+    k, draws = 2 + bias, 4000
+    subsets = list(combinations(range(6), k))
+    weight = np.array([np.linalg.det(rows[list(s)] @ rows[list(s)].T) for s in subsets])
+    found = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "volume", bias=bias, rng=3).incident]
+    counts = np.array([found.count(s) for s in subsets])
+    expected = draws * weight / weight.sum()
+    large = expected > 5
+    assert chi_square(counts[large], expected[large]) < chi2.ppf(1 - 1e-4, large.sum() - 1)
+    uniform = [tuple(sorted(rows)) for rows in sample_gates(data, draws, "cross", bias=bias, rng=3).incident]
+    counts = np.array([uniform.count(s) for s in subsets])
+    assert chi_square(counts[large], expected[large]) > 10 * large.sum()
+
+
+def test_leverage_law():
+    """In the plane without bias one row spans a line: it is drawn by its leverage score."""
+    data = np.random.default_rng(4).standard_normal((9, 2)) * np.array([1.0, 5.0])
+    data[0] *= 6
+    gates = sample_gates(data, 4000, "leverage", bias=False, rng=0)
+    counts = np.bincount(gates.incident[:, 0], minlength=9)
+    expected = 4000 * leverage_scores(data) / 2
+    assert chi_square(counts, expected) < chi2.ppf(1 - 1e-4, 8)
+
+
+@pytest.mark.parametrize(("bias", "each"), [(False, 5), (True, 6)])
+def test_simplex_facets_share_all_rows_but_one(bias, each):
+    gates = sample_gates(X, 2 * each, "simplex", bias=bias, rng=0)
+    for part in (gates.incident[:each], gates.incident[each:]):
+        assert len(set(part.ravel())) == each
+        assert len({tuple(sorted(rows)) for rows in part}) == each
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_polished_is_near_its_gaussian_gate(bias):
+    """The rows spanning a plane are those nearest to the Gaussian plane it comes from, and both agree elsewhere."""
+    gates = sample_gates(X, 30, "polished", bias=bias, rng=7)
+    data = X
+    if bias:
+        data = (X - X.mean(axis=0)) / np.sqrt(np.mean((X - X.mean(axis=0)) ** 2))
+    again = np.random.default_rng(7)
+    G = again.standard_normal((5, 30))
+    margins = data @ G
+    if bias:
+        margins += margins.std(axis=0) * again.standard_normal(30)
+    nearest = np.argsort(np.abs(margins) / np.linalg.norm(data, axis=1)[:, None], axis=0)[: 4 + bias].T
+    np.testing.assert_array_equal(np.sort(gates.incident), np.sort(nearest))
+    other = np.ones((40, 30), dtype=bool)
+    np.put_along_axis(other, gates.incident.T, False, axis=0)
+    agree = ((gates.on(X) == (margins >= 0)) & other).sum() / other.sum()
+    assert agree > 0.75  # a plane through other rows agrees for half of them
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_opposite_separates_its_pair(bias):
+    gates = sample_gates(X, 50, "opposite", bias=bias, y=Y, rng=0)
+    assert gates.incident.shape == (50, 0)
+    pairs = [(i, j) for i in np.flatnonzero(Y == 1) for j in np.flatnonzero(Y == 0)]
+    for w, b in zip(gates.directions.T, gates.offsets, strict=True):
+        cosine = [abs(w @ (X[i] - X[j])) / np.linalg.norm(w) / np.linalg.norm(X[i] - X[j]) for i, j in pairs]
+        i, j = pairs[int(np.argmax(cosine))]
+        assert max(cosine) > 1 - 1e-12
+        if bias:
+            assert abs(w @ (X[i] + X[j]) / 2 + b) < 1e-10 * np.linalg.norm(w) * np.linalg.norm(X[i])
+        else:
+            assert b == 0
+
+
+def test_opposite_draws_pairs_by_the_distance_of_targets():
+    """On a line the midpoint tells the pair: P(i, j) ∝ |y_i - y_j|, and for classes all pairs alike."""
+    data = np.array([[0.0], [1.0], [10.0], [100.0]])
+    middle = {(i, j): (data[i, 0] + data[j, 0]) / 2 for i, j in combinations(range(4), 2)}
+    for y, weight in (
+        (np.array([0.0, 1.0, 1.0, 4.0]), {(0, 1): 1, (0, 2): 1, (0, 3): 4, (1, 3): 3, (2, 3): 3}),
+        (np.array([0, 1, 1, 4]), {(0, 1): 1, (0, 2): 1, (0, 3): 1, (1, 3): 1, (2, 3): 1}),
+        (
+            np.array([[0.0, 0], [1, 0], [1, 0], [0, 2]]),
+            {(0, 1): 1, (0, 2): 1, (0, 3): 2, (1, 3): 5**0.5, (2, 3): 5**0.5},
+        ),
+    ):
+        gates = sample_gates(data, 4000, "opposite", y=y, rng=2)
+        place = -gates.offsets / gates.directions[0]
+        counts = np.array([np.isclose(place, middle[pair]).sum() for pair in weight])
+        assert counts.sum() == 4000
+        expected = 4000 * np.array(list(weight.values())) / sum(weight.values())
+        assert chi_square(counts, expected) < chi2.ppf(1 - 1e-4, len(weight) - 1)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_opposite_gives_rows_on_a_plane_a_clear_side(bias):
+    """Unit vectors and duplicates: many rows lie exactly between two others."""
+    data = np.vstack([np.eye(6), np.eye(6), 2 * np.eye(6)])
+    y = np.arange(18) % 2
+    gates = sample_gates(data, 40, "opposite", bias=bias, y=y, rng=1)
+    assert_sides(data, gates)
+    on = gates.on(data)
+    for i in range(18):
+        np.testing.assert_array_equal(gates.on(data[i : i + 1])[0], on[i])
+    assert 0.2 < on.mean() < 0.8
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_mirror_images(method):
+    gates = sample_gates(X, 6, method, bias=True, y=Y, rng=0, mirror=True)
+    alone = sample_gates(X, 6, method, bias=True, y=Y, rng=0)
+    assert len(gates) == 12
+    np.testing.assert_array_equal(gates.directions[:, ::2], alone.directions)
+    np.testing.assert_array_equal(gates.on(X)[:, 1::2], ~gates.on(X)[:, ::2])
+    np.testing.assert_array_equal(gates.sides[1::2], ~gates.sides[::2])
+
+
+def test_sketches_by_name_and_as_objects():
+    data = np.random.default_rng(0).standard_normal((50, 12))
+    found = {
+        name: sample_gates(data, 4, sketch_dim=5, sketch=name, rng=0)
+        for name in ("sjlt", "sparse_sign", "srht", "gaussian")
+    }
+    for gates in found.values():
+        assert_sides(data, gates)
+    assert len({gates.directions.tobytes() for gates in found.values()}) == 4
+    for S in (SJLT(5, 12, rng=1), SRHT(5, 12, rng=1), GaussianSketch(5, 12, rng=1)):
+        gates = sample_gates(data, 4, sketch=S, bias=False, rng=0)
+        assert gates.sketch_dim == 5
+        # before the step into the chamber the normal is in the rows of S and orthogonal to the sampled rows
+        rows = data[gates.incident[0]] @ S.T
+        normal = S.T @ np.linalg.svd(rows)[2][-1]
+        cosine = abs(normal @ gates.directions[:, 0]) / np.linalg.norm(normal) / np.linalg.norm(gates.directions[:, 0])
+        assert cosine > 0.8
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["few", "low rank", "repeated", "one column"])
+def test_degenerate_data_works(method, kind):
+    data = {
+        "few": rng.standard_normal((4, 9)),
+        "low rank": rng.standard_normal((30, 2)) @ rng.standard_normal((2, 6)) + 1,
+        "repeated": np.repeat(rng.standard_normal((3, 4)), 5, axis=0),
+        "one column": rng.standard_normal((10, 1)),
+    }[kind]
+    y = np.round(data @ np.ones(data.shape[1]), 6)
+    for bias in (True, False):
+        gates = sample_gates(data, 5, method, bias=bias, y=y, rng=0)
+        assert gates.directions.shape == (data.shape[1], 5)
+        if method != "gaussian":
+            assert_sides(data, gates)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "opposite"}, "'y' parameter of sample_gates must be given for method='opposite'. Got None"),
+        ({"method": "opposite", "y": np.zeros(40)}, "two different values or more. Got one value instead"),
+        (
+            {"method": "opposite", "y": np.zeros(3)},
+            r"of shape \(40,\) or \(40, C\), one for each row. Got shape \(3,\)",
+        ),
+        ({"method": "opposite", "y": np.full(40, np.nan)}, "'y' parameter of sample_gates must be finite"),
+        ({"sketch": "hash"}, "must be one of 'sjlt', 'sparse_sign', 'srht', 'gaussian'. Got 'hash'"),
+        (
+            {"sketch": SJLT(3, 6, rng=0)},
+            r"'sketch' parameter of sample_gates must be of shape \(r, 5\), r ≤ 5, to fit X",
+        ),
+        ({"sketch": SJLT(3, 5, rng=0), "sketch_dim": 4}, "must be 3, 'auto' or None for a sketch of 3 rows. Got 4"),
+        ({"mirror": 2}, "'mirror' parameter of sample_gates must be one of True, False"),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        sample_gates(X, 3, **options)
+
+
+def test_equal_rows_with_different_targets():
+    with pytest.raises(ArgumentError, match=r"rows that differ where their targets do\. Got 8 rows, 0 planes"):
+        sample_gates(np.ones((8, 2)), 3, "opposite", y=np.arange(8) % 2)
+
+
+def test_a_given_sketch_is_not_replaced():
+    low = np.outer(np.arange(1.0, 21.0), np.ones(6))
+    with pytest.raises(ArgumentError, match="small enough that cross products of sketched rows do not vanish"):
+        sample_gates(low, 3, sketch=SJLT(4, 6, rng=0), rng=0)
+
+
+def test_the_linear_gate_is_on_everywhere_and_makes_the_network_linear():
+    rng = np.random.default_rng(0)
+    X, weights = rng.standard_normal((40, 3)), np.array([1.0, -2.0, 0.5])
+    gates = with_linear_gate(sample_gates(X, 4, rng=1))
+    assert len(gates) == 5
+    assert gates.on(100 * rng.standard_normal((50, 3)))[:, -1].all()
+    np.testing.assert_array_equal(gates.on(X)[:, :-1], sample_gates(X, 4, rng=1).on(X))
+    model = GatedReLURegressor(gates=gates, beta=1e-6, bias=False).fit(X, X @ weights)
+    np.testing.assert_allclose(model.predict(3 * X), 3 * X @ weights, atol=1e-3)
