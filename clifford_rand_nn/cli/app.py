@@ -1,4 +1,4 @@
-"""The command ``clifford-rand``: demo, fit, predict."""
+"""The command ``clifford-rand``: demo, fit, predict, embed, experiment."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -84,6 +84,11 @@ class GateKind(StrEnum):
 
     cross = "cross"
     gaussian = "gaussian"
+    leverage = "leverage"
+    volume = "volume"
+    simplex = "simplex"
+    polished = "polished"
+    opposite = "opposite"
     exhaustive = "exhaustive"
 
 
@@ -108,6 +113,17 @@ class Solver(StrEnum):
     working_set = "working_set"
     homotopy = "homotopy"
     cvxpy = "cvxpy"
+
+
+class Experiment(StrEnum):
+    """What of the paper is measured again."""
+
+    spiral = "spiral"
+    accuracy = "accuracy"
+    timing = "timing"
+    plane = "plane"
+    ablations = "ablations"
+    gate_rules = "gate_rules"
 
 
 class Penalty(StrEnum):
@@ -189,7 +205,11 @@ def fit(
     seed: Seed = 0,
     gates: Annotated[
         GateKind,
-        typer.Option(help="Hyperplanes through sampled rows, random ones, or all patterns.", rich_help_panel=_GATES),
+        typer.Option(
+            help="Hyperplanes through sampled rows (cross, or chosen by leverage, volume, simplex, polished), random "
+            "ones, between rows of opposite classes, or all patterns.",
+            rich_help_panel=_GATES,
+        ),
     ] = GateKind.cross,
     n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample.", rich_help_panel=_GATES)] = 50,
     sketch_dim: Annotated[
@@ -251,6 +271,87 @@ def predict(
     from clifford_rand_nn.cli.predict import run_predict
 
     run_predict(model, new, out)
+
+
+@app.command()
+def embed(
+    table: Annotated[Path, typer.Argument(help="Table with texts: .csv, .parquet, or .npz with arrays of text.")],
+    text: Annotated[
+        list[str],
+        typer.Option(metavar="<column>", help="Column of text; several are set side by side, two may be a --pair."),
+    ],
+    encoder: Annotated[
+        str,
+        typer.Option(
+            metavar="<name>",
+            help="sentence-transformers model, a folder or a name on the Hugging Face hub; openai:<model>, with the "
+            "key in OPENAI_API_KEY; or hashing:<features>, counts of words and word pairs, without a model.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Where to write the features, a .npz file for fit --target y.")],
+    target: Annotated[str | None, typer.Option(metavar="<column>", help="Column to write as y.")] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(metavar="<column>", help="Column to write as split: true, 1 or train, else false, 0 or test."),
+    ] = None,
+    pair: Annotated[bool, typer.Option("--pair", help="Features |e1 - e2| and e1·e2 of two columns of text.")] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder that keeps every vector.", show_default="embedding-cache beside --out"),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64,
+) -> None:
+    """Turn texts into features to train on. What was encoded once is kept: a run that stopped goes on where it was."""
+    from clifford_rand_nn.cli.embed import run_embed
+
+    run_embed(table, text, encoder, out, target, split, pair, cache, batch_size)
+
+
+@app.command()
+def experiment(
+    name: Annotated[
+        Experiment,
+        typer.Argument(
+            help="spiral: decision regions and paths; accuracy: test accuracy against rows; timing: accuracy against "
+            "seconds; plane: how often gates in the plane are drawn; ablations: one part at a time; gate_rules: which "
+            "gates win.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the results; a second run goes on from what is there.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of .npz files with X, y and split, as embed writes them; not for spiral and plane.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="<name>", help="File without .npz; repeatable.", show_default="all"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Trials of each size.")] = 5,
+    sizes: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--size",
+            metavar="<n>",
+            help="Training rows; repeatable.",
+            show_default="200, 400, …, 2000; timing, ablations: 2000; gate_rules: 500, 2000",
+        ),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option("--method", metavar="<name>", help="Method to run; repeatable.", show_default="all"),
+    ] = None,
+    max_time: Annotated[
+        float, typer.Option(metavar="<seconds>", help="For each method on one trial, its grid included.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed where there is one trial only: spiral and plane.")] = 0,
+) -> None:
+    """Run an experiment of the paper: tables, pictures, and the command that makes them again, in a folder."""
+    from clifford_rand_nn.cli.experiment import run_experiment
+
+    run_experiment(name.value, data, out, sets or (), seeds, sizes or (), methods or (), max_time, seed)
 
 
 def _given(ctx: typer.Context) -> dict[str, Any]:

@@ -1,25 +1,17 @@
 """First part of the demo: the paper's spiral, the global optimum beside the paper's ways to approach it."""
 
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import NetworkClaim
-from clifford_rand_nn.datasets import spiral
-from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
-from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
+from clifford_rand_nn.experiments.spiral_networks import ACTIVE, PAPER_BETA, SpiralFit, fit_network
 from clifford_rand_nn.plots import save_figure, spiral_figure
 
-__all__ = ["PAPER_BETA", "SPIRAL_COLUMNS", "SpiralFit", "draw_spiral", "fit_spiral", "spiral_notes", "spiral_row"]
+__all__ = ["SPIRAL_COLUMNS", "SpiralFit", "draw_spiral", "fit_spiral", "spiral_notes", "spiral_row"]
 
-PAPER_BETA = 1e-3  # in the paper's scale, a sum of squares: beta_p / (2n) in ours
 SPIRAL_COLUMNS = (
     "network",
     "neurons",
@@ -33,68 +25,25 @@ SPIRAL_COLUMNS = (
 
 _BEST = "every network"
 _HIDDEN = "all pairs"  # of the table, not of the picture: it looks like the best
-_ACTIVE = (
-    1e-6  # of the largest neuron: an interior-point solution has no exact zeros, and few weights from 1e-4 to 1e-8
-)
-_FEW = 10  # points on each arm of the spiral that is fitted first, to import and compile everything
-
-
-class SpiralFit(NamedTuple):
-    """A fitted classifier and its seconds."""
-
-    model: Any
-    seconds: float
-
-    @property
-    def proof(self) -> Certificate:
-        """What is proved of it."""
-        proof: Certificate = self.model.certificate_
-        return proof
-
-    @property
-    def n_neurons(self) -> int:
-        """Number of neurons that count, see `_ACTIVE`."""
-        network = self.model.network_
-        size = np.linalg.norm(network.W1, axis=1) * np.abs(network.w2[:, 0])
-        return int(np.count_nonzero(size > _ACTIVE * size.max(initial=0.0)))
-
-    def over(self) -> str:
-        """Return short words for what the gap is about."""
-        assert isinstance(self.proof.claim, NetworkClaim)
-        kind = self.proof.claim.family.kind
-        what = "columns" if kind in ("cross", "neurons") else "patterns"
-        return f"{'all ' if kind == 'all' else ''}{self.proof.n_patterns:,} {what}"
+_NETWORKS = {
+    _BEST: "optimum",
+    _HIDDEN: "lasso",
+    "{m} pairs": "lasso-sampled",
+    "{m} cross-product gates": "relu-cross",
+    "{m} Gaussian gates": "relu-gaussian",
+}
 
 
 def fit_spiral(
     X: NDArray[np.float64], y: NDArray[Any], seed: int, n_gates: int, tell: Callable[[str], object]
 ) -> dict[str, SpiralFit]:
-    """Fit the five networks; ``n_gates`` pairs and gates are sampled."""
-    few, its_labels = spiral(_FEW)
+    """Fit the five networks, the best first; ``n_gates`` pairs and gates are sampled."""
     fits = {}
-    for name, model in _models(len(X), seed, n_gates).items():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the table
-            tell(f"spiral: {name}, compiling")
-            model.fit(few, its_labels)  # so that the seconds below are of the fit alone
-            tell(f"spiral: {name}")
-            began = time.perf_counter()
-            model.fit(X, y)
-        fits[name] = SpiralFit(model, time.perf_counter() - began)
+    for name, kind in _NETWORKS.items():
+        name = name.format(m=n_gates)
+        tell(f"spiral: {name}")
+        fits[name] = fit_network(kind, X, y, n_gates, seed)
     return fits
-
-
-def _models(n: int, seed: int, m: int) -> dict[str, Any]:
-    """Return the five, the best first."""
-    common: dict[str, Any] = {"beta": PAPER_BETA / (2 * n), "tol": 1e-6, "random_state": seed}
-    dense = common | {"solver": "interior_point"}  # so small a beta takes the augmented Lagrangian thousands of steps
-    return {
-        _BEST: ConvexReLUClassifier(gates="exhaustive", **common),
-        _HIDDEN: CrossProductLassoClassifier(penalty="l2", **dense),
-        f"{m} pairs": CrossProductLassoClassifier(penalty="l2", subsample=m, **common),
-        f"{m} cross-product gates": ConvexReLUClassifier(n_gates=m, **dense),
-        f"{m} Gaussian gates": ConvexReLUClassifier(n_gates=m, gates="gaussian", **dense),
-    }
 
 
 def spiral_row(name: str, fits: Mapping[str, SpiralFit], X: NDArray[np.float64], y: NDArray[Any]) -> list[str]:
@@ -120,7 +69,7 @@ def spiral_notes(n: int) -> list[str]:
         "smaller by more than this share. The other gaps are each about the network's own family, named beside it.",
         "Pairs: neurons whose line passes through two points, the paper's dictionary, all of them or a sample.",
         "Gates: neurons with the activation pattern of a sampled line, through two points or a random one.",
-        f"Neurons: those above {_ACTIVE:g} of the largest. Their biases and the intercept are not penalised.",
+        f"Neurons: those above {ACTIVE:g} of the largest. Their biases and the intercept are not penalised.",
     ]
 
 

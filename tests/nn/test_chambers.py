@@ -1,8 +1,4 @@
-"""The plane: which of the 2n activation patterns random gates find, and how often. The laws behind the 2D example."""
-
-import importlib.util
-import re
-from pathlib import Path
+"""The plane: which of the 2n activation patterns random gates find, and how often. The laws themselves."""
 
 import numpy as np
 import pytest
@@ -47,15 +43,6 @@ def assert_has_law(found, probability):
     if not large.all():
         a, b = np.append(a, found[keep][~large].sum()), np.append(b, expected[~large].sum())
     assert stats.chi2.sf(((a - b) ** 2 / b).sum(), len(a) - 1) > FAILS
-
-
-@pytest.fixture(scope="module")
-def example():
-    path = Path(__file__).resolve().parents[2] / "examples" / "chambers_2d.py"
-    spec = importlib.util.spec_from_file_location("chambers_2d", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def data(n, seed, scale=1.0):
@@ -126,49 +113,3 @@ def test_angles_of_random_data_are_normalised_exponentials():
     for t in range(20):
         angles = np.sort(list(chambers(X[t]).values()))
         np.testing.assert_allclose(angles, np.sort(np.tile(gaps[t], 2)) * np.pi, atol=1e-12)
-
-
-def test_example_agrees(example):
-    for n in (1, 2, 5, 12):
-        X = data(n, n)
-        mine = chambers(X)
-        _, width, patterns = example.chambers(X)
-        assert dict(zip(keys(patterns.T), width, strict=True)) == pytest.approx(mine, rel=1e-9)
-        reached = example.reached_with_all_on(X)
-        share = np.bincount(example.visits(X, 4000, 0, method="cross", side="on"), minlength=2 * n)
-        # a way is missed with probability 24·(23/24)^4000 < 1e-70
-        assert np.array_equal(share > 0, reached > 0)
-        # the definition: of 100,000 directions all round, those with a pattern, to one of them at each end
-        a = 2 * np.pi * (np.arange(100_000) + 0.5) / 100_000
-        seen = np.unique(keys(X @ np.stack([np.cos(a), np.sin(a)]) >= 0), return_counts=True)
-        for pattern, count in zip(*seen, strict=True):
-            assert count * 2 * np.pi / 100_000 == pytest.approx(mine[pattern], abs=2 * np.pi / 100_000)
-        assert reached.sum() == 2 * n
-
-
-def test_waiting_times(example):
-    # uniform: 2n·H_{2n}; two outcomes p, 1-p: 1/p + 1/(1-p) - 1
-    for n in (1, 3, 10):
-        assert example.expected_wait(np.full(2 * n, 1 / (2 * n))) == pytest.approx(example.uniform_wait(n), rel=1e-4)
-    for p in (0.5, 0.1, 1e-3):
-        assert example.expected_wait(np.array([p, 1 - p])) == pytest.approx(1 / p + 1 / (1 - p) - 1, rel=1e-4)
-    # measured against both laws. The deviation of one wait is at most its mean, the mean of 300 within 0.5 is 8 σ
-    X = data(6, 0)
-    angles = example.chambers(X)[1] / (2 * np.pi)
-    for sampler, law in (({"method": "gaussian"}, example.expected_wait(angles)), ({}, example.uniform_wait(6))):
-        waits = [example.wait(X, seed, **sampler) for seed in range(300)]
-        assert np.mean(waits) == pytest.approx(law, rel=0.5)
-        assert min(waits) >= 12
-
-
-def test_example_prints_its_table_and_draws(example, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    found = example.measure((4, 6), 3)
-    example.print_table(found, (4, 6))
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert [re.split(r"\s+", line.strip())[:2] for line in lines[2:]] == [["4", "8"], ["6", "12"]]
-    figure = example.picture(data(5, 1), found, (4, 6))
-    assert len(figure.axes) == 5
-    figure.savefig(tmp_path / "chambers.png", dpi=40)
-    assert (tmp_path / "chambers.png").stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""Pictures: decision regions of a classifier, and panels of them on the spiral. The only file that uses matplotlib."""
+"""Decision regions of a classifier, and panels of them on the spiral."""
 
 from collections.abc import Sequence
 from pathlib import Path

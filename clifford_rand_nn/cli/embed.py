@@ -1,0 +1,121 @@
+"""``clifford-rand embed``: texts of a table in, features that ``fit`` reads out; a run that stopped is resumed."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.cli.console import KNOWN_ERRORS, complain, say
+from clifford_rand_nn.features.cache import FeatureCache, content_hash
+from clifford_rand_nn.features.embedding import KeyedEncoder, embed
+from clifford_rand_nn.features.text_table import TextTable, read_text_table
+
+__all__ = ["make_encoder", "pair_features", "run_embed"]
+
+_CACHE = "embedding-cache"  # folder beside --out: shared by all tables that are written there
+
+
+def run_embed(
+    table: Path,
+    text: Sequence[str],
+    encoder: str,
+    out: Path,
+    target: str | None,
+    split: str | None,
+    pair: bool,
+    cache: Path | None,
+    batch_size: int,
+) -> None:
+    """Read, encode what is not in the cache, write, and say so in one line."""
+    _check(text, pair, out)
+    data = read_text_table(table, text, target=target, split=split)  # before the encoder, which may take long to load
+    model = make_encoder(encoder)
+    texts = [one for column in data.texts for one in column]
+    folder = out.absolute().parent / _CACHE if cache is None else cache
+    store = FeatureCache(folder, model.cache_key)
+    hashes = list({content_hash(one): None for one in texts})
+    before = len(hashes) - len(store.missing(hashes))
+    began = time.perf_counter()
+    try:
+        vectors = embed(texts, model, batch_size=batch_size, cache=store, progress=sys.stderr.isatty())
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"{_stored(store, hashes)}; the same command goes on from there.") from interrupt
+    except KNOWN_ERRORS:
+        complain("note", f"{_stored(store, hashes)}; once it is put right, the same command goes on from there")
+        raise
+    seconds = time.perf_counter() - began
+    columns = np.split(vectors, len(text))
+    X = pair_features(*columns) if pair else np.concatenate(columns, axis=1)
+    _write(out, X, data, model.cache_key)
+    cached = f"{before} of {len(hashes)} distinct texts from the cache"
+    say(f"{X.shape[0]} rows of {X.shape[1]} features, {cached}, in {seconds:.1f} s: written to {out}")
+
+
+def make_encoder(name: str) -> KeyedEncoder:
+    """Return the encoder that ``--encoder`` names: openai:MODEL, hashing:DIM, or a sentence-transformers model.
+
+    Examples
+    --------
+    >>> make_encoder("hashing:4096")
+    HashingEncoder(4096, ngram_range=(1, 2))
+    """
+    kind, colon, rest = name.partition(":")
+    if kind == "openai" and colon:
+        from clifford_rand_nn.features.openai_embeddings import OpenAIEncoder
+
+        return OpenAIEncoder(rest)
+    if kind == "hashing" and colon:
+        from clifford_rand_nn.features.hashing import HashingEncoder
+
+        if not rest.isdecimal():
+            raise ArgumentError(f"--encoder {name}: say how many features, as in hashing:4096.")
+        return HashingEncoder(int(rest))
+    from clifford_rand_nn.features.sentence_transformer import SentenceTransformerEncoder
+
+    return SentenceTransformerEncoder(name)
+
+
+def pair_features(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return features (n, 2k) of pairs, |e1 - e2| and e1 · e2 entry by entry: the same if a pair is swapped.
+
+    Examples
+    --------
+    >>> pair_features(np.float32([[1, 2]]), np.float32([[3, 2]])).tolist()
+    [[2.0, 0.0, 3.0, 4.0]]
+    """
+    return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+def _check(text: Sequence[str], pair: bool, out: Path) -> None:
+    twice = next((name for i, name in enumerate(text) if name in text[:i]), None)
+    if twice is not None:
+        raise ArgumentError(f"--text {twice} is given twice.")
+    if pair and len(text) != 2:
+        raise ArgumentError(f"--pair is for two columns of text; give --text twice, not {len(text)} times.")
+    if out.suffix.lower() != ".npz":
+        raise ArgumentError(f"{out}: the features are an NPZ file; give --out a name that ends in .npz.")
+    if not out.absolute().parent.is_dir():
+        raise ArgumentError(f"{out}: there is no folder {out.absolute().parent}.")
+
+
+def _stored(store: FeatureCache, hashes: Sequence[bytes]) -> str:
+    return f"{len(hashes) - len(store.missing(hashes))} of {len(hashes)} distinct texts are stored in {store.folder}"
+
+
+def _write(out: Path, X: NDArray[np.float32], data: TextTable, encoder: str) -> None:
+    """Write the file under another name first, so that what stands there is never half of it."""
+    arrays = {"X": X, "encoder": np.array(encoder)}
+    arrays |= {} if data.target is None else {"y": data.target}
+    arrays |= {} if data.split is None else {"split": data.split}
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with open(part, "wb") as stream:
+            np.savez(stream, **arrays)  # type: ignore[arg-type]
+        os.replace(part, out)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""The methods that the experiments compare, each with its own grid."""

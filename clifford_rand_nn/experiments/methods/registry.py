@@ -1,0 +1,43 @@
+"""The methods of the comparison by name."""
+
+from collections.abc import Callable, Sequence
+
+from clifford_rand._checks import check_choice
+from clifford_rand_nn.experiments.methods.adamw import AdamW
+from clifford_rand_nn.experiments.methods.base import Method
+from clifford_rand_nn.experiments.methods.convex import ConvexGated
+from clifford_rand_nn.experiments.methods.peers import Lasso, gradient_boosting, logistic, mlp, svc_rbf
+
+__all__ = ["NAMES", "make_methods"]
+
+_MAKERS: dict[str, Callable[[float], Method]] = {
+    "convex": lambda max_time: ConvexGated("cross", linear=True, max_time=max_time, name="convex"),
+    "convex-cross": lambda max_time: ConvexGated("cross", max_time=max_time),
+    "convex-gaussian": lambda max_time: ConvexGated("gaussian", max_time=max_time),
+    "adamw": lambda max_time: AdamW(),
+    "logistic": lambda max_time: logistic(),
+    "lasso": lambda max_time: Lasso(),
+    "svc-rbf": lambda max_time: svc_rbf(),
+    "gradient-boosting": lambda max_time: gradient_boosting(),
+    "mlp": lambda max_time: mlp(),
+}
+NAMES = tuple(_MAKERS)
+
+
+def make_methods(names: Sequence[str], max_time: float, say: Callable[[str], None], owner: str) -> list[Method]:
+    """Return the methods, and say which are left out since their library is missing.
+
+    Raises
+    ------
+    ArgumentError
+        There is no method of that name.
+    """
+    found = []
+    for name in dict.fromkeys(names):
+        check_choice(name, "methods", owner, NAMES)
+        method = _MAKERS[name](max_time)
+        if method.available:
+            found.append(method)
+        else:
+            say(f'{name} is left out, it needs {method.library}: pip install "clifford-rand[{method.extra}]"')
+    return found

@@ -1,0 +1,97 @@
+"""Lines with shaded deviations, one panel for each set."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
+
+__all__ = ["Series", "curve_figure"]
+
+# Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
+_FEW = 30  # points that are marked; more of them are a line
+
+
+class Series(NamedTuple):
+    """A line: its label, places (k,), means (k,) and deviations (k,).
+
+    ``like`` is the label of a line whose colour it shares; it is dashed then.
+    """
+
+    label: str
+    x: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    like: str = ""
+
+
+def curve_figure(
+    panels: Mapping[str, Sequence[Series]],
+    x_label: str,
+    y_label: str,
+    *,
+    columns: int = 3,
+) -> Any:
+    """Return a figure with one panel of lines for each title; equal labels have equal colours in all panels.
+
+    Parameters
+    ----------
+    panels : mapping of str to sequence of Series
+    x_label, y_label : str
+    columns : int
+        Panels in a row.
+
+    Raises
+    ------
+    ArgumentError
+        There is no panel.
+    MissingDependencyError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> line = Series("made", np.array([1.0, 2.0]), np.array([0.5, 0.75]), np.array([0.125, 0.125]))
+    >>> figure = curve_figure({"one": [line], "two": [line]}, "rows", "accuracy")
+    >>> len(figure.axes), len(figure.axes[0].lines)
+    (2, 1)
+    """
+    if not panels:
+        raise fail("panels", "curve_figure", "one panel or more", describe("none"))
+    require("matplotlib", extra="app", purpose="drawing")
+    from matplotlib.figure import Figure
+
+    across = min(columns, len(panels))
+    down = -(-len(panels) // across)
+    labels = list(dict.fromkeys(line.like or line.label for lines in panels.values() for line in lines))
+    figure = Figure(figsize=(4.4 * across, 3.4 * down + 0.7), layout="constrained")
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    handles: dict[str, Any] = {}
+    for ax, (title, lines) in zip(axes, panels.items(), strict=False):
+        for line in lines:
+            place = labels.index(line.like or line.label)
+            colour = _COLOURS[place % len(_COLOURS)]
+            style = "--" if line.like else "-" if place < len(_COLOURS) else ":"
+            mark = {"marker": ".", "markersize": 4} if len(line.x) <= _FEW else {}
+            (handle,) = ax.plot(line.x, line.mean, style, color=colour, linewidth=1.4, **mark)
+            ax.fill_between(
+                line.x, line.mean - line.deviation, line.mean + line.deviation, color=colour, alpha=0.15, linewidth=0
+            )
+            handles.setdefault(line.label, handle)
+        ax.set_title(title, fontsize=10)
+        ax.set(xlabel=x_label, ylabel=y_label)
+        ax.grid(alpha=0.25, linewidth=0.5)
+    figure.legend(
+        [handles[label] for label in handles],
+        list(handles),
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=9,
+    )
+    return figure

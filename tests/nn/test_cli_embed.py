@@ -1,0 +1,207 @@
+"""``clifford-rand embed``: texts of a table become a file that ``fit`` reads, and a stopped run goes on."""
+
+import signal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import clifford_rand_nn.cli.embed as command
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.features.hashing import HashingEncoder
+from clifford_rand_nn.features.text_table import read_text_table
+
+pd = pytest.importorskip("pandas")
+
+runner = CliRunner()
+GOOD, BAD = ("good", "fine", "lovely", "warm"), ("bad", "dull", "weak", "cold")
+TEXTS = [f"a {(GOOD, BAD)[i % 2][i // 2 % 4]} film about part {i // 5} of it" for i in range(40)]
+OTHERS = [f"and {text}, they say" for text in TEXTS]
+LABEL = ["good", "bad"] * 20
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"text": TEXTS, "other": OTHERS, "label": LABEL, "part": ["train"] * 30 + ["test"] * 10})
+    frame.to_csv("t.csv", index=False)
+    frame.assign(part=[True] * 30 + [False] * 10).to_parquet("t.parquet")
+    np.savez("t.npz", text=TEXTS, other=OTHERS, label=LABEL, part=[1] * 30 + [0] * 10)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def embed(table, *arguments, code=0, encoder="hashing:256"):
+    return run("embed", table, "--text", "text", "--encoder", encoder, "--out", "o.npz", *arguments, code=code)
+
+
+def arrays():
+    with np.load("o.npz", allow_pickle=False) as archive:
+        return dict(archive)
+
+
+@pytest.mark.parametrize("table", ["t.csv", "t.parquet", "t.npz"])
+def test_a_table_becomes_features_that_fit_reads(folder, table):
+    said = embed(table, "--target", "label", "--split", "part").stdout
+    assert said.startswith("40 rows of 256 features, 0 of 40 distinct texts from the cache, in ")
+    assert said.endswith(": written to o.npz\n")
+    assert said.count("\n") == 1
+    found = arrays()
+    assert sorted(found) == ["X", "encoder", "split", "y"]
+    assert found["X"].dtype == np.float32
+    np.testing.assert_array_equal(found["X"], HashingEncoder(256)(TEXTS))
+    assert found["y"].tolist() == LABEL
+    assert found["split"].tolist() == [True] * 30 + [False] * 10
+    assert str(found["encoder"]) == HashingEncoder(256).cache_key
+    fitted = run("fit", "o.npz", "--target", "y", "--n-gates", "4", "--tol", "1e-3").stdout
+    assert "train accuracy  1.0000" in fitted
+
+
+def test_a_second_run_and_another_table_use_the_cache(folder):
+    embed("t.csv")
+    first = arrays()
+    assert "40 of 40 distinct texts from the cache" in embed("t.npz").stdout
+    np.testing.assert_array_equal(arrays()["X"], first["X"])
+    assert sorted(arrays()) == ["X", "encoder"]
+    assert [path.name for path in folder.glob("embedding-cache/*")] == [
+        path.name for path in folder.glob("embedding-cache/hashing-256-words-1-2-*.sqlite3")
+    ]
+    assert "0 of 40" in embed("t.csv", "--cache", "mine").stdout
+    assert "0 of 40" in embed("t.csv", encoder="hashing:128").stdout
+
+
+def test_two_columns_side_by_side_or_as_a_pair(folder):
+    one, other = HashingEncoder(256)(TEXTS), HashingEncoder(256)(OTHERS)
+    assert "0 of 80 distinct texts" in embed("t.csv", "--text", "other").stdout
+    np.testing.assert_array_equal(arrays()["X"], np.hstack([one, other]))
+    assert "40 rows of 512 features, 80 of 80" in embed("t.csv", "--text", "other", "--pair").stdout
+    np.testing.assert_array_equal(arrays()["X"], np.hstack([abs(one - other), one * other]))
+
+
+def test_texts_stay_as_they_are_written(folder):
+    (folder / "odd.csv").write_text('text,y\nNA,1.5\n007,2\n"two\nlines, really",3\n\ntrue,4\n 1e3 ,5\n')
+    table = read_text_table("odd.csv", ["text"], target="y")
+    assert table.texts == [["NA", "007", "two\nlines, really", "true", " 1e3 "]]
+    assert table.target.tolist() == [1.5, 2, 3, 4, 5]
+    embed("odd.csv", "--target", "y")
+    np.testing.assert_array_equal(arrays()["X"], HashingEncoder(256)(table.texts[0]))
+
+
+class Slow:
+    """An encoder that Ctrl-C or a fault of the server meets in its second batch."""
+
+    cache_key = "slow"
+
+    def __init__(self, do):
+        self.calls, self.do = [], do
+
+    def __call__(self, texts):
+        self.calls.append(texts)
+        if len(self.calls) == 2:
+            self.do()
+        return [[float(len(text)), 1.0] for text in texts]
+
+
+def fault():
+    raise ConnectionError("the server answers 500")
+
+
+def test_ctrl_c_says_what_is_stored_and_the_same_command_goes_on(folder, monkeypatch):
+    slow = Slow(lambda: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(command, "make_encoder", lambda name: slow)
+    result = embed("t.csv", "--batch-size", "7", code=130)
+    stored = f"14 of 40 distinct texts are stored in {folder / 'embedding-cache'}; the same command goes on from there."
+    assert result.stderr == f"interrupted: {stored}\n"
+    assert not (folder / "o.npz").exists()
+    assert "14 of 40 distinct texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
+    assert [text for call in slow.calls for text in call] == TEXTS  # none twice
+    np.testing.assert_array_equal(arrays()["X"], [[len(text), 1] for text in TEXTS])
+
+
+def test_a_fault_on_the_way_says_what_is_stored(folder, monkeypatch):
+    slow = Slow(fault)
+    monkeypatch.setattr(command, "make_encoder", lambda name: slow)
+    lines = embed("t.csv", "--batch-size", "7", code=2).stderr.splitlines()
+    assert lines[0].startswith("note: 7 of 40 distinct texts are stored in ")
+    assert lines[1:] == ["error: the server answers 500"]
+    assert "7 of 40 distinct texts from the cache" in embed("t.csv", "--batch-size", "7").stdout
+
+
+def test_a_write_that_fails_leaves_the_old_file(folder, monkeypatch):
+    embed("t.csv")
+    before = (folder / "o.npz").read_bytes()
+
+    def full(stream, **_):
+        stream.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    assert embed("t.csv", "--target", "label", code=2).stderr == "error: No space left on device\n"
+    assert (folder / "o.npz").read_bytes() == before
+    assert not list(folder.glob(".*"))
+
+
+ERRORS = {
+    "file": (("no.csv",), "no.csv: there is no such file."),
+    "ending": (("t.txt",), "t.txt: unknown ending '.txt'; use one of"),
+    "column": (
+        ("t.csv", "--text", "othr"),
+        "no column 'othr'; the columns are 'text', 'other', 'label', 'part' (is 'o",
+    ),
+    "array": (
+        ("t.npz", "--target", "y"),
+        "t.npz: there is no array 'y'; the arrays are 'text', 'other', 'label', 'part'",
+    ),
+    "twice": (("t.csv", "--text", "text"), "--text text is given twice."),
+    "pair": (("t.csv", "--pair"), "--pair is for two columns of text; give --text twice, not 1 times."),
+    "empty": (("gap.csv",), "gap.csv: column 'text' has 1 empty cells of 2; fill or drop those rows."),
+    "no rows": (("none.csv",), "none.csv: the table has columns but no rows."),
+    "number": (("number.parquet",), "number.parquet: column 'text' is not text: it has 1.5."),
+    "numbers": (("number.npz",), "number.npz: column 'text' is not text: it has 1.5."),
+    "objects": (
+        ("object.npz",),
+        "object.npz: this NPZ file holds object arrays, which are not read; save texts as str.",
+    ),
+    "shape": (("t.npz", "--target", "wide"), "there is no array 'wide'"),
+    "lengths": (("short.npz", "--target", "y"), "short.npz: the array 'y' must have shape (2,), not (3,)."),
+    "split": (
+        ("t.csv", "--split", "label"),
+        "column 'label' must say True, 1 or 'train', else False, 0 or 'test'; it h",
+    ),
+    "out": (("t.csv", "--out", "o.csv"), "o.csv: the features are an NPZ file; give --out a name that ends in .npz."),
+    "folder": (("t.csv", "--out", "x/o.npz"), "x/o.npz: there is no folder"),
+    "hashing": (
+        ("t.csv", "--encoder", "hashing:many"),
+        "--encoder hashing:many: say how many features, as in hashing:",
+    ),
+    "model": (("t.csv", "--encoder", "./no-model"), "Got './no-model' instead. There is no such folder."),
+    "key": (("t.csv", "--encoder", "openai:some"), "must be set in the environment. Got an environment without it"),
+    "cache": (("t.csv", "--cache", "no/folder"), "no/folder: No such file or directory"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line(folder, monkeypatch, case):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (folder / "gap.csv").write_text("text,y\na word,1\n,2\n")
+    (folder / "none.csv").write_text("text,y\n")
+    pd.DataFrame({"text": [1.5, 2.0]}).to_parquet("number.parquet")
+    np.savez("number.npz", text=[1.5, 2.0])
+    np.savez("object.npz", text=np.array(["a", None], dtype=object))
+    np.savez("short.npz", text=["a", "b"], y=[1, 2, 3])
+    arguments, message = ERRORS[case]
+    lines = embed(*arguments, code=2).stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+
+
+def test_help_names_the_encoders():
+    shown = run("embed", "--help").stdout
+    assert all(word in shown for word in ("sentence-transformers", "openai:", "hashing:", "--pair"))
