@@ -192,3 +192,20 @@ def test_a_path_has_the_same_bits_twice():
     gates = sample_gates(X, 10, rng=0)
     one, two = (gated_path(X, X[:, 0] ** 2, gates, n_betas=6) for _ in range(2))
     assert one.objectives.tobytes() == two.objectives.tobytes()
+
+
+@pytest.mark.parametrize("share", [0.95, 0.6, 0.3, 0.2])
+@pytest.mark.parametrize("bias", [True, False])
+def test_near_beta_max_the_path_is_followed_from_the_null_network(share, bias, monkeypatch):
+    problem = problem_of(n=200, d=5, m=20, outputs=1, bias=bias)
+    problem.penalty.beta = share * problem.beta_max()
+    kernel = []
+    found = KernelInteriorPoint(tol=TOL).solve(problem, None, kernel)
+    assert found.status == "optimal"
+    assert kernel[0].last is not None
+    assert found.n_iter <= 6
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.interior_point._NEAR", 2.0)
+    other = []
+    central = KernelInteriorPoint(tol=TOL).solve(problem, None, other)
+    assert other[0].last is None
+    assert found.objective == pytest.approx(central.objective, rel=2 * TOL)

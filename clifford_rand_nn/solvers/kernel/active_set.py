@@ -62,9 +62,9 @@ class GateWeights:
         self._factorise()
         self._solve(_FIRST)
 
-    def move(self, gap: float, tol: float) -> None:
-        """Take a Newton step for the beta of the problem, from a point with this gap."""
-        radius = self.problem.n * self.problem.beta
+    def move(self, gap: float, tol: float, radius: float | None = None) -> None:
+        """Take a Newton step for a radius, that of the problem if not given, from a point with this gap."""
+        radius = self.problem.n * self.problem.beta if radius is None else radius
         nu = self._sizes()
         H = self._curvature()
         self.a = _bounded(H, nu**2 * (nu / radius - 1) + H @ self.a, self.a > 0)

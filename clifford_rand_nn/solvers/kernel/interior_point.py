@@ -25,6 +25,11 @@ _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
 _ADVICE = "try a larger tol, or Fista"
+_NEAR = (
+    0.08  # share of beta_max down to which the path is followed from the null network: below, steps inwards cost less
+)
+_STRIDE = 0.29  # how far beta falls at a time on that way: from 1 to 0.3 takes four steps, to 0.1 more than ten
+_PASSING = 2  # steps at a beta on that way
 _MOVES = 8  # Newton steps in the weights of the gates: two to four are usual
 _FAR = 0.3  # a gap after the first of them that says: too far for a quadratic model
 _SLOW = 0.7  # the gap that a further one must leave, as a share
@@ -156,12 +161,25 @@ class KernelInteriorPoint:
 
     def _follow(self, problem: GatedReLUProblem, kernel: GatedKernel, start: Point | None, watch: Watch[Point]) -> bool:
         """Follow the path of the squared loss by Newton steps in the weights of the gates; tell if that was enough."""
-        if start is None or problem.loss != "squared":
+        if problem.loss != "squared":
             return False
+        radius = problem.n * problem.beta
+        passed: list[float] = []
+        if start is None:
+            start = problem.null_point()
+            top = kernel.dual_norm(problem.datafit.residual(watch.fitted))
+            if radius < _NEAR * top:
+                return False
+            strides = int(np.ceil(np.log(radius / top) / np.log(_STRIDE)))
+            passed = [top * (radius / top) ** (i / strides) for i in range(1, strides)]
+            kernel.last = None
         try:
             if kernel.last is None or kernel.last.problem is not problem:
                 kernel.last = GateWeights(problem, kernel, start)
             weights, gap = kernel.last, np.inf
+            for on_the_way in passed:
+                for _ in range(_PASSING):
+                    weights.move(1.0, self.tol, on_the_way)
             for k in range(1, min(_MOVES, self.max_iter) + 1):
                 weights.move(min(gap, 1.0), self.tol)
                 if not np.isfinite(weights.theta).all():
