@@ -126,6 +126,13 @@ class Experiment(StrEnum):
     gate_rules = "gate_rules"
 
 
+class Criterion(StrEnum):
+    """What a grid point is chosen by."""
+
+    loss = "loss"
+    accuracy = "accuracy"
+
+
 class Penalty(StrEnum):
     """The norm of a neuron's weights in the penalty."""
 
@@ -347,11 +354,14 @@ def experiment(
         float, typer.Option(metavar="<seconds>", help="For each method on one trial, its grid included.")
     ] = 60.0,
     seed: Annotated[int, typer.Option(min=0, help="Seed where there is one trial only: spiral and plane.")] = 0,
+    choose: Annotated[
+        Criterion, typer.Option(help="What of the validation rows chooses a grid point, in accuracy and timing.")
+    ] = Criterion.loss,
 ) -> None:
     """Run an experiment of the paper: tables, pictures, and the command that makes them again, in a folder."""
     from clifford_rand_nn.cli.experiment import run_experiment
 
-    run_experiment(name.value, data, out, sets or (), seeds, sizes or (), methods or (), max_time, seed)
+    run_experiment(name.value, data, out, sets or (), seeds, sizes or (), methods or (), max_time, seed, choose.value)
 
 
 def _given(ctx: typer.Context) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def run_experiment(
     methods: Sequence[str],
     max_time: float,
     seed: int,
+    criterion: str,
 ) -> None:
     """Run the experiment of that name and say which files it wrote."""
     settings = Settings(
@@ -34,7 +35,8 @@ def run_experiment(
         methods=tuple(methods),
         seed=seed,
         max_time=max_time,
-        command=_command(name, data, out, sets, seeds, sizes, methods, max_time, seed),
+        criterion=criterion,
+        command=_command(name, data, out, sets, seeds, sizes, methods, max_time, seed, criterion),
         say=say,
         track=_track,
     )
@@ -53,11 +55,13 @@ def _command(
     methods: Sequence[str],
     max_time: float,
     seed: int,
+    criterion: str,
 ) -> str:
     """Return the command line with every option, so that it means the same when defaults change."""
     words = ["clifford-rand", "experiment", name]
     words += [] if data is None else ["--data", str(data)]
     words += ["--out", str(out), "--seeds", str(seeds), "--seed", str(seed), "--max-time", f"{max_time:g}"]
+    words += ["--choose", criterion]
     for option, values in (("--set", sets), ("--size", sizes), ("--method", methods)):
         for value in values:
             words += [option, str(value)]

@@ -64,7 +64,12 @@ def run(settings: Settings) -> list[Path]:
     halves = [Binary.of(data) for data in sets]
     check_sizes(settings, halves, "accuracy")
     methods = make_methods(settings.methods or NAMES, settings.max_time, settings.say, "accuracy")
-    table = ResultRows(settings.out / "accuracy.csv", COLUMNS, KEY, run_facts(settings, sets, methods))
+    table = ResultRows(
+        settings.out / "accuracy.csv",
+        COLUMNS,
+        KEY,
+        {**run_facts(settings, sets, methods), "criterion": settings.criterion},
+    )
     for data in halves:
         _measure_set(settings, data, methods, table)
     return [table.path, *_report(settings, table, time.perf_counter() - began)]
@@ -85,13 +90,13 @@ def _measure_set(settings: Settings, data: Binary, methods: Sequence[Method], ta
     for method in {m.name: m for _, _, m in missing}.values():
         warm_up(method, data.X.shape[1])
     for seed, n, method in settings.track(missing, description=data.name, total=len(missing)):
-        cells = measure(method, draw(data, n, seed), data, settings.max_time)
+        cells = measure(method, draw(data, n, seed), data, settings.max_time, settings.criterion)
         table.append(set=data.name, n=n, seed=seed, method=method.name, **cells)
 
 
-def measure(method: Method, trial: Trial, data: Binary, max_time: float) -> dict[str, Any]:
+def measure(method: Method, trial: Trial, data: Binary, max_time: float, criterion: str = "loss") -> dict[str, Any]:
     """Choose on the trial, then score on the test half; return the cells of the row."""
-    choice = choose(method, trial, max_time)
+    choice = choose(method, trial, max_time, criterion)
     best, oracle = _oracle(method, trial, data, choice) if method.oracle else (None, None)
     return {
         "d": data.X.shape[1],

@@ -1,6 +1,7 @@
 """The protocol of the comparison: rows of a trial, one way to scale features, a grid judged on validation rows."""
 
 import hashlib
+import itertools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = ["PROTOCOL", "Binary", "Choice", "Scaling", "Trial", "accuracy", "choo
 PROTOCOL = 1  # goes up whenever a change here changes a number; results of different versions do not mix
 _VALIDATION = 0.2  # of the rows of a trial
 _LEAST_SPREAD = 0.1  # of a column, as a share of the root mean square of all: below, it is left small
+_PATIENCE = 2  # points in a row whose validation loss rises; of the four rates of adamw none is lost by it
 _LEAST_ROWS = 10  # two validation rows
 
 
@@ -168,27 +170,30 @@ class Choice:
         return accuracy(self.model.decision(self.scaling(X)), y)
 
 
-def choose(method: Method, trial: Trial, max_time: float) -> Choice:
+def choose(method: Method, trial: Trial, max_time: float, criterion: str = "accuracy") -> Choice:
     """Fit the grid to four fifths, take the best on the validation fifth, fit that to all rows.
 
-    The best validation accuracy wins; of equal ones the lower validation loss, of the kind that decision values are
-    made for; of equal ones again the earlier point. When ``max_time`` seconds are over, the grid ends with the points
-    so far, at least one; the final fit is always made.
+    With ``criterion`` "accuracy" the best validation accuracy wins; of equal ones the lower validation loss, of the
+    kind that decision values are made for; of equal ones again the earlier point. With "loss" the lower validation loss
+    wins, and the grid ends when it has risen twice in a row; methods without a loss go by accuracy. When ``max_time``
+    seconds are over, the grid ends with the points so far, at least one; the final fit is always made.
     """
     began = time.perf_counter()
     fitted, held = ~trial.validation, trial.validation
     scaling = Scaling.of(trial.X[fitted])
     X, y, X_held, y_held = scaling(trial.X[fitted]), trial.y[fitted], scaling(trial.X[held]), trial.y[held]
     scores: list[tuple[float, float]] = []
+    by_loss = criterion == "loss" and method.margin_loss is not None
     gaps: list[float] = []
     for model in method.fit_grid(X, y, method.grid, trial.seed):
         margins = model.decision(X_held)
         scores.append((accuracy(margins, y_held), _loss(margins, y_held, method.margin_loss)))
         if model.gap is not None:
             gaps.append(model.gap)
-        if time.perf_counter() - began > max_time:
+        if time.perf_counter() - began > max_time or (by_loss and _past_the_best(scores)):
             break
-    best = min(range(len(scores)), key=lambda i: (-scores[i][0], scores[i][1] if method.margin_loss else 0.0))
+    loss = [score[1] if method.margin_loss else 0.0 for score in scores]
+    best = min(range(len(scores)), key=lambda i: loss[i] if by_loss else (-scores[i][0], loss[i]))
     middle = time.perf_counter()
     scaling = Scaling.of(trial.X)
     final = method.fit(scaling(trial.X), trial.y, method.grid[best], trial.seed)
@@ -206,6 +211,12 @@ def choose(method: Method, trial: Trial, max_time: float) -> Choice:
         seconds=ended - began,
         final_seconds=ended - middle,
     )
+
+
+def _past_the_best(scores: list[tuple[float, float]]) -> bool:
+    """Tell whether the last losses have all risen: less regularised points, which come next, would raise them more."""
+    last = [loss for _, loss in scores[-_PATIENCE - 1 :]]
+    return len(last) > _PATIENCE and all(b > a for a, b in itertools.pairwise(last))
 
 
 def warm_up(method: Method, d: int) -> None:

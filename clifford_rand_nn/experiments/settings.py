@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clifford_rand._checks import check_integer, check_positive
+from clifford_rand._checks import check_choice, check_integer, check_positive
 
 __all__ = ["Settings"]
 
@@ -37,6 +37,8 @@ class Settings:
         Where one seed is enough: the spiral, the plane.
     max_time : float
         Seconds for one method on one trial, its grid included; the same for every method.
+    criterion : {"loss", "accuracy"}
+        What of the validation rows chooses a grid point, where both can.
     command : str
         The command line, written beside the results.
     say : callable
@@ -59,6 +61,7 @@ class Settings:
     methods: tuple[str, ...] = ()
     seed: int = 0
     max_time: float = 60.0
+    criterion: str = "loss"
     command: str = ""
     say: Callable[[str], None] = print
     track: Callable[..., Iterable[Any]] = _untracked
@@ -68,4 +71,5 @@ class Settings:
         check_integer(self.seed, "seed", "Settings", low=0)
         for size in self.sizes:
             check_integer(size, "sizes", "Settings", low=2)
+        check_choice(self.criterion, "criterion", "Settings", ("loss", "accuracy"))
         check_positive(self.max_time, "max_time", "Settings")

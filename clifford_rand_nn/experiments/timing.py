@@ -58,7 +58,12 @@ def run(settings: Settings) -> list[Path]:
         if not isinstance(method, SteppedMethod):
             raise fail("methods", "timing", f"methods that go step by step: {', '.join(_METHODS)}", method.name)
         methods.append(method)
-    table = ResultRows(settings.out / "timing.csv", COLUMNS, KEY, run_facts(settings, sets, methods))
+    table = ResultRows(
+        settings.out / "timing.csv",
+        COLUMNS,
+        KEY,
+        {**run_facts(settings, sets, methods), "criterion": settings.criterion},
+    )
     for data in halves:
         _measure_set(settings, data, methods, table)
     return [table.path, *_report(settings, table, time.perf_counter() - began)]
@@ -77,15 +82,15 @@ def _measure_set(settings: Settings, data: Binary, methods: list[SteppedMethod],
     for method in {m.name: m for _, _, m in missing}.values():
         warm_up(method, data.X.shape[1])
     for seed, n, method in settings.track(missing, description=data.name, total=len(missing)):
-        for cells in _train(method, draw(data, n, seed), data, settings.max_time):
+        for cells in _train(method, draw(data, n, seed), data, settings):
             key = {"set": data.name, "n": n, "seed": seed, "method": method.name, "step": cells["step"]}
             if not table.has(**key):
                 table.append(**{**key, **cells})
 
 
-def _train(method: SteppedMethod, trial: Trial, data: Binary, max_time: float) -> list[dict[str, Any]]:
+def _train(method: SteppedMethod, trial: Trial, data: Binary, settings: Settings) -> list[dict[str, Any]]:
     """Choose the grid point by the protocol, then train once more and score every step."""
-    choice = choose(method, trial, max_time)
+    choice = choose(method, trial, settings.max_time, settings.criterion)
     began = time.perf_counter()
     scaling = Scaling.of(trial.X)
     X = scaling(trial.X)

@@ -160,6 +160,26 @@ def test_ties_go_to_the_lower_loss_or_else_to_the_earlier_point(half):
     assert better.place == np.argmax(correct) + 1
 
 
+def test_by_loss_the_accuracy_does_not_matter_and_the_grid_ends_when_it_rises_twice(half):
+    trial = protocol.draw(half, 80, 0)
+    X = protocol.Scaling.of(trial.X[~trial.validation])(trial.X[trial.validation])[:, 2]
+    sign = np.where(trial.y[trial.validation] == 1, 1, -1)
+    grid = (1e-6, 1e-3, 0.5, 1.0, 30.0, 100.0, 300.0, 900.0)
+    losses = [np.logaddexp(0, -sign * factor * X).mean() for factor in grid]
+    first = next(i for i in range(2, 8) if losses[i - 2] < losses[i - 1] < losses[i])
+    assert first < 7
+    method = Recorder(grid)
+    choice = protocol.choose(method, trial, 60.0, "loss")
+    assert choice.n_points == first + 1
+    assert choice.place == np.argmin(losses) + 1
+    assert [entry[3] for entry in method.seen if entry[0] == "fit"] == [*grid[: first + 1], choice.value]
+    # a wrong sign has the lower loss while it is small, and is right for no row
+    worse = protocol.choose(Recorder((-1e-9, 300.0)), trial, 60.0, "loss")
+    assert (worse.place, protocol.choose(Recorder((-1e-9, 300.0)), trial, 60.0, "accuracy").place) == (1, 2)
+    without = protocol.choose(Recorder((-1.0, 1.0), margin_loss=None), trial, 60.0, "loss")
+    assert without.place == protocol.choose(Recorder((-1.0, 1.0), margin_loss=None), trial, 60.0).place
+
+
 def test_a_decision_of_zero_is_class_0():
     assert protocol.accuracy(np.array([0.0, 1e-9, -1.0]), np.array([0, 1, 0])) == 1.0
     assert protocol.accuracy(np.array([0.0, 1e-9, -1.0]), np.array([1, 0, 0])) == pytest.approx(1 / 3)
@@ -416,7 +436,7 @@ def test_accuracy_resumes_to_the_same_table(folder):
     assert [(row["seed"], row["n"], row["method"]) for row in whole] == [
         (seed, n, method) for seed in "01" for n in ("80", "40") for method in FAST
     ]
-    assert all(row["gap"] and float(row["gap"]) <= 1e-6 for row in whole if row["method"] == "convex-gaussian")
+    assert all(row["gap"] and float(row["gap"]) <= 1e-4 for row in whole if row["method"] == "convex-gaussian")
     assert not any(row["gap"] for row in whole if row["method"] == "logistic")
 
     path = folder / "out" / "accuracy.csv"
@@ -461,7 +481,8 @@ def test_timing_ends_where_the_protocol_does(folder, half):
     for seed in range(2):
         mine = [row for row in rows if row["seed"] == str(seed)]
         assert [row["last"] for row in mine] == ["0"] * (len(mine) - 1) + ["1"]
-        choice = protocol.choose(ConvexGated("gaussian", max_time=60.0), protocol.draw(half, 60, seed), 60.0)
+        (method,) = registry.make_methods(["convex-gaussian"], 60.0, print, "test")
+        choice = protocol.choose(method, protocol.draw(half, 60, seed), 60.0, "loss")
         assert float(mine[-1]["test_accuracy"]) == pytest.approx(choice.accuracy(half.X_test, half.y_test), abs=1e-6)
         assert mine[-1]["value"] == f"{choice.value:.6g}"
     whole = no_seconds(written[0])

@@ -1,6 +1,7 @@
 """The methods of the comparison by name."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from clifford_rand._checks import check_choice
 from clifford_rand_nn.experiments.methods.adamw import AdamW
@@ -10,10 +11,18 @@ from clifford_rand_nn.experiments.methods.peers import Lasso, gradient_boosting,
 
 __all__ = ["NAMES", "make_methods"]
 
+# Relative gaps: below the first, in the grid, accuracies do not change; the second is certified of the model.
+_GRID_TOL, _TOL = 1e-2, 1e-4
+
+
+def _convex(gates: str, max_time: float, **options: Any) -> ConvexGated:
+    return ConvexGated(gates, loss="logistic", grid_tol=_GRID_TOL, tol=_TOL, max_time=max_time, **options)
+
+
 _MAKERS: dict[str, Callable[[float], Method]] = {
-    "convex": lambda max_time: ConvexGated("cross", linear=True, max_time=max_time, name="convex"),
-    "convex-cross": lambda max_time: ConvexGated("cross", max_time=max_time),
-    "convex-gaussian": lambda max_time: ConvexGated("gaussian", max_time=max_time),
+    "convex": lambda max_time: _convex("cross", max_time, linear=True, name="convex"),
+    "convex-cross": lambda max_time: _convex("cross", max_time),
+    "convex-gaussian": lambda max_time: _convex("gaussian", max_time),
     "adamw": lambda max_time: AdamW(),
     "logistic": lambda max_time: logistic(),
     "lasso": lambda max_time: Lasso(),

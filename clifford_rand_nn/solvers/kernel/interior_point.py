@@ -1,6 +1,7 @@
 """The gated problem by an interior-point method on its kernel: a handful of steps to any tolerance."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
 _ADVICE = "try a larger tol, or Fista"
+_ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
 _NEAR = (
     0.08  # share of beta_max down to which the path is followed from the null network: below, steps inwards cost less
 )
@@ -150,7 +152,9 @@ class KernelInteriorPoint:
                 kept = [] if kernel is None else kernel
                 if not kept:
                     kept.append(GatedKernel(problem))
-                if not self._follow(problem, kept[0], start, watch):
+                with ONE_BLAS_THREAD if problem.n <= _ALONE else nullcontext():
+                    followed = self._follow(problem, kept[0], start, watch)
+                if not followed:
                     kept[0].last = None
                     try:
                         path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
