@@ -209,3 +209,24 @@ def test_near_beta_max_the_path_is_followed_from_the_null_network(share, bias, m
     central = KernelInteriorPoint(tol=TOL).solve(problem, None, other)
     assert other[0].last is None
     assert found.objective == pytest.approx(central.objective, rel=2 * TOL)
+
+
+def test_an_interrupted_step_leaves_nothing_to_go_on_from(monkeypatch):
+    problem = problem_of(n=60, m=12, outputs=1)
+    top, kernel, solver = problem.beta_max(), [], KernelInteriorPoint(tol=TOL)
+    problem.penalty.beta = 0.8 * top
+    start = problem.point(solver.solve(problem, None, kernel).coefficients)
+    assert kernel[0].last is not None
+
+    def interrupted(self, tol):
+        raise KeyboardInterrupt
+
+    problem.penalty.beta = 0.5 * top
+    with monkeypatch.context() as patch:
+        patch.setattr(GateWeights, "_solve", interrupted)
+        half = solver.solve(problem, start, kernel)
+    assert half.interrupted
+    assert kernel[0].last is None
+    again = solver.solve(problem, start, kernel)
+    assert again.status == "optimal"
+    assert again.objective == pytest.approx(solver.solve(problem).objective, rel=2 * TOL)

@@ -155,7 +155,6 @@ class KernelInteriorPoint:
                 with ONE_BLAS_THREAD if problem.n <= _ALONE else nullcontext():
                     followed = self._follow(problem, kept[0], start, watch)
                 if not followed:
-                    kept[0].last = None
                     try:
                         path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
                         self._run(path, watch)
@@ -169,6 +168,8 @@ class KernelInteriorPoint:
             return False
         radius = problem.n * problem.beta
         passed: list[float] = []
+        weights: GateWeights | None = kernel.last
+        kernel.last = None  # an interrupt in the middle of a step leaves nothing to go on from
         if start is None:
             start = problem.null_point()
             top = kernel.dual_norm(problem.datafit.residual(watch.fitted))
@@ -176,11 +177,11 @@ class KernelInteriorPoint:
                 return False
             strides = int(np.ceil(np.log(radius / top) / np.log(_STRIDE)))
             passed = [top * (radius / top) ** (i / strides) for i in range(1, strides)]
-            kernel.last = None
+            weights = None
+        gap = np.inf
         try:
-            if kernel.last is None or kernel.last.problem is not problem:
-                kernel.last = GateWeights(problem, kernel, start)
-            weights, gap = kernel.last, np.inf
+            if weights is None or weights.problem is not problem:
+                weights = GateWeights(problem, kernel, start)
             for on_the_way in passed:
                 for _ in range(_PASSING):
                     weights.move(1.0, self.tol, on_the_way)
@@ -190,6 +191,7 @@ class KernelInteriorPoint:
                     return False
                 now = self._judge(weights, k, watch)
                 if watch.status:
+                    kernel.last = weights
                     return True
                 if now > (_FAR if k == 1 else _SLOW * gap):
                     return False
