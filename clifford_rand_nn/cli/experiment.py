@@ -4,6 +4,7 @@ import importlib
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,33 +37,22 @@ def run_experiment(
         seed=seed,
         max_time=max_time,
         criterion=criterion,
-        command=_command(name, data, out, sets, seeds, sizes, methods, max_time, seed, criterion),
         say=say,
         track=_track,
     )
+    settings = replace(settings, command=_command(name, settings))
     module = importlib.import_module(f"clifford_rand_nn.experiments.{name}")
     for path in module.run(settings):
         say(f"wrote {path}")
 
 
-def _command(
-    name: str,
-    data: Path | None,
-    out: Path,
-    sets: Sequence[str],
-    seeds: int,
-    sizes: Sequence[int],
-    methods: Sequence[str],
-    max_time: float,
-    seed: int,
-    criterion: str,
-) -> str:
+def _command(name: str, settings: Settings) -> str:
     """Return the command line with every option, so that it means the same when defaults change."""
     words = ["clifford-rand", "experiment", name]
-    words += [] if data is None else ["--data", str(data)]
-    words += ["--out", str(out), "--seeds", str(seeds), "--seed", str(seed), "--max-time", f"{max_time:g}"]
-    words += ["--choose", criterion]
-    for option, values in (("--set", sets), ("--size", sizes), ("--method", methods)):
+    words += [] if settings.data is None else ["--data", str(settings.data)]
+    words += ["--out", str(settings.out), "--seeds", str(settings.seeds), "--seed", str(settings.seed)]
+    words += ["--max-time", f"{settings.max_time:g}", "--choose", settings.criterion]
+    for option, values in (("--set", settings.sets), ("--size", settings.sizes), ("--method", settings.methods)):
         for value in values:
             words += [option, str(value)]
     return shlex.join(words)

@@ -27,10 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import check_choice
-from clifford_rand._optional import available
 from clifford_rand_nn.experiments.ablations_report import ablations_panels, ablations_report
-from clifford_rand_nn.experiments.about import write_about
-from clifford_rand_nn.experiments.comparison import check_sizes, load_sets, run_facts, shown_value
+from clifford_rand_nn.experiments.comparison import check_sizes, choice_cells, load_sets, run_facts, write_report
 from clifford_rand_nn.experiments.methods.base import Method
 from clifford_rand_nn.experiments.methods.convex import ConvexGated
 from clifford_rand_nn.experiments.methods.relu import ConvexReLU, DecomposedReLU
@@ -158,38 +156,22 @@ def measure(method: Method, trial: Trial, data: Binary, max_time: float) -> dict
     choice = choose(method, trial, max_time)
     model: Any = choice.model
     return {
-        "d": data.X.shape[1],
-        "n_test": len(data.y_test),
-        "value": shown_value(choice.value),
-        "place": choice.place,
-        "points": choice.n_points,
-        "validation_accuracy": f"{choice.validation_accuracy:.6f}",
-        "train_accuracy": f"{choice.accuracy(trial.X, trial.y):.6f}",
-        "test_accuracy": f"{choice.accuracy(data.X_test, data.y_test):.6f}",
+        **choice_cells(choice, trial, data),
         "beta": f"{model.beta:.8g}",
         "objective": f"{model.objective:.8g}",
-        "gap": None if model.gap is None else f"{model.gap:.2e}",
         "n_gates": len(model.gates),
         "n_active": model.n_active,
-        "seconds": f"{choice.seconds:.4f}",
         "final_seconds": f"{choice.final_seconds:.4f}",
     }
 
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-    text = ablations_report(table.rows, FACTORS)
-    written = [settings.out / "ablations.md"]
-    written[0].write_text(text, encoding="utf-8")
-    for line in text.splitlines():
-        settings.say(line)
-    if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+
+    def figure() -> Any:
         from clifford_rand_nn.plots.variants import variant_figure
 
-        written.append(settings.out / "ablations.png")
-        save_figure(variant_figure(ablations_panels(table.rows, FACTORS), columns=2), written[-1])
-    else:
-        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        return variant_figure(ablations_panels(table.rows, FACTORS), columns=2)
+
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each variant and trial"}
-    return [*written, write_about(settings, "ablations", seconds, facts)]
+    return write_report(settings, "ablations", ablations_report(table.rows, FACTORS), figure, facts, seconds)

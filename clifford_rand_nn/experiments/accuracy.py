@@ -28,9 +28,14 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._optional import available
-from clifford_rand_nn.experiments.about import write_about
-from clifford_rand_nn.experiments.comparison import check_sizes, load_sets, run_facts, shown_value
+from clifford_rand_nn.experiments.comparison import (
+    check_sizes,
+    choice_cells,
+    load_sets,
+    run_facts,
+    shown_value,
+    write_report,
+)
 from clifford_rand_nn.experiments.methods.base import Method
 from clifford_rand_nn.experiments.methods.registry import NAMES, make_methods
 from clifford_rand_nn.experiments.protocol import Binary, Choice, Trial, accuracy, choose, draw, warm_up
@@ -99,18 +104,9 @@ def measure(method: Method, trial: Trial, data: Binary, max_time: float, criteri
     choice = choose(method, trial, max_time, criterion)
     best, oracle = _oracle(method, trial, data, choice) if method.oracle else (None, None)
     return {
-        "d": data.X.shape[1],
-        "n_test": len(data.y_test),
-        "value": shown_value(choice.value),
-        "place": choice.place,
-        "points": choice.n_points,
-        "validation_accuracy": _round(choice.validation_accuracy),
+        **choice_cells(choice, trial, data),
         "validation_loss": None if np.isnan(choice.validation_loss) else _round(choice.validation_loss),
-        "train_accuracy": _round(choice.accuracy(trial.X, trial.y)),
-        "test_accuracy": _round(choice.accuracy(data.X_test, data.y_test)),
-        "seconds": f"{choice.seconds:.4f}",
         "final_seconds": f"{choice.final_seconds:.4f}",
-        "gap": None if choice.gap is None else f"{choice.gap:.2e}",
         "grid_gap": None if choice.grid_gap is None else f"{choice.grid_gap:.2e}",
         "oracle_value": best,
         "oracle_accuracy": oracle,
@@ -135,22 +131,14 @@ def _own_sizes(half: int) -> tuple[int, ...]:
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-    series = accuracy_series(table.rows)
-    text = accuracy_report(table.rows)
-    written = [settings.out / "accuracy.md"]
-    written[0].write_text(text, encoding="utf-8")
-    for line in text.splitlines():
-        settings.say(line)
-    if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+
+    def figure() -> Any:
         from clifford_rand_nn.plots.curves import curve_figure
 
-        written.append(settings.out / "accuracy.png")
-        save_figure(curve_figure(series, "training rows", "test accuracy"), written[-1])
-    else:
-        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        return curve_figure(accuracy_series(table.rows), "training rows", "test accuracy")
+
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each method and trial"}
-    return [*written, write_about(settings, "accuracy", seconds, facts)]
+    return write_report(settings, "accuracy", accuracy_report(table.rows), figure, facts, seconds)
 
 
 def _round(value: float) -> str:

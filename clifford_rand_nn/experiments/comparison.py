@@ -1,15 +1,18 @@
-"""What the experiments on real sets share: their data, the facts of a run, and the loop over trials and methods."""
+"""What the experiments on real sets share: data, the facts of a run, cells of a row, and the files of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import fail
+from clifford_rand._optional import available
 from clifford_rand_nn.datasets.features_file import FeatureSet, load_feature_folder
+from clifford_rand_nn.experiments.about import write_about
 from clifford_rand_nn.experiments.methods.base import Method
-from clifford_rand_nn.experiments.protocol import PROTOCOL, Binary, data_hash
+from clifford_rand_nn.experiments.protocol import PROTOCOL, Binary, Choice, Trial, data_hash
 from clifford_rand_nn.experiments.settings import Settings
 
-__all__ = ["SETUP", "check_sizes", "load_sets", "run_facts", "shown_value"]
+__all__ = ["SETUP", "check_sizes", "choice_cells", "load_sets", "run_facts", "shown_value", "write_report"]
 
 SETUP = "Give --data a folder of NPZ files with X, y and split, as `clifford-rand embed` writes them."
 
@@ -62,3 +65,37 @@ def shown_value(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={shown_value(part)}" for name, part in value.items())
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def choice_cells(choice: Choice, trial: Trial, data: Binary) -> dict[str, Any]:
+    """Return the cells that every table of final models has: what was chosen, its accuracies, seconds and gap."""
+    return {
+        "d": data.X.shape[1],
+        "n_test": len(data.y_test),
+        "value": shown_value(choice.value),
+        "place": choice.place,
+        "points": choice.n_points,
+        "validation_accuracy": f"{choice.validation_accuracy:.6f}",
+        "train_accuracy": f"{choice.accuracy(trial.X, trial.y):.6f}",
+        "test_accuracy": f"{choice.accuracy(data.X_test, data.y_test):.6f}",
+        "seconds": f"{choice.seconds:.4f}",
+        "gap": None if choice.gap is None else f"{choice.gap:.2e}",
+    }
+
+
+def write_report(
+    settings: Settings, name: str, text: str, figure: Callable[[], Any], facts: dict[str, Any], seconds: float
+) -> list[Path]:
+    """Write and say the summary, draw the picture if that is possible, and write how all was made; return the files."""
+    written = [settings.out / f"{name}.md"]
+    written[0].write_text(text, encoding="utf-8")
+    for line in text.splitlines():
+        settings.say(line)
+    if available("matplotlib"):
+        from clifford_rand_nn.plots import save_figure
+
+        written.append(settings.out / f"{name}.png")
+        save_figure(figure(), written[-1])
+    else:
+        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+    return [*written, write_about(settings, name, seconds, facts)]

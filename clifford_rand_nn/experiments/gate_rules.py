@@ -26,9 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import check_choice
-from clifford_rand._optional import available
-from clifford_rand_nn.experiments.about import write_about
-from clifford_rand_nn.experiments.comparison import check_sizes, load_sets, run_facts, shown_value
+from clifford_rand_nn.experiments.comparison import check_sizes, choice_cells, load_sets, run_facts, write_report
 from clifford_rand_nn.experiments.gate_rules_report import rules_panels, rules_report
 from clifford_rand_nn.experiments.methods.convex import ConvexGated
 from clifford_rand_nn.experiments.methods.refined import ConvexRefined
@@ -135,18 +133,9 @@ def measure(rule: ConvexGated, trial: Trial, data: Binary, max_time: float, equa
     model: Any = choice.model
     same = rule.fit_beta(choice.scaling(trial.X), trial.y, equal, trial.seed)
     return {
-        "d": data.X.shape[1],
-        "n_test": len(data.y_test),
-        "value": shown_value(choice.value),
-        "place": choice.place,
-        "points": choice.n_points,
-        "validation_accuracy": f"{choice.validation_accuracy:.6f}",
-        "train_accuracy": f"{choice.accuracy(trial.X, trial.y):.6f}",
-        "test_accuracy": f"{choice.accuracy(data.X_test, data.y_test):.6f}",
+        **choice_cells(choice, trial, data),
         "n_gates": len(model.gates),
         "n_active": model.n_active,
-        "seconds": f"{choice.seconds:.4f}",
-        "gap": f"{model.gap:.2e}",
         "equal_beta": f"{equal:.8g}",
         "equal_objective": f"{same.objective:.8g}",
         "equal_gap": f"{same.gap:.2e}",
@@ -155,18 +144,11 @@ def measure(rule: ConvexGated, trial: Trial, data: Binary, max_time: float, equa
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-    text = rules_report(table.rows, BASE)
-    written = [settings.out / "gate_rules.md"]
-    written[0].write_text(text, encoding="utf-8")
-    for line in text.splitlines():
-        settings.say(line)
-    if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+
+    def figure() -> Any:
         from clifford_rand_nn.plots.variants import variant_figure
 
-        written.append(settings.out / "gate_rules.png")
-        save_figure(variant_figure(rules_panels(table.rows, BASE)), written[-1])
-    else:
-        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        return variant_figure(rules_panels(table.rows, BASE))
+
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each rule and trial"}
-    return [*written, write_about(settings, "gate_rules", seconds, facts)]
+    return write_report(settings, "gate_rules", rules_report(table.rows, BASE), figure, facts, seconds)

@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import fail
-from clifford_rand._optional import available
-from clifford_rand_nn.experiments.about import write_about
-from clifford_rand_nn.experiments.comparison import check_sizes, load_sets, run_facts, shown_value
+from clifford_rand_nn.experiments.comparison import check_sizes, load_sets, run_facts, shown_value, write_report
 from clifford_rand_nn.experiments.methods.base import SteppedMethod
 from clifford_rand_nn.experiments.methods.registry import make_methods
 from clifford_rand_nn.experiments.protocol import Binary, Scaling, Trial, accuracy, choose, draw, warm_up
@@ -115,19 +113,11 @@ def _train(method: SteppedMethod, trial: Trial, data: Binary, settings: Settings
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-    text = timing_report(table.rows)
-    written = [settings.out / "timing.md"]
-    written[0].write_text(text, encoding="utf-8")
-    for line in text.splitlines():
-        settings.say(line)
-    if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+
+    def figure() -> Any:
         from clifford_rand_nn.plots.curves import curve_figure
 
-        written.append(settings.out / "timing.png")
-        figure = curve_figure(timing_series(table.rows), "seconds", "accuracy", columns=2)
-        save_figure(figure, written[-1])
-    else:
-        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        return curve_figure(timing_series(table.rows), "seconds", "accuracy", columns=2)
+
     facts = {"rows": len(table.rows), "max_time": f"{settings.max_time:g} s for each method and trial"}
-    return [*written, write_about(settings, "timing", seconds, facts)]
+    return write_report(settings, "timing", timing_report(table.rows), figure, facts, seconds)

@@ -106,30 +106,32 @@ class GateWeights:
         """Apply the inverse of the factored matrix, the same for every output, to columns (n, k)."""
         return self._system.solve(B[:, None, :])[:, 0, :]
 
-    def _precondition(self, r: Array) -> Array:
-        """Apply the inverse of the factored matrix on the subspace: (n, C) to (n, C)."""
-        Q = self.kernel.Q
-        z = self._inverse(r)
-        z = z - self._MQ @ (self._small @ (Q.T @ z))
-        return np.asarray(z - Q @ (Q.T @ z))  # what single precision left
+    def _on_subspace(self, B: Array) -> Array:
+        """Apply the inverse of the factored matrix on the subspace Q^T theta = 0 to columns (n, k)."""
+        Z = self._inverse(B)
+        return np.asarray(Z - self._MQ @ (self._small @ (self.kernel.Q.T @ Z)))
 
-    def _apply(self, theta: Array) -> tuple[Array, Array]:
-        """Return the matrix of the present weights times theta, and the correlations X^T D_i theta."""
-        V = self.kernel.correlations(theta)
-        return self._roots * theta + self.kernel.predictions(V * self.a[:, None]), V
+    def _precondition(self, r: Array) -> Array:
+        """Do the same to a residual (n, C), and remove what single precision leaves outside the subspace."""
+        Q, z = self.kernel.Q, self._on_subspace(r)
+        return np.asarray(z - Q @ (Q.T @ z))
+
+    def _apply(self, theta: Array, V: Array) -> Array:
+        """Return the matrix of the present weights times theta, whose correlations X^T D_i theta are V."""
+        return np.asarray(self._roots * theta + self.kernel.predictions(V * self.a[:, None]))
 
     def _solve(self, tol: float) -> None:
         """Find the dual point of the present weights by conjugate gradients, from the last one."""
-        theta = self.theta
-        V = self._V
-        image = self._roots * theta + self.kernel.predictions(V * self.a[:, None])
+        theta, V = self.theta, self._V
+        image = self._apply(theta, V)
         r = self._y - image
         p = g = self._precondition(r)
         size = float(np.vdot(r, g))
         for _ in range(_CG_STEPS):
             if not size > (_SHARE * tol) ** 2 * float(np.vdot(self._y, theta)):
                 break
-            image_p, V_p = self._apply(p)
+            V_p = self.kernel.correlations(p)
+            image_p = self._apply(p, V_p)
             step = size / float(np.vdot(p, image_p))
             theta, V, image, r = theta + step * p, V + step * V_p, image + step * image_p, r - step * image_p
             g = self._precondition(r)
@@ -139,11 +141,9 @@ class GateWeights:
 
     def _curvature(self) -> Array:
         """Return H, with the factor that there is."""
-        Q = self.kernel.Q
         k = np.swapaxes(self.kernel.blocks(self._V), 1, 2)  # (n, C, P)
         n, C, P = k.shape
-        Z = self._inverse(k.reshape(n, C * P))
-        Z = Z - self._MQ @ (self._small @ (Q.T @ Z))
+        Z = self._on_subspace(k.reshape(n, C * P))
         return np.asarray(k.reshape(n * C, P).T @ Z.reshape(n * C, P))
 
 
