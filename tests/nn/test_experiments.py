@@ -473,6 +473,24 @@ def test_the_paper_s_sizes_end_at_the_training_half():
     assert experiment_accuracy._own_sizes(80) == (80,)
 
 
+@pytest.mark.parametrize("criterion", ["loss", "accuracy"])
+def test_both_experiments_choose_as_they_are_told(folder, criterion, monkeypatch):
+    told = []
+
+    def recorded(method, trial, max_time, criterion="accuracy"):
+        told.append(criterion)
+        return protocol.choose(method, trial, max_time, criterion)
+
+    for module, method in ((experiment_accuracy, "logistic"), (timing, "convex-gaussian")):
+        monkeypatch.setattr(module, "choose", recorded)
+        few = replace(settings(folder), sizes=(40,), seeds=1, methods=(method,), criterion=criterion)
+        module.run(few)
+        other = {"loss": "accuracy", "accuracy": "loss"}[criterion]
+        with pytest.raises(ArgumentError, match="criterion"):
+            module.run(replace(few, criterion=other))
+    assert told == [criterion] * 2
+
+
 def test_timing_ends_where_the_protocol_does(folder, half):
     few = replace(settings(folder), sizes=(60,), seeds=2, methods=("convex-gaussian",))
     written = timing.run(few)
