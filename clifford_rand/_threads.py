@@ -3,7 +3,8 @@
 import itertools
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache
 
 __all__ = ["cpu_count", "for_each_slice"]
 
@@ -19,13 +20,33 @@ def cpu_count() -> int:
 def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1) -> None:
     """Call ``work`` on contiguous slices that cover ``range(size)``, one thread each.
 
-    Fewer than ``2 * least`` items run in the calling thread. Threads, not a parallel Numba loop: they live for one
-    call, so a process may fork afterwards, and two callers never meet in one pool.
+    Fewer than ``2 * least`` items run in the calling thread, and so do the first slice and those that no thread has
+    begun by then: calls may nest and meet. When it returns or raises, no slice is being worked on.
     """
     n_slices = min(cpu_count(), max(1, size // max(1, least)))
-    if n_slices == 1:
-        work(slice(0, size))
-        return
     bounds = [size * i // n_slices for i in range(n_slices + 1)]
-    with ThreadPoolExecutor(n_slices) as pool:
-        list(pool.map(work, [slice(a, b) for a, b in itertools.pairwise(bounds)]))
+    first, *others = (slice(a, b) for a, b in itertools.pairwise(bounds))
+    if not others:
+        work(first)
+        return
+    begun: list[Future[object]] = []
+    try:
+        begun += [_pool().submit(work, part) for part in others]
+        work(first)
+        for part in [part for part, future in zip(others, begun, strict=True) if future.cancel()]:
+            work(part)
+        for future in begun:
+            if not future.cancelled():
+                future.result()
+    finally:
+        wait([future for future in begun if not future.cancel()])
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return threads that wait for the next call: to start one takes as long as many a slice."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="clifford_rand")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has no thread of its parent's
+    os.register_at_fork(after_in_child=_pool.cache_clear)

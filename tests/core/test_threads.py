@@ -1,0 +1,88 @@
+"""Slices in threads: they cover the range, may nest, fail in order, and outlive a fork."""
+
+import multiprocessing
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from clifford_rand import _threads
+from clifford_rand._threads import for_each_slice
+
+
+@pytest.fixture(autouse=True)
+def four_processors(monkeypatch):
+    monkeypatch.setattr(_threads, "cpu_count", lambda: 4)
+
+
+def _count(size, least=1):
+    """Return how often each item was worked on."""
+    seen = np.zeros(size, dtype=int)
+
+    def work(part):
+        seen[part] += 1
+
+    for_each_slice(work, size, least=least)
+    return seen
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 64])
+@pytest.mark.parametrize("least", [1, 3, 100])
+def test_every_item_is_in_one_slice(size, least):
+    assert (_count(size, least) == 1).all()
+
+
+def test_slices_run_at_the_same_time():
+    together = threading.Barrier(2)  # no slice gets past it alone
+    for_each_slice(lambda part: together.wait(timeout=20), 2)
+
+
+def test_calls_nest():
+    """More slices wait for slices of their own than there are threads."""
+    seen = np.zeros((8, 8), dtype=int)
+
+    def outer(rows):
+        for i in range(rows.start, rows.stop):
+
+            def inner(columns, i=i):
+                time.sleep(0.001)
+                seen[i, columns] += 1
+
+            for_each_slice(inner, 8)
+
+    for_each_slice(outer, 8)
+    assert (seen == 1).all()
+
+
+def test_calls_from_several_threads_meet():
+    with ThreadPoolExecutor(6) as callers:
+        assert all((seen == 1).all() for seen in callers.map(_count, [17] * 60))
+
+
+@pytest.mark.parametrize("bad", [0, 3], ids=["in the calling thread", "in another"])
+def test_an_error_is_raised_after_all_slices_have_ended(bad):
+    running = []
+
+    def work(part):
+        running.append(part.start)
+        try:
+            time.sleep(0.02)
+            if part.start == bad:
+                raise ValueError(f"slice {part.start}")
+        finally:
+            running.remove(part.start)
+
+    with pytest.raises(ValueError, match=f"slice {bad}"):
+        for_each_slice(work, 4)
+    assert not running
+    assert (_count(9) == 1).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_has_threads_of_its_own():
+    _count(8)  # the parent's threads are there
+    with multiprocessing.get_context("fork").Pool(1) as child:
+        assert (child.apply_async(_count, (8,)).get(timeout=60) == 1).all()
