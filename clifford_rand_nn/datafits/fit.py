@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from clifford_rand_nn.datafits.base import Datafit
 from clifford_rand_nn.datafits.squared import Huber, Squared
@@ -14,6 +14,7 @@ __all__ = ["unpenalised_fit"]
 Array = NDArray[np.float64]
 
 _STEPS = 2000
+_NOTHING = 1e-14  # share of the first loss at which the columns separate the classes: steps would go on until overflow
 _SMALL = 32  # unknowns up to which the Hessian is formed
 _NEWTON_STEPS = 8
 _FAR = 10.0  # a Newton step from where L-BFGS ends is short, unless the Hessian vanishes
@@ -46,7 +47,14 @@ def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
 
     start = (Q.T @ y / scale).ravel() if isinstance(datafit, Huber) else np.zeros(q * C)
     options = {"maxiter": _STEPS, "ftol": 0.0, "gtol": 0.0}
-    found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options)
+
+    first = value_and_slope(start)[0]
+
+    def stop_far_out(intermediate_result: OptimizeResult) -> None:
+        if intermediate_result.fun <= _NOTHING * first:
+            raise StopIteration
+
+    found = minimize(value_and_slope, start, jac=True, method="L-BFGS-B", options=options, callback=stop_far_out)
     c = np.asarray(found.x)
     if c.size <= _SMALL:
         c = _newton(lambda c: value_and_slope(c)[1], c)

@@ -227,3 +227,14 @@ def test_only_ratios_of_weights_matter():
 def test_huber_delta_is_checked():
     with pytest.raises(ArgumentError, match="huber_delta"):
         make_datafit("huber", [1.0, 2.0], 2, "test", 0.0)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_unpenalised_fit_of_classes_that_columns_separate_ends_far_out_without_a_warning(loss):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((30, 28)))[0]
+    y = np.where(Q @ rng.standard_normal(28) > 0, 1.0, -1.0)[:, None]
+    datafit = make_datafit(loss, y, 30, "test")
+    with np.errstate(all="raise"):
+        fitted = unpenalised_fit(datafit, Q)
+    assert datafit.value(fitted) <= 1e-12
