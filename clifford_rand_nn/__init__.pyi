@@ -35,6 +35,7 @@ from .problems.lasso import LassoProblem as LassoProblem
 from .problems.lasso import Weights as Weights
 from .problems.relu import ConvexReLUProblem as ConvexReLUProblem
 from .problems.relu import ReLUCoefficients as ReLUCoefficients
+from .problems.ridge import GatedRidgeProblem as GatedRidgeProblem
 from .pruning import prune as prune
 from .refinement import Refinement as Refinement
 from .refinement import refine_gates as refine_gates
@@ -46,6 +47,7 @@ from .solvers.cvxpy_reference import CvxpyReference as CvxpyReference
 from .solvers.fista import Fista as Fista
 from .solvers.gate_working_set import GateWorkingSet as GateWorkingSet
 from .solvers.kernel.interior_point import KernelInteriorPoint as KernelInteriorPoint
+from .solvers.kernel.newton import KernelNewton as KernelNewton
 from .solvers.lasso.basic import purify as purify
 from .solvers.lasso.interior_point import InteriorPoint as InteriorPoint
 from .solvers.lasso.path import LassoPath as LassoPath

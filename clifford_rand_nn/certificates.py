@@ -141,7 +141,7 @@ class Certificate:
         if excess > _EQUALITY_TOL * np.abs(theta).sum():
             return self._dual_value(loss, 0 * theta, targets, weights)
         theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
-        return self._dual_value(loss, theta, targets, weights)
+        return self._dual_value(loss, theta, targets, weights) - self.claim.charge(X, theta) / (len(X) ** 2 * self.beta)
 
     def _rows(self, X: ArrayLike, owner: str) -> Array:
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)

@@ -28,12 +28,24 @@ class Claim(Protocol):
     def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
         """Return the size of ``theta`` (at most n beta if feasible), and the largest sum that should vanish."""
 
+    def charge(self, X: Array, theta: Array) -> float:
+        """Return what a squared penalty takes from the dual value of ``theta``, times n² beta; 0 for a norm."""
+
 
 class GatedClaim(NamedTuple):
-    """A gated network against everything on the same gates, gate by gate from the coefficients."""
+    """A gated network against everything on the same gates, gate by gate from the coefficients.
+
+    Attributes
+    ----------
+    gates : Gates
+    coefficients : Coefficients
+    squared : bool
+        Whether the penalty is half the squared norms, instead of the norms.
+    """
 
     gates: Gates
     coefficients: Coefficients
+    squared: bool = False
 
     @property
     def d(self) -> int:
@@ -41,22 +53,34 @@ class GatedClaim(NamedTuple):
         return self.gates.d
 
     def outcome(self, X: Array) -> tuple[Array, float]:
-        """Predictions and the sum of the Frobenius norms."""
+        """Predictions and the sum of the Frobenius norms, or of half their squares."""
         U, b, t = self.coefficients
         on, f, penalty = self.gates.on(X), np.tile(t, (len(X), 1)), 0.0
         for i in range(on.shape[1]):
             f[on[:, i]] += X[on[:, i]] @ U[:, i].T + b[:, i]
-            penalty += float(np.linalg.norm(U[:, i]))
+            norm = float(np.linalg.norm(U[:, i]))
+            penalty += 0.5 * norm**2 if self.squared else norm
         return f, penalty
 
     def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
-        r"""Return :math:`\max_i||X^TD_i\theta||_F`, and the largest :math:`|1^TD_i\theta|` if gates have a bias."""
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`, and the largest :math:`|1^TD_i\theta|` if gates have a bias.
+
+        A squared penalty bounds nothing: then the first is 0.
+        """
         on, size, excess = self.gates.on(X), 0.0, 0.0
         for i in range(on.shape[1]):
-            size = max(size, float(np.linalg.norm(X[on[:, i]].T @ theta[on[:, i]])))
+            if not self.squared:
+                size = max(size, float(np.linalg.norm(X[on[:, i]].T @ theta[on[:, i]])))
             if bias:
                 excess = max(excess, float(np.abs(theta[on[:, i]].sum(axis=0)).max()))
         return size, excess
+
+    def charge(self, X: Array, theta: Array) -> float:
+        r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2` if the penalty is squared."""
+        if not self.squared:
+            return 0.0
+        on = self.gates.on(X)
+        return 0.5 * sum(float(np.sum((X[gate].T @ theta[gate]) ** 2)) for gate in on.T)
 
 
 class NetworkClaim(NamedTuple):
@@ -77,3 +101,7 @@ class NetworkClaim(NamedTuple):
     def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
         """Return the largest correlation of ``theta`` with a unit neuron of the family."""
         return self.family.pricer(X).price(theta, 1).size, 0.0
+
+    def charge(self, X: Array, theta: Array) -> float:
+        """Return 0: the penalty is a norm."""
+        return 0.0

@@ -249,6 +249,7 @@ def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) 
             arrays["gate_intercept"].reshape(outputs, m),
             arrays["intercept"].reshape(outputs),
         ),
+        squared=meta["params"]["penalty"] == "ridge",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, check_positive
+from clifford_rand._checks import check_integer, check_positive, fail
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.estimators.candidates import GatedFamily, as_numpy_generator
 from clifford_rand_nn.estimators.progress import progress_line
@@ -15,12 +15,13 @@ from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegres
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 __all__ = ["GatedReLUClassifier", "GatedReLURegressor"]
 
@@ -34,15 +35,15 @@ class _Fitted(NamedTuple):
 
     patterns: NDArray[np.bool_]
     gates: Gates
-    problem: GatedReLUProblem
-    kernel: list[GatedKernel]
+    problem: GatedReLUProblem | GatedRidgeProblem
+    kernel: list[Any]
     coefficients: Coefficients
 
 
 class GatedReLU(GatedFamily):
     """Parameters and training; `GatedReLUClassifier` and `GatedReLURegressor` add what targets need."""
 
-    _penalties = ("group_l2",)
+    _penalties = ("group_l2", "ridge")
     _solvers = ("auto", "kernel", "fista", "cvxpy")
     _dtypes = (np.float64, np.float32)
 
@@ -81,6 +82,9 @@ class GatedReLU(GatedFamily):
             if getattr(self, name) is not None:
                 check_positive(getattr(self, name), name, owner)
         check_integer(self.refine, "refine", owner, low=0)
+        if self.refine and self.penalty == "ridge":
+            hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
+            raise fail("refine", owner, "0 with penalty='ridge'", self.refine, hint)
 
     def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
         began = time.perf_counter()
@@ -94,7 +98,7 @@ class GatedReLU(GatedFamily):
                 patterns, gates, start = found.patterns, found.gates, found.result.coefficients
                 ended = self._ended(found, began)
             problem = self._problem(X, targets, loss, patterns, weights)
-            kernel: list[GatedKernel] = []
+            kernel: list[Any] = []
         else:
             patterns, gates, problem, kernel, start = warm
             problem.penalty.beta = float(self.beta)
@@ -106,7 +110,8 @@ class GatedReLU(GatedFamily):
         self._warn(result)
         self.n_iter_ = max(1, result.n_iter)
         self._set_gated(result.coefficients, gates)
-        self._certify_result(result, gate_scope(gates), len(gates), GatedClaim(gates, result.coefficients), classes)
+        claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge")
+        self._certify_result(result, gate_scope(gates), len(gates), claim, classes)
 
     def _refined(self, X: Array, targets: Array, loss: str, weights: Array | None, gates: Gates) -> Refinement:
         """Exchange gates for better ones, as many rounds as asked for."""
@@ -152,8 +157,9 @@ class GatedReLU(GatedFamily):
 
     def _problem(
         self, X: Array, targets: Array, loss: str, patterns: NDArray[np.bool_], weights: Array | None
-    ) -> GatedReLUProblem:
-        return GatedReLUProblem(
+    ) -> GatedReLUProblem | GatedRidgeProblem:
+        kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
+        return kind(
             X,
             targets,
             patterns,
@@ -167,9 +173,9 @@ class GatedReLU(GatedFamily):
 
     def _minimise(
         self,
-        problem: GatedReLUProblem,
+        problem: GatedReLUProblem | GatedRidgeProblem,
         start: Coefficients | None,
-        kernel: list[GatedKernel],
+        kernel: list[Any],
         max_time: float | None,
     ) -> Result[Coefficients]:
         if self.solver == "cvxpy":
@@ -181,24 +187,18 @@ class GatedReLU(GatedFamily):
             if self.solver == "fista":
                 fista = Fista(tol=self.tol, max_iter=self.max_iter, max_time=max_time, callback=callback)
                 return fista.solve(problem, point)
-            chosen: AutoSolver | KernelInteriorPoint
+            method: Any = AutoSolver
             if self.solver == "kernel":
-                chosen = KernelInteriorPoint(
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    max_time=max_time,
-                    max_memory=self.max_memory,
-                    callback=callback,
-                )
-            else:
-                chosen = AutoSolver(
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    max_time=max_time,
-                    max_memory=self.max_memory,
-                    callback=callback,
-                )
-            return chosen.solve(problem, point, kernel)
+                method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
+            chosen = method(
+                tol=self.tol,
+                max_iter=self.max_iter,
+                max_time=max_time,
+                max_memory=self.max_memory,
+                callback=callback,
+            )
+            result: Result[Coefficients] = chosen.solve(problem, point, kernel)
+            return result
 
 
 class GatedReLUClassifier(NetworkClassifier, GatedReLU):
@@ -221,8 +221,10 @@ class GatedReLUClassifier(NetworkClassifier, GatedReLU):
         Sketch size of the cross products.
     beta : float > 0, default 1e-3
         Weight of the penalty, in the 1/n scale: it means the same for every n.
-    penalty : {"group_l2"}
-        :math:`\sum_i||U_i||_F`.
+    penalty : {"group_l2", "ridge"}, default "group_l2"
+        :math:`\sum_i||U_i||_F`, the convex form of a network with weight decay, or
+        :math:`\frac12\sum_i||U_i||_F^2`, which leaves no gate out: smoother with more gates, and faster to train. Its
+        ``beta`` is of another scale; see `GatedRidgeProblem`.
     loss : {"squared", "logistic", "squared_hinge"}, default "squared"
         "logistic" is the softmax cross-entropy for more than two classes, "squared_hinge" one margin per class.
     bias : bool, default True
@@ -231,8 +233,8 @@ class GatedReLUClassifier(NetworkClassifier, GatedReLU):
         Whether the output has an intercept; it is not penalised.
     solver : {"auto", "kernel", "fista", "cvxpy"}
         "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
-        (`KernelInteriorPoint`) for up to some thousand rows, else `Fista`; "cvxpy" is the reference, for small
-        problems.
+        (`KernelInteriorPoint`, or `KernelNewton` with penalty="ridge") for up to some thousand rows, else `Fista`;
+        "cvxpy" is the reference, for small problems.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000
@@ -301,8 +303,10 @@ class GatedReLURegressor(NetworkRegressor, GatedReLU):
         Sketch size of the cross products.
     beta : float > 0, default 1e-3
         Weight of the penalty, in the 1/n scale: it means the same for every n.
-    penalty : {"group_l2"}
-        :math:`\sum_i||U_i||_F`.
+    penalty : {"group_l2", "ridge"}, default "group_l2"
+        :math:`\sum_i||U_i||_F`, the convex form of a network with weight decay, or
+        :math:`\frac12\sum_i||U_i||_F^2`, which leaves no gate out: smoother with more gates, and faster to train. Its
+        ``beta`` is of another scale; see `GatedRidgeProblem`.
     loss : {"squared", "huber"}
     bias : bool, default True
         Whether gates and neurons have one; a neuron's is not penalised.
@@ -310,8 +314,8 @@ class GatedReLURegressor(NetworkRegressor, GatedReLU):
         Whether the output has an intercept; it is not penalised.
     solver : {"auto", "kernel", "fista", "cvxpy"}
         "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
-        (`KernelInteriorPoint`) for up to some thousand rows, else `Fista`; "cvxpy" is the reference, for small
-        problems.
+        (`KernelInteriorPoint`, or `KernelNewton` with penalty="ridge") for up to some thousand rows, else `Fista`;
+        "cvxpy" is the reference, for small problems.
     tol : float, default 1e-6
         Relative duality gap to reach.
     max_iter : int, default 20000

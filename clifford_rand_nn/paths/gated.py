@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from clifford_rand._checks import check_choice
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
 from clifford_rand_nn.patterns import activation_patterns
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
 __all__ = ["gated_path"]
 
@@ -32,6 +33,7 @@ def gated_path(
     max_iter: int = 20_000,
     huber_delta: float = 1.0,
     sample_weight: ArrayLike | None = None,
+    penalty: str = "group_l2",
 ) -> RegularizationPath:
     r"""Optimal gated networks for many beta (paper, eq. cvxnn:grelu), each solve from the last one's solution.
 
@@ -55,6 +57,8 @@ def gated_path(
         Of FISTA, at each beta.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
+    penalty : {"group_l2", "ridge"}
+        Norms, or half their squares: see `GatedRidgeProblem`, whose beta_max is another one.
 
     Returns
     -------
@@ -75,10 +79,12 @@ def gated_path(
     >>> path.n_neurons[0], bool((np.diff(path.objectives) < 0).all())
     (np.int64(0), True)
     """
+    check_choice(penalty, "penalty", "gated_path", ("group_l2", "ridge"))
     patterns, kept = activation_patterns(X, gates)
+    kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
 
-    def problem_at(beta: float) -> GatedReLUProblem:
-        return GatedReLUProblem(
+    def problem_at(beta: float) -> GatedReLUProblem | GatedRidgeProblem:
+        return kind(
             X,
             y,
             patterns,
@@ -94,7 +100,7 @@ def gated_path(
     top = problem.beta_max()
     grid = beta_grid(betas, n_betas, eps, top, "gated_path")
     solver = AutoSolver(tol=tol, max_iter=max_iter)
-    kernel: list[GatedKernel] = []
+    kernel: list[Any] = []
     found: list[Result[Coefficients]] = []
     start: Point | None = None
     for beta in grid:

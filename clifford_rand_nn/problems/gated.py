@@ -1,6 +1,6 @@
-"""The gated-ReLU group lasso: objective, gradient, prox, duality gap, and the map to coefficients."""
+"""Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,9 +10,9 @@ from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.problems.penalties import GroupL2
+from clifford_rand_nn.problems.penalties import GroupL2, Ridge
 
-__all__ = ["Coefficients", "GatedReLUProblem", "Point"]
+__all__ = ["Coefficients", "GatedProblem", "GatedReLUProblem", "Point"]
 
 Array = NDArray[np.float64]
 
@@ -32,54 +32,19 @@ class Coefficients(NamedTuple):
     intercept: Array
 
 
-class GatedReLUProblem:
-    r"""Convex training problem of a gated two-layer network with P activation patterns D_i (paper, eq. cvxnn:grelu).
+class GatedProblem:
+    """What all training problems over the patterns of gates share; each adds its penalty and its dual.
 
-    .. math:: \min_{U,b,t}\ \frac1n\sum_{j=1}^n \ell\Big(\sum_{i=1}^P D_{i,jj}(x_j^TU_i + b_i) + t,\ y_j\Big)
-              + \beta\sum_{i=1}^P ||U_i||_F
-
-    ``beta`` is in the 1/n scale: it means the same for every n. Gate biases b and intercept t are not penalised. It is
-    the convex form of training gated units :math:`x\mapsto 1[h_i^Tx+c_i\ge0]\,(W_i^Tx+b_i)\,\alpha_i` with the penalty
-    :math:`\frac\beta2\sum_i(||W_i||_F^2+\alpha_i^2)`: at the optimum :math:`|\alpha_i| = ||W_i||_F`, and
-    :math:`U_i = \alpha_iW_i`.
-
-    Dual (squared loss; the others replace the first two terms by the conjugate):
-
-    .. math:: \max_\theta\ \frac1n\sum_j(\theta_j\cdot y_j - \tfrac12||\theta_j||^2)\quad\text{s.t.}\quad
-              ||X^TD_i\theta||_F\le n\beta,\ \ 1^TD_i\theta=0\ (\text{bias}),\ \ 1^T\theta=0\ (\text{intercept}).
-
-    Parameters
+    Attributes
     ----------
-    X : (n, d) array
-        One in float32 is kept so, for solvers that work in single precision; values and bounds are those of exactly
-        these numbers, in double precision.
-    y : (n,) or (n, C) array
-        Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
-        "softmax".
-    patterns : (n, P) bool array
-        One activation pattern per column; P = 0 leaves the intercept alone.
-    beta : float > 0
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
-    bias, fit_intercept : bool
-    huber_delta : float > 0
-        Where the Huber loss turns from square to line.
-    sample_weight : (n,) array of numbers > 0, optional
-        The loss becomes :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without
-        weights, and a whole number w is as good as w copies of the row. Inside, weights have mean 1.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> problem = GatedReLUProblem(X, [0.0, 0.0, 1.0], np.array([[False], [True], [True]]), beta=0.1)
-    >>> round(problem.objective(problem.start()), 6)  # nothing learned: half the mean square of y
-    0.166667
+    map : GatedMap
+    datafit : Datafit
+    penalty : GroupL2 or Ridge
+    loss : str
+    X : (n, d)
     """
+
+    penalty: GroupL2 | Ridge
 
     def __init__(
         self,
@@ -94,7 +59,7 @@ class GatedReLUProblem:
         huber_delta: float = 1.0,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        owner = "GatedReLUProblem"
+        owner = type(self).__name__
         data = as_real(X, "X", owner)
         if data.ndim != 2 or 0 in data.shape:
             raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
@@ -107,7 +72,11 @@ class GatedReLUProblem:
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
         self.X = data
         self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
-        self.penalty = GroupL2(float(beta), self.map.weights)
+        self.penalty = self._penalty(float(beta), self.map.weights)
+
+    @staticmethod
+    def _penalty(beta: float, weights: Array) -> Any:
+        raise NotImplementedError
 
     @property
     def beta(self) -> float:
@@ -156,29 +125,9 @@ class GatedReLUProblem:
         """Estimate the Lipschitz constant of `gradient`: with weights by the mean curvature, which may be low."""
         return float(np.mean(self.datafit.row_curvature)) * self.map.sigma**2 / self.n
 
-    def dual_bound(self, predictions: Array) -> DualBound:
-        """Lower bound of the optimum from predictions: the residual, moved and scaled into the dual feasible set.
-
-        The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
-        """
-        return dual_bound(
-            self.datafit, self.datafit.residual(predictions), self.map.Q, self.dual_norm, self.n * self.beta
-        )
-
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
         return relative_gap(self.datafit, primal, dual)
-
-    def beta_max(self) -> float:
-        r"""Least beta whose optimum has no active gate: :math:`\max_i||X^TD_i\theta_0||_F/n`.
-
-        :math:`\theta_0` is the residual of the best fit by biases and intercept alone.
-        """
-        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
-
-    def dual_norm(self, theta: Array) -> float:
-        r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""
-        return self.penalty.dual_norm(self.map.gated_adjoint(theta))
 
     def coefficients(self, z: Point) -> Coefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""
@@ -191,3 +140,83 @@ class GatedReLUProblem:
         U = np.einsum("dr,cpd->rpc", self.map.basis / self.map.weights, coefficients.coef, optimize=True)
         c = self.map.unpenalised(U, coefficients.gate_intercept.T, coefficients.intercept)
         return Point(U, c)
+
+    def dual_bound(self, predictions: Array) -> DualBound:
+        """Lower bound of the optimum from predictions, which holds wherever they come from."""
+        raise NotImplementedError
+
+
+class GatedReLUProblem(GatedProblem):
+    r"""Convex training problem of a gated two-layer network with P activation patterns D_i (paper, eq. cvxnn:grelu).
+
+    .. math:: \min_{U,b,t}\ \frac1n\sum_{j=1}^n \ell\Big(\sum_{i=1}^P D_{i,jj}(x_j^TU_i + b_i) + t,\ y_j\Big)
+              + \beta\sum_{i=1}^P ||U_i||_F
+
+    ``beta`` is in the 1/n scale: it means the same for every n. Gate biases b and intercept t are not penalised. It is
+    the convex form of training gated units :math:`x\mapsto 1[h_i^Tx+c_i\ge0]\,(W_i^Tx+b_i)\,\alpha_i` with the penalty
+    :math:`\frac\beta2\sum_i(||W_i||_F^2+\alpha_i^2)`: at the optimum :math:`|\alpha_i| = ||W_i||_F`, and
+    :math:`U_i = \alpha_iW_i`.
+
+    Dual (squared loss; the others replace the first two terms by the conjugate):
+
+    .. math:: \max_\theta\ \frac1n\sum_j(\theta_j\cdot y_j - \tfrac12||\theta_j||^2)\quad\text{s.t.}\quad
+              ||X^TD_i\theta||_F\le n\beta,\ \ 1^TD_i\theta=0\ (\text{bias}),\ \ 1^T\theta=0\ (\text{intercept}).
+
+    Parameters
+    ----------
+    X : (n, d) array
+        One in float32 is kept so, for solvers that work in single precision; values and bounds are those of exactly
+        these numbers, in double precision.
+    y : (n,) or (n, C) array
+        Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
+        "softmax".
+    patterns : (n, P) bool array
+        One activation pattern per column; P = 0 leaves the intercept alone.
+    beta : float > 0
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    bias, fit_intercept : bool
+    huber_delta : float > 0
+        Where the Huber loss turns from square to line.
+    sample_weight : (n,) array of numbers > 0, optional
+        The loss becomes :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without
+        weights, and a whole number w is as good as w copies of the row. Inside, weights have mean 1.
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> problem = GatedReLUProblem(X, [0.0, 0.0, 1.0], np.array([[False], [True], [True]]), beta=0.1)
+    >>> round(problem.objective(problem.start()), 6)  # nothing learned: half the mean square of y
+    0.166667
+    """
+
+    penalty: GroupL2
+
+    @staticmethod
+    def _penalty(beta: float, weights: Array) -> GroupL2:
+        return GroupL2(beta, weights)
+
+    def dual_bound(self, predictions: Array) -> DualBound:
+        """Lower bound of the optimum from predictions: the residual, moved and scaled into the dual feasible set.
+
+        The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
+        """
+        return dual_bound(
+            self.datafit, self.datafit.residual(predictions), self.map.Q, self.dual_norm, self.n * self.beta
+        )
+
+    def beta_max(self) -> float:
+        r"""Least beta whose optimum has no active gate: :math:`\max_i||X^TD_i\theta_0||_F/n`.
+
+        :math:`\theta_0` is the residual of the best fit by biases and intercept alone.
+        """
+        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
+
+    def dual_norm(self, theta: Array) -> float:
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""
+        return self.penalty.dual_norm(self.map.gated_adjoint(theta))

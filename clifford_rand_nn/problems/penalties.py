@@ -1,11 +1,11 @@
-"""Penalties: value, prox and dual norm of a block of coefficients."""
+"""Penalties: value and prox of a block of coefficients, and the dual norm of a norm."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GroupL2"]
+__all__ = ["GroupL2", "Ridge"]
 
 Array = NDArray[np.float64]
 
@@ -85,3 +85,21 @@ class GroupL2:
         r, P, C = U.shape
         squares = np.multiply(U, U, dtype=np.float64).reshape(r, P * C)
         return np.asarray(np.add.reduceat(squares, self._starts, axis=0).reshape(len(self._starts), P, C).sum(axis=2))
+
+
+class Ridge:
+    r"""Half the squares, :math:`\frac\beta2\sum_i||w\circ U_i||_F^2`, of U (r, P, C); weights w as in `GroupL2`."""
+
+    def __init__(self, beta: float, weights: Array) -> None:
+        self.beta = beta
+        self.weights = weights
+
+    def value(self, U: NDArray[Any]) -> float:
+        r"""Return :math:`\frac\beta2\sum_i||w\circ U_i||_F^2`."""
+        squares = np.einsum("rpc,rpc->r", U, U, dtype=np.float64)
+        return 0.5 * self.beta * float(self.weights**2 @ squares)
+
+    def prox(self, U: NDArray[Any], step: float, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        r"""Return :math:`U/(1+\beta\,step\,w^2)`; it is written to ``out`` if given, which may be U."""
+        factors = (1 / (1 + self.beta * step * self.weights**2)).astype(U.dtype)
+        return np.asarray(np.multiply(U, factors[:, None, None], out=out))

@@ -3,19 +3,22 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
-__all__ = ["AutoSolver", "Estimate", "estimate_fista", "estimate_kernel"]
+__all__ = ["AutoSolver", "Estimate", "estimate_fista", "estimate_kernel", "estimate_newton"]
+
+GatedTask = GatedReLUProblem | GatedRidgeProblem
 
 # Steps of the kernel method from scratch to a gap of 1e-6, with the factorisation that finds its start.
 _STEPS = {"squared": 6, "huber": 9, "logistic": 13, "squared_hinge": 16, "softmax": 14}
@@ -34,6 +37,7 @@ _SINGLE = 0.4  # time of a product in single precision, as a share
 _ITERATIONS = 190.0
 _GROWTH = 0.75
 _MOST_STEPS = 100  # of the kernel method
+_NEWTON_STEPS = {"squared": 1, "huber": 6, "logistic": 6, "squared_hinge": 6, "softmax": 7}  # with squared norms
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 
@@ -56,12 +60,28 @@ def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
     return Estimate(_STEPS[problem.loss] * step, KernelInteriorPoint.memory(problem))
 
 
-def estimate_fista(problem: GatedReLUProblem, tol: float) -> Estimate:
-    """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network."""
+def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
+    """Estimate of `KernelNewton` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
-    largest = problem.dual_norm(problem.datafit.residual(np.zeros((n, C)))) / n
-    falls = max(largest / problem.beta / 10, 1.0)
-    iterations = _ITERATIONS * falls**_GROWTH * max(-np.log10(tol), 1.0) / 6
+    cubes = 1 if problem.loss == "squared" else C
+    cost = cubes * _FACTOR + (C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0)
+    step = cost * n**3 + n * n * _SOLVE * (a.Q.shape[1] * C + 1) * C + _STEP
+    whole = _NEWTON_STEPS[problem.loss] * step + n * n * _SUM * a.n_patterns + _PRODUCT * n * a.d * a.n_patterns * C
+    return Estimate(whole, KernelNewton.memory(problem))
+
+
+def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
+    """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network.
+
+    With squared norms, from the condition of the problem.
+    """
+    n, C, a = problem.n, problem.outputs, problem.map
+    if isinstance(problem, GatedReLUProblem):
+        largest = problem.dual_norm(problem.datafit.residual(np.zeros((n, C)))) / n
+        falls = max(largest / problem.beta / 10, 1.0)
+        iterations = _ITERATIONS * falls**_GROWTH * max(-np.log10(tol), 1.0) / 6
+    else:
+        iterations = float(np.sqrt(1 + problem.lipschitz() / problem.beta)) * max(-np.log(tol), 1.0)
     size = float(n) * a.d * a.n_patterns * C
     single = _SINGLE if problem.X.dtype == np.float32 else 1.0
     bytes_ = 8.0 * (8 * a.d * a.n_patterns * C + 8 * n * C)
@@ -70,12 +90,13 @@ def estimate_fista(problem: GatedReLUProblem, tol: float) -> Estimate:
 
 @dataclass(frozen=True)
 class AutoSolver:
-    """Solve `GatedReLUProblem` by the solver that is expected to be fastest within the memory there is.
+    """Solve a gated problem by the solver that is expected to be fastest within the memory there is.
 
     The kernel method takes a few steps of order n³, FISTA many of order nrP; both times are estimated from n, the rank
-    r, the numbers of gates and outputs, the loss, beta and ``tol``. Thousands of gates go through `GateWorkingSet`. If
-    the kernel method ends by rounding, FISTA goes on from its best point. ``reason`` of the result says what was chosen
-    and why.
+    r, the numbers of gates and outputs, the loss, beta and ``tol``. The kernel method is `KernelInteriorPoint` for
+    `GatedReLUProblem`, whose thousands of gates otherwise go through `GateWorkingSet`, and `KernelNewton` for
+    `GatedRidgeProblem`. If it ends by rounding, FISTA goes on from its best point. ``reason`` of the result says what
+    was chosen and why.
 
     Parameters
     ----------
@@ -112,7 +133,7 @@ class AutoSolver:
             if getattr(self, name) is not None:
                 check_positive(getattr(self, name), name, "AutoSolver")
 
-    def choose(self, problem: GatedReLUProblem) -> tuple[KernelInteriorPoint | Fista | GateWorkingSet, str]:
+    def choose(self, problem: GatedTask) -> tuple[KernelInteriorPoint | KernelNewton | Fista | GateWorkingSet, str]:
         """Return the solver for a problem, and why.
 
         Raises
@@ -120,7 +141,8 @@ class AutoSolver:
         ArgumentError
             No solver keeps to ``max_memory``.
         """
-        kernel, fista = estimate_kernel(problem), estimate_fista(problem, self.tol)
+        kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+        fista = estimate_fista(problem, self.tol)
         most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
         if min(kernel.bytes, fista.bytes) > most:
             needed = f"at least {min(kernel.bytes, fista.bytes):.2g} bytes for this problem"
@@ -132,18 +154,20 @@ class AutoSolver:
             about += f"kernel some {kernel.seconds:.1g} s, first-order some {fista.seconds:.1g} s"
             if kernel.seconds <= fista.seconds:
                 steps = min(self.max_iter, _MOST_STEPS)
-                return KernelInteriorPoint(self.tol, steps, self.max_time, None, self.callback), about
+                method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
+                return method(self.tol, steps, self.max_time, None, self.callback), about
         first = Fista(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, callback=self.callback)
-        if restriction_pays(problem):
+        if isinstance(problem, GatedReLUProblem) and restriction_pays(problem):
             return GateWorkingSet(first, tol=self.tol, max_time=self.max_time, callback=self.callback), about
         return first, about
 
     def solve(
-        self, problem: GatedReLUProblem, start: Point | None = None, kernel: list[GatedKernel] | None = None
+        self, problem: GatedTask, start: Point | None = None, kernel: list[Any] | None = None
     ) -> Result[Coefficients]:
-        """Minimise the problem, from a point if there is one; ``kernel`` as in `KernelInteriorPoint`."""
-        solver, reason = self.choose(problem)
-        if not isinstance(solver, KernelInteriorPoint):
+        """Minimise the problem, from a point if there is one; ``kernel`` as in the kernel methods."""
+        chosen, reason = self.choose(problem)
+        solver: Any = chosen  # it fits the problem
+        if isinstance(chosen, Fista | GateWorkingSet):
             return replace(solver.solve(problem, start), reason=reason)
         result = solver.solve(problem, start, kernel)
         left = None if self.max_time is None else self.max_time - result.seconds
@@ -155,7 +179,7 @@ class AutoSolver:
 
 
 def _merged(
-    problem: GatedReLUProblem, first: Result[Coefficients], second: Result[Coefficients], tol: float
+    problem: GatedTask, first: Result[Coefficients], second: Result[Coefficients], tol: float
 ) -> Result[Coefficients]:
     """Return the better point of two runs with the better bound of both, and the history of both."""
     best = first if first.objective < second.objective else second
@@ -174,7 +198,7 @@ def _merged(
         seconds=first.seconds + second.seconds,
         history=first.history + later,
         status="optimal" if gap <= tol else second.status,
-        solver="kernel, fista",
+        solver=f"{first.solver}, fista",
     )
 
 

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.datafits.base import Datafit
 from clifford_rand_nn.datafits.squared import Huber, Squared
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 
 __all__ = ["Problem", "Program", "Reply", "translate"]
 
 Array = NDArray[np.float64]
-Problem = GatedReLUProblem | ConvexReLUProblem | LassoProblem
+Problem = GatedReLUProblem | GatedRidgeProblem | ConvexReLUProblem | LassoProblem
 
 _KEPT = 1e-9  # a column of a Lasso is in use above this share of the largest weight: solvers return no exact zeros
 
@@ -60,13 +61,13 @@ def translate(problem: object) -> Program:
     Data and real targets are divided by their largest entries, which bring beta along, and n times the mean loss is
     minimised: solvers have absolute tolerances.
     """
-    if isinstance(problem, GatedReLUProblem):
+    if isinstance(problem, GatedProblem):
         return _gated(problem)
     if isinstance(problem, ConvexReLUProblem):
         return _relu(problem)
     if isinstance(problem, LassoProblem):
         return _lasso(problem)
-    rule = "a GatedReLUProblem, a ConvexReLUProblem or a LassoProblem"
+    rule = "a GatedReLUProblem, a GatedRidgeProblem, a ConvexReLUProblem or a LassoProblem"
     raise fail("problem", "CvxpyReference", rule, describe(type(problem).__name__))
 
 
@@ -132,7 +133,7 @@ def _values(U: list[Any], b: list[Any], size: float, unit: float) -> tuple[Array
     return coef, np.stack([v.value[0] for v in b]) * unit if b else np.zeros(coef.shape[:2])
 
 
-def _gated(problem: GatedReLUProblem) -> Program:
+def _gated(problem: GatedProblem) -> Program:
     D, C, n = problem.map.patterns, problem.outputs, problem.n
     P, d = D.shape[1], problem.X.shape[1]
     size, unit = _units(problem.X, problem.datafit)
@@ -142,18 +143,21 @@ def _gated(problem: GatedReLUProblem) -> Program:
     inside = np.ones((n, 1)) @ t
     if P:
         inside = inside + _summed(D.astype(float), seen)
-    stated, beta = _stated(_loss(problem.loss, problem.datafit, f, unit), _norms(U, 2) if P else None, [f == inside])
+    ridge = isinstance(problem, GatedRidgeProblem)
+    penalty = None if not P else 0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2)
+    stated, beta = _stated(_loss(problem.loss, problem.datafit, f, unit), penalty, [f == inside])
 
-    def read(now: GatedReLUProblem) -> Reply:
+    def read(now: GatedProblem) -> Reply:
         coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
         coefficients = Coefficients(coef, gate, unit * t.value[0])
         fitted = np.tile(coefficients.intercept, (n, 1))
         for i in range(P):
             fitted += D[:, [i]] * (now.X @ coef[:, i].T + gate[:, i])
-        penalty = now.beta * float(np.linalg.norm(coef, axis=(0, 2)).sum())
-        return Reply(coefficients, now.datafit.value(fitted) + penalty, fitted, *now.dual_bound(fitted))
+        norms = np.linalg.norm(coef, axis=(0, 2))
+        charge = now.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
+        return Reply(coefficients, now.datafit.value(fitted) + charge, fitted, *now.dual_bound(fitted))
 
-    return Program(stated, beta, n / (size * unit), read)
+    return Program(stated, beta, n / size**2 if ridge else n / (size * unit), read)
 
 
 def _relu(problem: ConvexReLUProblem) -> Program:

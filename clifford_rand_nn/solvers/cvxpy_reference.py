@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 
 from clifford_rand._checks import check_positive, fail
-from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.cvxpy_programs import Problem, Program, translate
 
@@ -20,8 +20,9 @@ __all__ = ["CvxpyReference"]
 class CvxpyReference:
     """Solve a problem as it is written down, by CVXPY: slow, accurate, and sharing no code with our solvers.
 
-    It takes a `GatedReLUProblem`, a `ConvexReLUProblem` or a `LassoProblem`. Only the gap is ours: it is computed from
-    the returned predictions, like everybody's, and a point outside the cones of a `ConvexReLUProblem` is projected.
+    It takes a `GatedReLUProblem`, a `GatedRidgeProblem`, a `ConvexReLUProblem` or a `LassoProblem`. Only the gap is
+    ours: it is computed from the returned predictions, like everybody's, and a point outside the cones of a
+    `ConvexReLUProblem` is projected.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def _with_beta(problem: Problem, beta: float) -> Problem:
     """Return the problem with another beta; the data are shared."""
     beta = check_positive(beta, "betas", "CvxpyReference.solve_path")
     other = copy.copy(problem)
-    if isinstance(other, GatedReLUProblem):
+    if isinstance(other, GatedProblem):
         other.penalty = copy.copy(other.penalty)
         other.penalty.beta = beta
     else:

@@ -12,7 +12,8 @@ from clifford_rand._checks import check_choice, check_integer, check_positive
 from clifford_rand_nn.datafits.squared import Huber, Squared
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gate_metric import GateMetric
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
+from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -48,7 +49,7 @@ _RANGE = 1e12  # data between its inverse and this, with their squares and produ
 
 @dataclass(frozen=True)
 class Fista:
-    r"""Accelerated proximal gradient for `GatedReLUProblem`.
+    r"""Accelerated proximal gradient for `GatedReLUProblem` and `GatedRidgeProblem`.
 
     Beck and Teboulle's FISTA with the gradient restart of O'Donoghue and Candès. The step 1/L starts from a power
     iteration and adapts: L shrinks by 2 % an iteration and grows where :math:`\kappa||K\Delta||^2/n > L||\Delta||^2`
@@ -104,20 +105,21 @@ class Fista:
         if self.max_time is not None:
             check_positive(self.max_time, "max_time", "Fista")
 
-    def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
+    def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little
             return self._solve(problem, problem.null_point() if start is None else start)
 
-    def _solve(self, problem: GatedReLUProblem, z: Point) -> Result[Coefficients]:
+    def _solve(self, problem: GatedProblem, z: Point) -> Result[Coefficients]:
         watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
         f = problem.predictions(z)
         watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
         single = self.precision == "single" or (self.precision == "auto" and _single_pays(problem))
         state = _State.at(z, f, np.float32 if single else np.float64, problem.lipschitz())
-        if problem.map.rows.size * problem.map.n_patterns * problem.outputs >= _METRIC_PAYS:
+        norms = isinstance(problem.penalty, GroupL2)
+        if norms and problem.map.rows.size * problem.map.n_patterns * problem.outputs >= _METRIC_PAYS:
             state.take(problem.map.metric)
-        estimated = isinstance(problem.datafit, Squared) and not isinstance(problem.datafit, Huber)
+        estimated = norms and isinstance(problem.datafit, Squared) and not isinstance(problem.datafit, Huber)
         usual = latest = 0
         k, next_check = 0, self.check_every
         with watch:
@@ -176,7 +178,7 @@ class _State:
         state.metric, state.multiplier = self.metric, self.multiplier
         return state
 
-    def step(self, problem: GatedReLUProblem) -> None:
+    def step(self, problem: GatedProblem) -> None:
         """One iteration: a gradient, a proximal step short enough, restart or momentum."""
         z, y, f_y, L, metric = self.point, self.y, self.f_y, self.L, self.metric
         dtype = y.U.dtype
@@ -193,6 +195,7 @@ class _State:
             if metric is None:
                 U = problem.penalty.prox(U, 1 / L, out=U)
             else:
+                assert isinstance(problem.penalty, GroupL2)  # the metric is taken for no other
                 U, self.multiplier = metric.prox(problem.penalty, U, 1 / L, self.multiplier)
             new = Point(U, y.c - gc / (L * omega))
             f_new = problem.map.forward(new.U, new.c).astype(np.float64, copy=False)
@@ -216,9 +219,9 @@ class _State:
         self.f_y = f_new + m * (f_new - self.f)
         self.point, self.f, self.L = new, f_new, L
 
-    def estimate(self, problem: GatedReLUProblem) -> float:
+    def estimate(self, problem: GatedProblem) -> float:
         """Relative gap of the iterate against the bound from the last gradient, without a product; not proved."""
-        if self.slope is None:
+        if self.slope is None or not isinstance(problem.penalty, GroupL2):
             return np.inf
         f, gradient = self.slope
         size = problem.n * problem.penalty.dual_norm(gradient)
@@ -232,7 +235,7 @@ def _dot(a: Point, b: Point) -> float:
     return float(np.vdot(a.U, b.U) + np.vdot(a.c, b.c))
 
 
-def _single_pays(problem: GatedReLUProblem) -> bool:
+def _single_pays(problem: GatedProblem) -> bool:
     """Whether the early iterations should be in single precision: float32 data, or products that take longest."""
     rows, y = problem.map.rows, problem.datafit.y
     if rows.dtype == np.float32:

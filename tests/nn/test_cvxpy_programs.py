@@ -104,7 +104,9 @@ def test_errors():
         ArgumentError, match=r"'solver' parameter of CvxpyReference must be one of .*Got 'ECOSS' instead. Install the"
     ):
         CvxpyReference(solver="ECOSS")
-    with pytest.raises(ArgumentError, match=r"'problem' parameter of CvxpyReference must be a GatedReLUProblem, a Con"):
+    with pytest.raises(
+        ArgumentError, match=r"'problem' parameter of CvxpyReference must be a GatedReLUProblem, a GatedRidge"
+    ):
         CvxpyReference().solve(3)
     with pytest.raises(ArgumentError, match=r"'betas' parameter of CvxpyReference.solve_path must be a finite number"):
         CvxpyReference().solve_path(lasso(), [0.1, -1])

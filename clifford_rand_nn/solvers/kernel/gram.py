@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dgemm, dsyrk, ssyrk
+from scipy.linalg.blas import dgemm, dsymm, dsyrk, ssyrk
 
-from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedProblem
 
-__all__ = ["GatedKernel"]
+__all__ = ["GatedKernel", "SummedKernel"]
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ class GatedKernel:
 
     Parameters
     ----------
-    problem : GatedReLUProblem
+    problem : GatedProblem
         Any beta: nothing here depends on it, so that one kernel serves a whole path.
 
     Attributes
@@ -41,7 +41,7 @@ class GatedKernel:
     contend for the same cores.
     """
 
-    def __init__(self, problem: GatedReLUProblem) -> None:
+    def __init__(self, problem: GatedProblem) -> None:
         self.last: Any = None
         self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
@@ -99,6 +99,39 @@ class GatedKernel:
         K *= self._gram_single if single else self.gram
         np.einsum("ii->i", K)[:] += 1.0
         return np.asarray(K)
+
+
+class SummedKernel(GatedKernel):
+    r"""The matrix :math:`K = \sum_iK_i`, formed once, where all gates have the same weight.
+
+    Attributes
+    ----------
+    total : (n, n)
+        K, its lower triangle, in Fortran order.
+    """
+
+    def __init__(self, problem: GatedProblem) -> None:
+        super().__init__(problem)
+        self.total = np.asarray(dsyrk(1.0, self.mask.T, trans=1, lower=1))
+        self.total *= self.gram
+        del self.gram  # it is in the sum
+
+    @cached_property
+    def _total_single(self) -> NDArray[np.float32]:
+        return np.asarray(self.total.astype(np.float32, order="F"))
+
+    def apply(self, theta: Array) -> Array:
+        r"""Return :math:`K\theta`, (n, C)."""
+        return np.asarray(dsymm(1.0, self.total, np.asfortranarray(theta), lower=1))
+
+    def weighted(self, eta: Array, scale: Array, out: NDArray[Any]) -> NDArray[Any]:
+        r"""Write :math:`I + \eta SKS` into the lower triangle of ``out``, for an ``eta`` (1,) of all gates."""
+        single = out.dtype == np.float32
+        root = (np.sqrt(eta) * scale).astype(out.dtype)
+        np.multiply(self._total_single if single else self.total, root, out=out)
+        out *= root[:, None]
+        np.einsum("ii->i", out)[:] += 1.0
+        return out
 
 
 def _product(a: Array, b: Array) -> Array:

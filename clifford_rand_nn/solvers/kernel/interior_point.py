@@ -122,8 +122,12 @@ class KernelInteriorPoint:
         Raises
         ------
         ArgumentError
-            The matrices would take more than ``max_memory``.
+            The matrices would take more than ``max_memory``, or the problem has another penalty.
         """
+        given: object = problem
+        if not isinstance(given, GatedReLUProblem):
+            hint = "KernelNewton is for the penalty 'ridge'."
+            raise fail("problem", "KernelInteriorPoint", "a GatedReLUProblem", describe(type(given).__name__), hint)
         needed = self.memory(problem)
         if self.max_memory is not None and needed > self.max_memory:
             raise fail(

@@ -1,0 +1,276 @@
+"""Ridge regression over gates, for any loss: Newton's method in the dual variable on the kernel of all gates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand_nn.datafits.softmax import Softmax
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.gated import Coefficients, Point
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
+from clifford_rand_nn.solvers.watch import Watch
+
+__all__ = ["KernelNewton"]
+
+Array = NDArray[np.float64]
+
+_SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
+_SINGLE = 1e-3  # a gap above which single precision is enough for the next step
+_ROUGH = 1e-5  # a gap that a step in single precision reaches
+_ARMIJO = 1e-4
+_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
+_STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
+_NO_LESS = 1e-13
+_ADVICE = "try a larger tol, or Fista"
+
+
+class _State(NamedTuple):
+    r"""A network by its dual variable, :math:`U_i = X^TD_i\theta/\lambda`, with what is needed to judge it."""
+
+    theta: Array
+    image: Array  # K theta
+    f: Array
+    objective: float
+
+
+@dataclass(frozen=True)
+class KernelNewton:
+    r"""Newton's method for `GatedRidgeProblem` of up to some ten thousand rows, on one matrix of order n.
+
+    With :math:`K = \sum_iD_iXX^TD_i = (XX^T)\circ(DD^T)` and :math:`\lambda = n\beta` the network is
+    :math:`U_i = X^TD_i\theta/\lambda`, its predictions are :math:`f = K\theta/\lambda + Qc`, and at the optimum θ is
+    their residual. A step linearises the residual at the present predictions, with curvatures W:
+
+    .. math:: (W^{-1} + K/\lambda)\theta + Qc = f + W^{-1}r(f),\qquad Q^T\theta = 0,
+
+    one factorisation of order n (one for each output of a softmax), whatever the numbers of gates and features are; it
+    is halved until it lowers the objective enough. Rows on a linear piece of the loss keep their residual. The squared
+    loss takes one step, others some four to eight, fewer along a path.
+
+    Parameters
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Steps.
+    max_time : float or None
+        Seconds after which the best point so far is returned.
+    max_memory : float or None
+        Bytes that the matrices may take.
+    callback : callable or None
+        Called with each `HistoryRow`.
+
+    References
+    ----------
+    Rasmussen, Williams, "Gaussian processes for machine learning" (2006), algorithms 3.1 and 3.3, without the prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import GatedRidgeProblem
+    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
+    >>> KernelNewton(tol=1e-10).solve(GatedRidgeProblem(X, y, X >= 0, beta=0.01)).n_iter
+    1
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 100
+    max_time: float | None = None
+    max_memory: float | None = None
+    callback: Callable[[HistoryRow], object] | None = None
+
+    def __post_init__(self) -> None:
+        owner = "KernelNewton"
+        check_positive(self.tol, "tol", owner)
+        check_integer(self.max_iter, "max_iter", owner)
+        for name in ("max_time", "max_memory"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name, owner)
+
+    @staticmethod
+    def memory(problem: GatedRidgeProblem) -> float:
+        """Return the bytes of the matrices of a solve."""
+        n, C = problem.n, problem.outputs
+        square = 1.5 + (1.5 if problem.loss == "squared" else C) + (2.0 if problem.loss == "softmax" else 0.0)
+        return float(8 * n * (n * square + problem.map.n_patterns + 4 * C * problem.map.Q.shape[1]))
+
+    def solve(
+        self, problem: GatedRidgeProblem, start: Point | None = None, kernel: list[SummedKernel] | None = None
+    ) -> Result[Coefficients]:
+        """Minimise the problem, from scratch or from a solution for another beta.
+
+        Parameters
+        ----------
+        start : Point, optional
+            A solution for a beta nearby.
+        kernel : list of SummedKernel, optional
+            The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
+            neither on beta nor on the targets.
+
+        Raises
+        ------
+        ArgumentError
+            The matrices would take more than ``max_memory``, or the problem has another penalty.
+        """
+        given: object = problem
+        if not isinstance(given, GatedRidgeProblem):
+            hint = "KernelInteriorPoint is for the penalty 'group_l2'."
+            raise fail("problem", "KernelNewton", "a GatedRidgeProblem", describe(type(given).__name__), hint)
+        needed = self.memory(problem)
+        if self.max_memory is not None and needed > self.max_memory:
+            rule = f"at least {needed:.2g} bytes for {problem.n} rows, {problem.outputs} outputs"
+            raise fail(
+                "max_memory", "KernelNewton", rule, describe(f"{self.max_memory:.2g}"), "Use Fista, or fewer rows."
+            )
+        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else ONE_NUMPY_THREAD:
+            return self._solve(problem, start, [] if kernel is None else kernel)
+
+    def _solve(
+        self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]
+    ) -> Result[Coefficients]:
+        watch = Watch[Array](problem.relative_gap, self.tol, self.max_time, self.callback)
+        free = problem.predictions(problem.null_point())
+        theta = np.zeros_like(free)
+        watch.check(0, problem.datafit.value(free), problem.dual_bound(free), theta, free)
+        with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
+            if not watch.status:
+                if not kernel:
+                    kernel.append(SummedKernel(problem))
+                newton = _Newton(problem, kernel[0])
+                null = _State(theta, theta, free, problem.datafit.value(free))
+                self._run(newton, null, self._ahead(problem, kernel[0], start), watch)
+                kernel[0].last = problem, watch.fitted
+        U = np.zeros_like(problem.start().U)
+        if watch.point.any():
+            U = (
+                problem.map.gated_adjoint(watch.point)
+                / (problem.n * problem.beta * problem.map.weights**2)[:, None, None]
+            )
+        c = problem.map.Q.T @ watch.fitted / problem.map.sigma
+        return watch.result("newton", problem.coefficients(Point(U, c)))
+
+    @staticmethod
+    def _ahead(problem: GatedRidgeProblem, kernel: SummedKernel, start: Point | None) -> Array | None:
+        """Return the predictions to begin with: those of the last solve if it was for this problem."""
+        if start is None:
+            return None
+        known: Any = kernel.last
+        fitted: Array = known[1] if known is not None and known[0] is problem else problem.predictions(start)
+        return fitted
+
+    def _run(self, newton: "_Newton", state: _State, ahead: Array | None, watch: Watch[Array]) -> None:
+        """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
+        # The squared loss is done after one step in double precision.
+        since, enough = 0, _SINGLE if newton.problem.loss != "squared" or self.tol > _ROUGH else np.inf
+        for k in range(1, self.max_iter + 1):
+            gap, least = watch.gap, state.objective * (1 - _NO_LESS)
+            try:
+                found = newton.step(state, ahead if k == 1 else None, watch.gap > enough)
+            except np.linalg.LinAlgError:
+                found = None
+            if found is None:
+                return watch.stop(f"after {k - 1} steps by rounding", _ADVICE)
+            state = found
+            watch.check(k, state.objective, newton.bound(state.f), state.theta, state.f)
+            if watch.status:
+                return None
+            since = 0 if watch.gap < gap or state.objective < least else since + 1
+            if since >= _STALLED:
+                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+        return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter")
+
+
+class _Newton:
+    """The step, for one problem."""
+
+    def __init__(self, problem: GatedRidgeProblem, kernel: SummedKernel) -> None:
+        self.problem, self.kernel = problem, kernel
+        self._radius = problem.n * problem.beta
+        self._buffers: dict[Any, NDArray[Any]] = {}
+        n, C = problem.datafit.y.shape
+        self._softmax = isinstance(problem.datafit, Softmax)
+        outputs = C - 1 if self._softmax else C  # of a softmax the last output is the gauge
+        border = np.zeros((n, C, kernel.Q.shape[1], outputs))
+        for a in range(outputs):
+            border[:, a, :, a] = kernel.Q
+        self._border = border.reshape(n, C, -1)
+
+    def bound(self, f: Array) -> DualBound:
+        """Return the lower bound that predictions prove."""
+        return self.problem.dual_bound(f, lambda theta: float(np.vdot(theta, self.kernel.apply(theta))))
+
+    def step(self, state: _State, ahead: Array | None, single: bool) -> _State | None:
+        """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
+        if ahead is not None:
+            found = self._full(ahead, single)
+            if found.objective < state.objective:
+                return found
+        new = self._full(state.f, single)
+        if not np.isfinite(new.theta).all():
+            return None
+        slope = self._slope(state, new)
+        if new.objective <= state.objective + _ARMIJO * slope:
+            return new
+        move, turned, ahead = new.theta - state.theta, new.image - state.image, new.f - state.f
+        length = 0.5
+        while length > _SHORTEST:
+            theta, image, f = state.theta + length * move, state.image + length * turned, state.f + length * ahead
+            found = _State(theta, image, f, self._objective(theta, image, f))
+            if found.objective <= state.objective + _ARMIJO * length * slope:
+                return found
+            length /= 2
+        return None
+
+    def _slope(self, state: _State, new: _State) -> float:
+        """Return the derivative of the objective on the way from one state to another."""
+        problem = self.problem
+        loss = -float(np.vdot(problem.datafit.residual(state.f), new.f - state.f)) / problem.n
+        return loss + float(np.vdot(state.image, new.theta - state.theta)) / (problem.n * self._radius)
+
+    def _objective(self, theta: Array, image: Array, f: Array) -> float:
+        quadratic = float(np.vdot(theta, image)) / (2 * self.problem.n * self._radius)
+        return self.problem.datafit.value(f) + quadratic
+
+    def _full(self, f: Array, single: bool) -> _State:
+        """Return the minimiser of the quadratic model at predictions f."""
+        kernel, radius = self.kernel, self._radius
+        residual, h = self._linearised(f)
+        kept = np.where(np.isinf(h), residual, 0.0)  # on a linear piece
+        target = f + np.where(np.isinf(h), 0.0, h * residual)
+        if kept.any():
+            target = target - kernel.apply(kept) / radius
+        n = len(f)
+        system = KernelSystem(
+            kernel, np.array([1 / radius]), h, self._softmax, self._buffers, single and n >= MANY_ROWS
+        )
+        solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
+        columns, theta = solved[:, :, :-1], solved[:, :, -1]
+        shift = np.zeros_like(f)
+        if columns.shape[2]:
+            border = self._border.reshape(-1, columns.shape[2])
+            excess = border.T @ (theta + kept).ravel()
+            c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
+            theta = theta - columns @ c
+            shift = self._border @ c
+        theta = theta + kept
+        image = kernel.apply(theta)
+        f_new = image / radius + shift
+        return _State(theta, image, f_new, self._objective(theta, image, f_new))
+
+    def _linearised(self, f: Array) -> tuple[Array, Array]:
+        """Residual, and the inverse curvature of the loss (n, C), infinite on linear pieces."""
+        datafit: Any = self.problem.datafit
+        residual = datafit.residual(f)
+        if self._softmax:
+            return residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny)
+        low, high = datafit.dual_domain()
+        h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
+        return residual, np.broadcast_to(h, f.shape)
