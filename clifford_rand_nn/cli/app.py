@@ -134,10 +134,11 @@ class Criterion(StrEnum):
 
 
 class Penalty(StrEnum):
-    """The norm of a neuron's weights in the penalty."""
+    """What the penalty makes of a neuron's weights."""
 
     l1 = "l1"
     l2 = "l2"
+    ridge = "ridge"
 
 
 _GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
@@ -189,7 +190,11 @@ def fit(
     ] = Loss.squared,
     huber_delta: Annotated[float, typer.Option(help="Where the Huber loss turns from square to line.")] = 1.0,
     penalty: Annotated[
-        Penalty | None, typer.Option(help="Norm of a neuron's weights.", show_default="l1 for lasso, else l2")
+        Penalty | None,
+        typer.Option(
+            help="Norm of a neuron's weights; ridge is half the squared l2 norm, for --model gated.",
+            show_default="l1 for lasso, else l2",
+        ),
     ] = None,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Gates and neurons without a bias.")] = False,
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,

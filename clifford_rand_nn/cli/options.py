@@ -64,8 +64,13 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     if "huber_delta" in given and loss != "huber":
         raise _useless("huber_delta", given, f"--loss {loss}", "--loss huber")
     if model == "gated" and options["penalty"] == "l1":
-        hint = "--model relu and --model lasso have both."
-        raise fail("--penalty", _OWNER, "'l2' with --model gated", "l1", hint)
+        hint = "--model relu and --model lasso have it."
+        raise fail("--penalty", _OWNER, "'l2' or 'ridge' with --model gated", "l1", hint)
+    if model != "gated" and options["penalty"] == "ridge":
+        hint = "--model gated has it."
+        raise fail("--penalty", _OWNER, f"'l1' or 'l2' with --model {model}", "ridge", hint)
+    if options["penalty"] == "ridge" and "refine" in given:
+        raise _useless("refine", given, "--penalty ridge", "--penalty l2")
     if "solver" in given:
         _check_solver(model, given["solver"])
     for name in ("max_time", "max_iter"):
@@ -107,7 +112,8 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
         params |= {"penalty": options["penalty"] or "l1", "subsample": options["subsample"]}
     else:
         params |= {name: options[name] for name in ("gates", "n_gates", "sketch_dim", "max_iter")}
-        params["penalty"] = f"group_{options['penalty'] or 'l2'}"
+        penalty = options["penalty"] or "l2"
+        params["penalty"] = penalty if penalty == "ridge" else f"group_{penalty}"
     return _ESTIMATORS[model, task](**params)
 
 

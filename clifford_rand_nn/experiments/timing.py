@@ -35,7 +35,7 @@ __all__ = ["COLUMNS", "KEY", "run"]
 
 KEY = ("set", "n", "seed", "method", "step")
 COLUMNS = (*KEY, "last", "value", "seconds", "grid_seconds", "train_accuracy", "test_accuracy", "gap")
-_METHODS = ("convex", "convex-cross", "convex-gaussian", "adamw")
+_METHODS = ("convex", "convex-cross", "convex-gaussian", "convex-ridge", "adamw")
 _SIZE = 2000  # the paper's
 
 

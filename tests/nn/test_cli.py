@@ -242,6 +242,7 @@ MODELS = {
     "relu": ("--model", "relu", "--n-gates", "8"),
     "relu l1": ("--model", "relu", "--n-gates", "8", "--penalty", "l1"),
     "relu all": ("--model", "relu", "--gates", "exhaustive"),
+    "gated ridge": ("--model", "gated", "--n-gates", "30", "--penalty", "ridge", "--no-bias"),
     "gated all": ("--model", "gated", "--gates", "exhaustive", "--no-bias", "--penalty", "l2"),
     "lasso": ("--model", "lasso"),
     "lasso l2": ("--model", "lasso", "--penalty", "l2"),
@@ -251,6 +252,7 @@ FACTS = {
     "relu": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
     "relu l1": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
     "relu all": ("gates", "every activation pattern: ", "global: all "),
+    "gated ridge": ("gates", "30 cross; ", "over the "),
     "gated all": ("gates", "every activation pattern: ", "global: all "),
     "lasso": ("dictionary", "all cross products of rows, both signs: 990 columns", "global: all "),
     "lasso l2": ("dictionary", "all cross products of rows, both signs: 870 columns", "over the 870 columns"),
@@ -378,7 +380,17 @@ MISPLACED = {
     ),
     "penalty": (
         ("--penalty", "l1"),
-        "'--penalty' parameter of clifford-rand fit must be 'l2' with --model gated. Got 'l1' instead. --model relu",
+        "'--penalty' parameter of clifford-rand fit must be 'l2' or 'ridge' with --model gated. Got 'l1' instead. "
+        "--model relu",
+    ),
+    "ridge": (
+        ("--model", "lasso", "--penalty", "ridge"),
+        "'--penalty' parameter of clifford-rand fit must be 'l1' or 'l2' with --model lasso. Got 'ridge' instead. "
+        "--model gated",
+    ),
+    "ridge refined": (
+        ("--penalty", "ridge", "--refine", "2"),
+        "'--refine' parameter of clifford-rand fit must be left out with --penalty ridge. Got 2 instead.",
     ),
 }
 

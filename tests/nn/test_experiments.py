@@ -509,7 +509,7 @@ def test_timing_ends_where_the_protocol_does(folder, half):
     timing.run(few)
     assert no_seconds(written[0]) == whole
     with pytest.raises(
-        ArgumentError, match="methods that go step by step: convex, convex-cross, convex-gaussian, adamw"
+        ArgumentError, match="methods that go step by step: convex, convex-cross, convex-gaussian, convex-ridge, adamw"
     ):
         timing.run(replace(few, methods=("logistic",)))
 

@@ -15,10 +15,11 @@ from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.patterns import activation_patterns
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 __all__ = ["ConvexGated", "GatedModel"]
 
@@ -50,10 +51,10 @@ class GatedModel(Model):
 class _Prepared(NamedTuple):
     """What all beta share."""
 
-    problem: GatedReLUProblem
+    problem: GatedReLUProblem | GatedRidgeProblem
     gates: Gates
     top: float
-    kernel: list[GatedKernel]
+    kernel: list[Any]
 
 
 class ConvexGated(SteppedMethod):
@@ -74,6 +75,8 @@ class ConvexGated(SteppedMethod):
     linear : bool
         Whether there is one gate more, which is always on.
     loss : {"logistic", "squared", "squared_hinge"}
+    penalty : {"group_l2", "ridge"}
+        As in `GatedReLUClassifier`.
     bias, fit_intercept : bool
         By default hyperplanes go through the mean of the rows, as features are centred, and the output is shifted.
     shares : sequence of float
@@ -101,6 +104,7 @@ class ConvexGated(SteppedMethod):
         mirror: bool = False,
         linear: bool = False,
         loss: str = "squared",
+        penalty: str = "group_l2",
         bias: bool = False,
         fit_intercept: bool = True,
         shares: Sequence[float] = _SHARES,
@@ -114,7 +118,7 @@ class ConvexGated(SteppedMethod):
         self.gates, self.n_gates, self.loss = gates, n_gates, loss
         self.sketch_dim = sketch_dim if gates in RULES else None
         self.sketch, self.mirror, self.linear = sketch, mirror, linear
-        self.bias, self.fit_intercept = bias, fit_intercept
+        self.penalty, self.bias, self.fit_intercept = penalty, bias, fit_intercept
         self.grid = tuple(shares)
         self.margin_loss = loss if loss in ("logistic", "squared") else None
         self.grid_tol, self.tol, self.max_time = grid_tol, tol, max_time
@@ -151,7 +155,8 @@ class ConvexGated(SteppedMethod):
         ready = self._prepare(X, y, seed)
         ready.problem.penalty.beta = value * ready.top
         setup = time.perf_counter() - began
-        whole = KernelInteriorPoint(tol=self.tol, max_iter=_STEPS, max_time=self.max_time).solve(ready.problem)
+        solver: Any = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
+        whole: Result[Coefficients] = solver(tol=self.tol, max_iter=_STEPS, max_time=self.max_time).solve(ready.problem)
         _refuse_interrupt(whole)
         latest = {row.n_iter: row for row in whole.history}  # a step may be judged more than once
         for row in latest.values():
@@ -160,7 +165,7 @@ class ConvexGated(SteppedMethod):
             if row.n_iter == whole.n_iter:
                 result = whole
             else:
-                short = KernelInteriorPoint(tol=self.tol, max_iter=row.n_iter)
+                short = solver(tol=self.tol, max_iter=row.n_iter)
                 result = short.solve(ready.problem, None, ready.kernel)
                 _refuse_interrupt(result)
             yield Snapshot(setup + row.seconds, row.n_iter, self._model(result, ready))
@@ -172,6 +177,7 @@ class ConvexGated(SteppedMethod):
         sketch += ", mirrored" if self.mirror else ""
         sketch += " and one always on" if self.linear else ""
         sketch += f", gates {self._gates_name}" if self.name != f"convex-{self._gates_name}" else ""
+        sketch += ", squared norms" if self.penalty == "ridge" else ""
         return (
             f"{super().describe()} of beta_max; {self.n_gates} gates{sketch}, {self.loss} loss, bias {self.bias}, "
             f"fit_intercept {self.fit_intercept}, tol {self.grid_tol:g} in the grid and {self.tol:g} at the end"
@@ -181,9 +187,8 @@ class ConvexGated(SteppedMethod):
         sampled = self._sample(X, y, seed)
         sampled = with_linear_gate(sampled) if self.linear else sampled
         patterns, kept = activation_patterns(X, sampled)
-        problem = GatedReLUProblem(
-            X, _signs(y), patterns, 1.0, loss=self.loss, bias=self.bias, fit_intercept=self.fit_intercept
-        )
+        kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
+        problem = kind(X, _signs(y), patterns, 1.0, loss=self.loss, bias=self.bias, fit_intercept=self.fit_intercept)
         return _Prepared(problem, kept, problem.beta_max(), [])
 
     def _sample(self, X: Array, y: Labels, seed: int) -> Gates:
