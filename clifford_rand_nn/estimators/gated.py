@@ -104,7 +104,9 @@ class GatedReLU(GatedFamily):
             problem.penalty.beta = float(self.beta)
         self.patterns_ = patterns
         left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), 1e-9)
-        self.result_ = result = self._minimise(problem, start, kernel, left) if ended is None else ended
+        self.result_ = result = (
+            self._minimise(problem, start, kernel if self._shares else None, left) if ended is None else ended
+        )
         if self._shares:
             self._solution = _Fitted(patterns, gates, problem, kernel, result.coefficients)
         self._warn(result)
@@ -175,7 +177,7 @@ class GatedReLU(GatedFamily):
         self,
         problem: GatedReLUProblem | GatedRidgeProblem,
         start: Coefficients | None,
-        kernel: list[Any],
+        kernel: list[Any] | None,
         max_time: float | None,
     ) -> Result[Coefficients]:
         if self.solver == "cvxpy":

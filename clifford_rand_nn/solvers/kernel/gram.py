@@ -124,6 +124,10 @@ class SummedKernel(GatedKernel):
         r"""Return :math:`K\theta`, (n, C)."""
         return np.asarray(dsymm(1.0, self.total, np.asfortranarray(theta), lower=1))
 
+    def square(self, theta: Array) -> float:
+        r"""Return :math:`\mathrm{tr}(\theta^TK\theta)`."""
+        return float(np.vdot(theta, self.apply(theta)))
+
     def weighted(self, eta: Array, scale: Array, out: NDArray[Any]) -> NDArray[Any]:
         r"""Write :math:`I + \eta SKS` into the lower triangle of ``out``, for an ``eta`` (1,) of all gates."""
         single = out.dtype == np.float32

@@ -139,7 +139,8 @@ class KernelNewton:
         watch = Watch[Array](problem.relative_gap, self.tol, self.max_time, self.callback)
         free = problem.predictions(problem.null_point())
         theta = np.zeros_like(free)
-        watch.check(0, problem.datafit.value(free), problem.dual_bound(free), theta, free)
+        square = kernel[0].square if kernel else None
+        watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
             if not watch.status:
                 if not kernel:
@@ -205,7 +206,7 @@ class _Newton:
 
     def bound(self, f: Array) -> DualBound:
         """Return the lower bound that predictions prove."""
-        return self.problem.dual_bound(f, lambda theta: float(np.vdot(theta, self.kernel.apply(theta))))
+        return self.problem.dual_bound(f, self.kernel.square)
 
     def step(self, state: _State, ahead: Array | None, single: bool) -> _State | None:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
