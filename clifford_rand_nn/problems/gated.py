@@ -1,5 +1,6 @@
 """Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,8 +102,12 @@ class GatedProblem:
 
     def null_point(self) -> Point:
         """Return the best point without an active gate, the optimum from `beta_max` on: biases and intercept alone."""
-        free = unpenalised_fit(self.datafit, self.map.Q)
-        return Point(self.start().U, self.map.Q.T @ free / self.map.sigma)
+        return Point(self.start().U, self.map.Q.T @ self.null_predictions / self.map.sigma)
+
+    @cached_property
+    def null_predictions(self) -> Array:
+        """The best predictions (n, C) by biases and intercept alone."""
+        return unpenalised_fit(self.datafit, self.map.Q)
 
     def predictions(self, z: Point) -> Array:
         """Predictions on the training rows, (n, C)."""
@@ -131,8 +136,11 @@ class GatedProblem:
 
     def coefficients(self, z: Point) -> Coefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""
-        coef = np.einsum("dr,rpc->cpd", self.map.basis * self.map.weights, z.U, optimize=True)
-        gate, intercept = self.map.biases(z.U, z.c)
+        return self.with_biases(z.U, *self.map.biases(z.U, z.c))
+
+    def with_biases(self, U: Array, gate: Array, intercept: Array) -> Coefficients:
+        """Return the coefficients of U with gate biases (P, C) and an intercept (C,)."""
+        coef = np.einsum("dr,rpc->cpd", self.map.basis * self.map.weights, U, optimize=True)
         return Coefficients(np.ascontiguousarray(coef), np.ascontiguousarray(gate.T), intercept)
 
     def point(self, coefficients: Coefficients) -> Point:
@@ -215,7 +223,7 @@ class GatedReLUProblem(GatedProblem):
 
         :math:`\theta_0` is the residual of the best fit by biases and intercept alone.
         """
-        return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.map.Q))) / self.n
+        return self.dual_norm(self.datafit.residual(self.null_predictions)) / self.n
 
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""

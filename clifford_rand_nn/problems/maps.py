@@ -65,8 +65,6 @@ class GatedMap:
         w, from 1 for the largest variance upwards.
     Q : (n, q) float64
         Orthonormal basis of the unpenalised columns.
-    sigma : float
-        Spectral norm of MF, from a power iteration with a fixed start; for large data up to a tenth too small.
     """
 
     def __init__(self, X: NDArray[Any], patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
@@ -82,7 +80,11 @@ class GatedMap:
         self._single: list[NDArray[np.float32]] = [] if self._exact else [self._Y]  # shared with restricted maps
         self.Q, self._pseudo_inverse = unpenalised_basis(self._mask, bias, fit_intercept)
         self._Q_single: tuple[Array, NDArray[np.float32]] | None = None  # with the Q that it was made from
-        self.sigma = self._norm()
+
+    @cached_property
+    def sigma(self) -> float:
+        """Spectral norm of MF, from a power iteration with a fixed start; for large data up to a tenth too small."""
+        return self._norm()
 
     @property
     def n(self) -> int:
@@ -162,10 +164,14 @@ class GatedMap:
 
     def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         """Gate biases (P, C) and intercept (C,) that give the predictions of (U, c): those of least norm."""
-        b = self._pseudo_inverse @ (self.sigma * c - self.Q.T @ self.gated(U))
+        return self.biases_in(self.sigma * c - self.Q.T @ self.gated(U))
+
+    def biases_in(self, free: Array) -> tuple[Array, Array]:
+        """Gate biases (P, C) and intercept (C,) of least norm that predict Q ``free``, for ``free`` (q, C)."""
+        b = self._pseudo_inverse @ free
         P = self.n_patterns if self.bias else 0
-        gate = b[:P] if self.bias else np.zeros((self.n_patterns, U.shape[2]))
-        return gate, (b[P] if self.fit_intercept else np.zeros(U.shape[2]))
+        gate = b[:P] if self.bias else np.zeros((self.n_patterns, free.shape[1]))
+        return gate, (b[P] if self.fit_intercept else np.zeros(free.shape[1]))
 
     def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
         """Inverse of `biases`: the c (q, C) of U with the given biases."""
@@ -227,11 +233,10 @@ class _RestrictedMap(GatedMap):
     """The map of a subset of the gates; rows, coordinates, Q and biases are those of the whole."""
 
     def __init__(self, full: GatedMap, gates: NDArray[np.intp]) -> None:
-        self.__dict__.update({name: value for name, value in vars(full).items() if name != "metric"})
+        self.__dict__.update({name: value for name, value in vars(full).items() if name not in ("metric", "sigma")})
         self._full, self._gates = full, gates
         self._mask = np.ascontiguousarray(full._mask[gates])
         self.patterns = self._mask.T
-        self.sigma = self._norm()
 
     def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         return self._full.biases(self._padded(U), c * (self.sigma / self._full.sigma))

@@ -225,8 +225,8 @@ def test_each_kernel_method_refuses_the_other_penalty_and_too_little_memory():
 
 
 def test_the_automatic_choice_takes_the_kernel_for_few_rows_and_fista_for_many():
-    arguments, options = _made("logistic")
-    assert AutoSolver().solve(GatedRidgeProblem(*arguments, 1e-2, **options)).solver == "newton"
+    arguments, options = _made("logistic", n=300, d=20)
+    assert AutoSolver().solve(GatedRidgeProblem(*arguments, 1e-4, **options)).solver == "newton"
     arguments, options = _made("squared", n=20_000, d=3, P=2, bias=False)
     problem = GatedRidgeProblem(*arguments, 0.5, **options)
     found = AutoSolver().solve(problem)

@@ -143,7 +143,8 @@ class ConvexGated(SteppedMethod):
         start: Point | None = None
         for share in values:
             result = self._solve(ready, share * ready.top, self.grid_tol, start)
-            start = ready.problem.point(result.coefficients)
+            if self.penalty != "ridge":  # there the kernel keeps it
+                start = ready.problem.point(result.coefficients)
             yield self._model(result, ready)
 
     def steps(self, X: Array, y: Labels, value: Any, seed: int) -> Iterator[Snapshot]:

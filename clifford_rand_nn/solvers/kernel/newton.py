@@ -110,10 +110,10 @@ class KernelNewton:
         Parameters
         ----------
         start : Point, optional
-            A solution for a beta nearby.
+            A solution for a beta nearby; not needed where the last solve on ``kernel`` was for this problem.
         kernel : list of SummedKernel, optional
             The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
-            neither on beta nor on the targets.
+            neither on beta nor on the targets, and keeps the last predictions for the next beta.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class KernelNewton:
         self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]
     ) -> Result[Coefficients]:
         watch = Watch[Array](problem.relative_gap, self.tol, self.max_time, self.callback)
-        free = problem.predictions(problem.null_point())
+        free = problem.null_predictions
         theta = np.zeros_like(free)
         square = kernel[0].square if kernel else None
         watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
@@ -149,23 +149,25 @@ class KernelNewton:
                 null = _State(theta, theta, free, problem.datafit.value(free))
                 self._run(newton, null, self._ahead(problem, kernel[0], start), watch)
                 kernel[0].last = problem, watch.fitted
-        U = np.zeros_like(problem.start().U)
-        if watch.point.any():
-            U = (
-                problem.map.gated_adjoint(watch.point)
-                / (problem.n * problem.beta * problem.map.weights**2)[:, None, None]
-            )
-        c = problem.map.Q.T @ watch.fitted / problem.map.sigma
-        return watch.result("newton", problem.coefficients(Point(U, c)))
+        return watch.result("newton", self._coefficients(problem, watch, kernel))
+
+    @staticmethod
+    def _coefficients(problem: GatedRidgeProblem, watch: Watch[Array], kernel: list[SummedKernel]) -> Coefficients:
+        """Return the network of the best dual variable."""
+        a, theta, radius = problem.map, watch.point, problem.n * problem.beta
+        U, free = problem.start().U, watch.fitted
+        if theta.any():
+            U = a.gated_adjoint(theta) / (radius * a.weights**2)[:, None, None]
+            free = free - kernel[0].apply(theta) / radius
+        return problem.with_biases(U, *a.biases_in(a.Q.T @ free))
 
     @staticmethod
     def _ahead(problem: GatedRidgeProblem, kernel: SummedKernel, start: Point | None) -> Array | None:
-        """Return the predictions to begin with: those of the last solve if it was for this problem."""
-        if start is None:
-            return None
-        known: Any = kernel.last
-        fitted: Array = known[1] if known is not None and known[0] is problem else problem.predictions(start)
-        return fitted
+        """Return the predictions to begin with: those of the last solve for this problem, if there are any."""
+        if kernel.last is not None and kernel.last[0] is problem:
+            known: Array = kernel.last[1]
+            return known
+        return None if start is None else problem.predictions(start)
 
     def _run(self, newton: "_Newton", state: _State, ahead: Array | None, watch: Watch[Array]) -> None:
         """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
