@@ -86,3 +86,4 @@ def test_a_forked_process_has_threads_of_its_own():
     _count(8)  # the parent's threads are there
     with multiprocessing.get_context("fork").Pool(1) as child:
         assert (child.apply_async(_count, (8,)).get(timeout=60) == 1).all()
+        child.apply_async(test_slices_run_at_the_same_time).get(timeout=60)

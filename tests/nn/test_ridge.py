@@ -139,6 +139,14 @@ def test_beta_max_of_one_gate_and_one_column_is_where_the_slope_halves():
     assert KernelNewton(tol=1e-12).solve(problem).coefficients.coef.item() == pytest.approx(0.5)
 
 
+def test_beta_max_counts_the_rows_of_a_gate_around_their_mean():
+    X, on = np.array([[5.0], [7.0], [9.0], [100.0]]), np.array([[True], [True], [True], [False]])
+    options = {"bias": True, "fit_intercept": False}
+    assert GatedRidgeProblem(X, X[:, 0], on, 1.0, **options).beta_max() == pytest.approx(8 / 4)
+    options = {"bias": False, "fit_intercept": True}  # the mean of the masked column 5, 7, 9, 0 is 5.25
+    assert GatedRidgeProblem(X, X[:, 0], on, 1.0, **options).beta_max() == pytest.approx((155 - 4 * 5.25**2) / 4)
+
+
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "softmax"])
 def test_a_path_takes_fewer_steps_and_ends_where_single_fits_do(loss):
     arguments, options = _made(loss, n=80, C=3 if loss == "softmax" else 1, bias=False)
@@ -152,6 +160,11 @@ def test_a_path_takes_fewer_steps_and_ends_where_single_fits_do(loss):
         warm, cold = warm + found.n_iter, cold + alone.n_iter
         start = problem.point(found.coefficients)
     assert warm < cold
+    again = 0
+    for beta in problem.beta_max() * np.geomspace(0.1, 1e-4, 7):  # the kernel knows the last solution itself
+        problem.penalty.beta = beta
+        again += solver.solve(problem, None, kernel).n_iter
+    assert again <= warm + 3  # it begins at the other end of the path
 
 
 def test_a_start_from_elsewhere_helps_or_does_no_harm():
@@ -163,6 +176,23 @@ def test_a_start_from_elsewhere_helps_or_does_no_harm():
     assert again.n_iter == 1
     lost = KernelNewton(tol=1e-8).solve(problem, far._replace(U=1e6 * far.U))
     assert lost.converged
+    assert lost.n_iter <= KernelNewton(tol=1e-8).solve(problem).n_iter
+
+
+def test_large_problems_of_the_first_order_method_take_the_plain_metric():
+    arguments, options = _made("squared", n=2000, d=20, P=640, bias=False)
+    problem = GatedRidgeProblem(*arguments, 1.0, **options)
+    problem.penalty.beta = 0.05 * problem.beta_max()
+    found = Fista(tol=1e-4).solve(problem)
+    assert found.converged
+    assert found.objective == pytest.approx(KernelNewton(tol=1e-6).solve(problem).objective, rel=2e-4)
+
+
+def test_where_an_intercept_alone_separates_the_bound_is_that_of_the_infimum():
+    X = np.random.default_rng(0).standard_normal((10, 2))
+    problem = GatedRidgeProblem(X, np.ones(10), X >= 0, 1.0, loss="logistic", bias=False)
+    for predictions in (np.zeros((10, 1)), X[:, :1], 5 * X[:, :1]):
+        assert problem.dual_bound(predictions).value <= 1e-9  # the infimum is 0
 
 
 def test_no_gate_leaves_the_intercept():
