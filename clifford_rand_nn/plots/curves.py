@@ -38,6 +38,8 @@ def curve_figure(
 ) -> Any:
     """Return a figure with one panel of lines for each title; equal labels have equal colours in all panels.
 
+    A panel whose lines are all at one place is drawn as rows of points with their deviations.
+
     Parameters
     ----------
     panels : mapping of str to sequence of Series
@@ -73,6 +75,12 @@ def curve_figure(
         ax.remove()
     handles: dict[str, Any] = {}
     for ax, (title, lines) in zip(axes, panels.items(), strict=False):
+        ax.grid(alpha=0.25, linewidth=0.5)
+        places = np.unique(np.concatenate([line.x for line in lines]))
+        if len(places) == 1:
+            _draw_points(ax, lines, labels, y_label)
+            ax.set_title(f"{title}, {places[0]:g} {x_label}", fontsize=10)
+            continue
         for line in lines:
             place = labels.index(line.like or line.label)
             colour = _COLOURS[place % len(_COLOURS)]
@@ -85,13 +93,27 @@ def curve_figure(
             handles.setdefault(line.label, handle)
         ax.set_title(title, fontsize=10)
         ax.set(xlabel=x_label, ylabel=y_label)
-        ax.grid(alpha=0.25, linewidth=0.5)
-    figure.legend(
-        [handles[label] for label in handles],
-        list(handles),
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-        fontsize=9,
-    )
+    if handles:
+        figure.legend(
+            [handles[label] for label in handles],
+            list(handles),
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+            fontsize=9,
+        )
     return figure
+
+
+def _draw_points(ax: Any, lines: Sequence[Series], labels: Sequence[str], value_label: str) -> None:
+    """Draw one row for each line, named at its left: mean and deviation."""
+    for row, line in enumerate(lines):
+        colour = _COLOURS[labels.index(line.like or line.label) % len(_COLOURS)]
+        ax.errorbar(
+            line.mean, [row], xerr=line.deviation, fmt="o", markersize=4, capsize=3, color=colour, linewidth=1.4
+        )
+    ax.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=8)
+    ax.set_ylim(len(lines) - 0.5, -0.5)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.locator_params(axis="x", nbins=5)
+    ax.set_xlabel(value_label)

@@ -535,6 +535,19 @@ def test_curves_share_colours_over_panels_and_with_their_like():
         curve_figure({}, "rows", "score")
 
 
+def test_lines_of_one_place_are_rows_of_points_with_their_deviations():
+    pytest.importorskip("matplotlib")
+    place = np.array([500.0])
+    lines = [Series(name, place, np.array([0.5 + k]), np.array([0.25])) for k, name in enumerate(("one", "two"))]
+    figure = curve_figure({"a": lines}, "rows", "score")
+    (ax,) = figure.axes
+    assert ax.get_title() == "a, 500 rows"
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "two"]
+    ends = [bar.get_segments()[0][:, 0].tolist() for bar in ax.collections]
+    assert ends == [[0.25, 0.75], [1.25, 1.75]]
+    assert not figure.legends
+
+
 def test_report_has_means_and_paired_differences():
     cells = {
         ("logistic", "0"): 0.50, ("logistic", "1"): 0.60, ("logistic", "2"): 0.70,
