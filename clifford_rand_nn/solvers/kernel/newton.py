@@ -2,20 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import check_integer, check_positive, describe, fail
-from clifford_rand_nn.datafits.softmax import Softmax
-from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Result
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
-from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
+from clifford_rand_nn.solvers.kernel.newton_step import NewtonStep, State
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["KernelNewton"]
@@ -25,20 +22,9 @@ Array = NDArray[np.float64]
 _SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
 _SINGLE = 1e-3  # a gap above which single precision is enough for the next step
 _ROUGH = 1e-5  # a gap that a step in single precision reaches
-_ARMIJO = 1e-4
-_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 _STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
 _NO_LESS = 1e-13
 _ADVICE = "try a larger tol, or Fista"
-
-
-class _State(NamedTuple):
-    r"""A network by its dual variable, :math:`U_i = X^TD_i\theta/\lambda`, with what is needed to judge it."""
-
-    theta: Array
-    image: Array  # K theta
-    f: Array
-    objective: float
 
 
 @dataclass(frozen=True)
@@ -145,8 +131,8 @@ class KernelNewton:
             if not watch.status:
                 if not kernel:
                     kernel.append(SummedKernel(problem))
-                newton = _Newton(problem, kernel[0])
-                null = _State(theta, theta, free, problem.datafit.value(free))
+                newton = NewtonStep(problem, kernel[0])
+                null = State(theta, theta, free, problem.datafit.value(free))
                 self._run(newton, null, self._ahead(problem, kernel[0], start), watch)
                 kernel[0].last = problem, watch.fitted
         return watch.result("newton", self._coefficients(problem, watch, kernel))
@@ -169,7 +155,7 @@ class KernelNewton:
             return known
         return None if start is None else problem.predictions(start)
 
-    def _run(self, newton: "_Newton", state: _State, ahead: Array | None, watch: Watch[Array]) -> None:
+    def _run(self, newton: NewtonStep, state: State, ahead: Array | None, watch: Watch[Array]) -> None:
         """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
         # The squared loss is done after one step in double precision.
         since, enough = 0, _SINGLE if newton.problem.loss != "squared" or self.tol > _ROUGH else np.inf
@@ -189,91 +175,3 @@ class KernelNewton:
             if since >= _STALLED:
                 return watch.stop(f"after {k} steps by rounding", _ADVICE)
         return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter")
-
-
-class _Newton:
-    """The step, for one problem."""
-
-    def __init__(self, problem: GatedRidgeProblem, kernel: SummedKernel) -> None:
-        self.problem, self.kernel = problem, kernel
-        self._radius = problem.n * problem.beta
-        self._buffers: dict[Any, NDArray[Any]] = {}
-        n, C = problem.datafit.y.shape
-        self._softmax = isinstance(problem.datafit, Softmax)
-        outputs = C - 1 if self._softmax else C  # of a softmax the last output is the gauge
-        border = np.zeros((n, C, kernel.Q.shape[1], outputs))
-        for a in range(outputs):
-            border[:, a, :, a] = kernel.Q
-        self._border = border.reshape(n, C, -1)
-
-    def bound(self, f: Array) -> DualBound:
-        """Return the lower bound that predictions prove."""
-        return self.problem.dual_bound(f, self.kernel.square)
-
-    def step(self, state: _State, ahead: Array | None, single: bool) -> _State | None:
-        """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
-        if ahead is not None:
-            found = self._full(ahead, single)
-            if found.objective < state.objective:
-                return found
-        new = self._full(state.f, single)
-        if not np.isfinite(new.theta).all():
-            return None
-        slope = self._slope(state, new)
-        if new.objective <= state.objective + _ARMIJO * slope:
-            return new
-        move, turned, ahead = new.theta - state.theta, new.image - state.image, new.f - state.f
-        length = 0.5
-        while length > _SHORTEST:
-            theta, image, f = state.theta + length * move, state.image + length * turned, state.f + length * ahead
-            found = _State(theta, image, f, self._objective(theta, image, f))
-            if found.objective <= state.objective + _ARMIJO * length * slope:
-                return found
-            length /= 2
-        return None
-
-    def _slope(self, state: _State, new: _State) -> float:
-        """Return the derivative of the objective on the way from one state to another."""
-        problem = self.problem
-        loss = -float(np.vdot(problem.datafit.residual(state.f), new.f - state.f)) / problem.n
-        return loss + float(np.vdot(state.image, new.theta - state.theta)) / (problem.n * self._radius)
-
-    def _objective(self, theta: Array, image: Array, f: Array) -> float:
-        quadratic = float(np.vdot(theta, image)) / (2 * self.problem.n * self._radius)
-        return self.problem.datafit.value(f) + quadratic
-
-    def _full(self, f: Array, single: bool) -> _State:
-        """Return the minimiser of the quadratic model at predictions f."""
-        kernel, radius = self.kernel, self._radius
-        residual, h = self._linearised(f)
-        kept = np.where(np.isinf(h), residual, 0.0)  # on a linear piece
-        target = f + np.where(np.isinf(h), 0.0, h * residual)
-        if kept.any():
-            target = target - kernel.apply(kept) / radius
-        n = len(f)
-        system = KernelSystem(
-            kernel, np.array([1 / radius]), h, self._softmax, self._buffers, single and n >= MANY_ROWS
-        )
-        solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
-        columns, theta = solved[:, :, :-1], solved[:, :, -1]
-        shift = np.zeros_like(f)
-        if columns.shape[2]:
-            border = self._border.reshape(-1, columns.shape[2])
-            excess = border.T @ (theta + kept).ravel()
-            c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
-            theta = theta - columns @ c
-            shift = self._border @ c
-        theta = theta + kept
-        image = kernel.apply(theta)
-        f_new = image / radius + shift
-        return _State(theta, image, f_new, self._objective(theta, image, f_new))
-
-    def _linearised(self, f: Array) -> tuple[Array, Array]:
-        """Residual, and the inverse curvature of the loss (n, C), infinite on linear pieces."""
-        datafit: Any = self.problem.datafit
-        residual = datafit.residual(f)
-        if self._softmax:
-            return residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny)
-        low, high = datafit.dual_domain()
-        h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        return residual, np.broadcast_to(h, f.shape)

@@ -1,0 +1,116 @@
+"""One Newton step of the ridge regression over gates, in the dual variable."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.datafits.softmax import Softmax
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
+
+__all__ = ["NewtonStep", "State"]
+
+Array = NDArray[np.float64]
+
+_ARMIJO = 1e-4
+_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
+
+
+class State(NamedTuple):
+    r"""A network by its dual variable, :math:`U_i = X^TD_i\theta/\lambda`, with what is needed to judge it."""
+
+    theta: Array
+    image: Array  # K theta
+    f: Array
+    objective: float
+
+
+class NewtonStep:
+    """The step of `KernelNewton` for one problem, from one state to the next."""
+
+    def __init__(self, problem: GatedRidgeProblem, kernel: SummedKernel) -> None:
+        self.problem, self.kernel = problem, kernel
+        self._radius = problem.n * problem.beta
+        self._buffers: dict[Any, NDArray[Any]] = {}
+        n, C = problem.datafit.y.shape
+        self._softmax = isinstance(problem.datafit, Softmax)
+        outputs = C - 1 if self._softmax else C  # of a softmax the last output is the gauge
+        border = np.zeros((n, C, kernel.Q.shape[1], outputs))
+        for a in range(outputs):
+            border[:, a, :, a] = kernel.Q
+        self._border = border.reshape(n, C, -1)
+
+    def bound(self, f: Array) -> DualBound:
+        """Return the lower bound that predictions prove."""
+        return self.problem.dual_bound(f, self.kernel.square)
+
+    def step(self, state: State, ahead: Array | None, single: bool) -> State | None:
+        """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
+        if ahead is not None:
+            found = self._full(ahead, single)
+            if found.objective < state.objective:
+                return found
+        new = self._full(state.f, single)
+        if not np.isfinite(new.theta).all():
+            return None
+        slope = self._slope(state, new)
+        if new.objective <= state.objective + _ARMIJO * slope:
+            return new
+        move, turned, ahead = new.theta - state.theta, new.image - state.image, new.f - state.f
+        length = 0.5
+        while length > _SHORTEST:
+            theta, image, f = state.theta + length * move, state.image + length * turned, state.f + length * ahead
+            found = State(theta, image, f, self._objective(theta, image, f))
+            if found.objective <= state.objective + _ARMIJO * length * slope:
+                return found
+            length /= 2
+        return None
+
+    def _slope(self, state: State, new: State) -> float:
+        """Return the derivative of the objective on the way from one state to another."""
+        problem = self.problem
+        loss = -float(np.vdot(problem.datafit.residual(state.f), new.f - state.f)) / problem.n
+        return loss + float(np.vdot(state.image, new.theta - state.theta)) / (problem.n * self._radius)
+
+    def _objective(self, theta: Array, image: Array, f: Array) -> float:
+        quadratic = float(np.vdot(theta, image)) / (2 * self.problem.n * self._radius)
+        return self.problem.datafit.value(f) + quadratic
+
+    def _full(self, f: Array, single: bool) -> State:
+        """Return the minimiser of the quadratic model at predictions f."""
+        kernel, radius = self.kernel, self._radius
+        residual, h = self._linearised(f)
+        kept = np.where(np.isinf(h), residual, 0.0)  # on a linear piece
+        target = f + np.where(np.isinf(h), 0.0, h * residual)
+        if kept.any():
+            target = target - kernel.apply(kept) / radius
+        n = len(f)
+        system = KernelSystem(
+            kernel, np.array([1 / radius]), h, self._softmax, self._buffers, single and n >= MANY_ROWS
+        )
+        solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
+        columns, theta = solved[:, :, :-1], solved[:, :, -1]
+        shift = np.zeros_like(f)
+        if columns.shape[2]:
+            border = self._border.reshape(-1, columns.shape[2])
+            excess = border.T @ (theta + kept).ravel()
+            c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
+            theta = theta - columns @ c
+            shift = self._border @ c
+        theta = theta + kept
+        image = kernel.apply(theta)
+        f_new = image / radius + shift
+        return State(theta, image, f_new, self._objective(theta, image, f_new))
+
+    def _linearised(self, f: Array) -> tuple[Array, Array]:
+        """Residual, and the inverse curvature of the loss (n, C), infinite on linear pieces."""
+        datafit: Any = self.problem.datafit
+        residual = datafit.residual(f)
+        if self._softmax:
+            return residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny)
+        low, high = datafit.dual_domain()
+        h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
+        return residual, np.broadcast_to(h, f.shape)
