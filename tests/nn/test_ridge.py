@@ -86,6 +86,28 @@ def test_newton_finds_what_cvxpy_finds(case, beta):
     assert found.objective <= reference.objective * (1 + 1e-8) + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_huber_is_solved_from_where_no_row_is_within_delta(seed):
+    """All curvatures are zero there, that of the intercept too: reweighted squares lead on."""
+    (X, y, D), options = _made("huber", n=34, d=5, P=17, seed=seed, bias=False)
+    problem = GatedRidgeProblem(X, 30 * y, D, 0.1, **options)
+    found = KernelNewton(tol=1e-9).solve(problem)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(CvxpyReference().solve(problem).objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+def test_the_objective_is_that_of_the_network_whatever_the_scales_of_the_columns(loss):
+    (X, y, D), options = _made(loss, n=30, d=6, P=13, bias=False)
+    X = 1e-5 * X
+    X[:, 0] = 1e3
+    for beta in (1e-3, 1e-8):
+        problem = GatedRidgeProblem(X, y, D, beta, **options)
+        found = KernelNewton(tol=1e-7).solve(problem)
+        assert found.objective == pytest.approx(_naive(problem, found.coefficients), rel=1e-6)
+        assert found.converged == (found.relative_gap <= 1e-7)
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber", "softmax"])
 def test_a_first_order_method_agrees(loss):
     arguments, options = _made(loss, C=3 if loss == "softmax" else 1, bias=False)
@@ -195,12 +217,14 @@ def test_where_an_intercept_alone_separates_the_bound_is_that_of_the_infimum():
         assert problem.dual_bound(predictions).value <= 1e-9  # the infimum is 0
 
 
-def test_no_gate_leaves_the_intercept():
+def test_no_gate_leaves_the_intercept(capfd):
     X, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 1.0, 2.0])
     problem = GatedRidgeProblem(X, y, np.zeros((4, 0), dtype=bool), 0.1, bias=False)
     found = AutoSolver().solve(problem)
     assert found.converged
     assert found.coefficients.intercept == pytest.approx(1.0)
+    assert SummedKernel(problem).total.tolist() == np.zeros((4, 4)).tolist()
+    assert capfd.readouterr().err == ""  # BLAS complains there
 
 
 def test_bounds_hold_wherever_they_come_from():

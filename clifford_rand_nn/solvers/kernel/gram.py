@@ -46,7 +46,8 @@ class GatedKernel:
         self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q
-        self.gram = np.asarray(dsyrk(1.0, self.rows.T, trans=1, lower=1))
+        empty = not self.rows.size  # of which BLAS takes none
+        self.gram = np.zeros((self.n, self.n)) if empty else np.asarray(dsyrk(1.0, self.rows.T, trans=1, lower=1))
 
     @cached_property
     def _gram_single(self) -> NDArray[np.float32]:
@@ -112,8 +113,11 @@ class SummedKernel(GatedKernel):
 
     def __init__(self, problem: GatedProblem) -> None:
         super().__init__(problem)
-        self.total = np.asarray(dsyrk(1.0, self.mask.T, trans=1, lower=1))
-        self.total *= self.gram
+        if self.mask.size and self.rows.size:
+            self.total = np.asarray(dsyrk(1.0, self.mask.T, trans=1, lower=1))
+            self.total *= self.gram
+        else:  # BLAS takes no empty matrices
+            self.total = np.zeros((self.n, self.n), order="F")
         del self.gram  # it is in the sum
 
     @cached_property

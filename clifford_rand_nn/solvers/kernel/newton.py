@@ -1,7 +1,7 @@
 """Ridge regression over gates, for any loss: Newton's method in the dual variable on the kernel of all gates."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,17 +135,32 @@ class KernelNewton:
                 null = State(theta, theta, free, problem.datafit.value(free))
                 self._run(newton, null, self._ahead(problem, kernel[0], start), watch)
                 kernel[0].last = problem, watch.fitted
-        return watch.result("newton", self._coefficients(problem, watch, kernel))
+        return self._result(problem, watch, kernel)
 
-    @staticmethod
-    def _coefficients(problem: GatedRidgeProblem, watch: Watch[Array], kernel: list[SummedKernel]) -> Coefficients:
-        """Return the network of the best dual variable."""
+    def _result(
+        self, problem: GatedRidgeProblem, watch: Watch[Array], kernel: list[SummedKernel]
+    ) -> Result[Coefficients]:
+        """Return the network of the best dual variable, with the objective that it has itself."""
         a, theta, radius = problem.map, watch.point, problem.n * problem.beta
         U, free = problem.start().U, watch.fitted
         if theta.any():
             U = a.gated_adjoint(theta) / (radius * a.weights**2)[:, None, None]
             free = free - kernel[0].apply(theta) / radius
-        return problem.with_biases(U, *a.biases_in(a.Q.T @ free))
+        free = a.Q.T @ free
+        result = watch.result("newton", problem.with_biases(U, *a.biases_in(free)))
+        fitted = a.gated(U) + a.Q @ free
+        objective = problem.datafit.value(fitted) + problem.penalty.value(U)
+        lower = result.objective - result.duality_gap
+        gap = problem.relative_gap(objective, lower)
+        lost = result.converged and gap > self.tol  # K is of rows whose scales differ too much
+        return replace(
+            result,
+            objective=objective,
+            duality_gap=max(objective - lower, 0.0),
+            relative_gap=gap,
+            fitted=fitted,
+            status=f"stopped by rounding at a relative gap of {gap:.1e}: {_ADVICE}" if lost else result.status,
+        )
 
     @staticmethod
     def _ahead(problem: GatedRidgeProblem, kernel: SummedKernel, start: Point | None) -> Array | None:

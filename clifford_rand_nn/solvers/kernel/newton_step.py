@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.datafits.softmax import Softmax
+from clifford_rand_nn.datafits.squared import Huber
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
@@ -26,6 +27,14 @@ class State(NamedTuple):
     image: Array  # K theta
     f: Array
     objective: float
+
+
+class _Model(NamedTuple):
+    """A quadratic model of the loss: residual and inverse curvature (n, C), and whether classes are balanced by it."""
+
+    residual: Array
+    h: Array
+    balanced: bool
 
 
 class NewtonStep:
@@ -49,19 +58,27 @@ class NewtonStep:
 
     def step(self, state: State, ahead: Array | None, single: bool) -> State | None:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
+        shift = state.f - state.image / self._radius
         if ahead is not None:
-            found = self._full(ahead, single)
+            found = self._full(ahead, shift, self._linearised(ahead), single)
             if found.objective < state.objective:
                 return found
-        new = self._full(state.f, single)
-        if not np.isfinite(new.theta).all():
-            return None
+        new = self._full(state.f, shift, self._linearised(state.f), single)
         slope = self._slope(state, new)
         if new.objective <= state.objective + _ARMIJO * slope:
             return new
+        shortened = self._shortened(state, new, slope)
+        if shortened is not None and not isinstance(self.problem.datafit, Huber):
+            return shortened
+        bounded = self._full(state.f, shift, self._majorised(state.f), single)
+        best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
+        return best if best.objective < state.objective else None
+
+    def _shortened(self, state: State, new: State, slope: float) -> State | None:
+        """Return the first of the halved steps that lowers the objective enough."""
         move, turned, ahead = new.theta - state.theta, new.image - state.image, new.f - state.f
         length = 0.5
-        while length > _SHORTEST:
+        while length > _SHORTEST and slope < 0 and np.isfinite(new.theta).all():
             theta, image, f = state.theta + length * move, state.image + length * turned, state.f + length * ahead
             found = State(theta, image, f, self._objective(theta, image, f))
             if found.objective <= state.objective + _ARMIJO * length * slope:
@@ -79,38 +96,49 @@ class NewtonStep:
         quadratic = float(np.vdot(theta, image)) / (2 * self.problem.n * self._radius)
         return self.problem.datafit.value(f) + quadratic
 
-    def _full(self, f: Array, single: bool) -> State:
-        """Return the minimiser of the quadratic model at predictions f."""
+    def _full(self, f: Array, shift: Array, model: _Model, single: bool) -> State:
+        """Return the minimiser of a quadratic model at predictions f; ``shift`` is what biases predict already."""
         kernel, radius = self.kernel, self._radius
-        residual, h = self._linearised(f)
-        kept = np.where(np.isinf(h), residual, 0.0)  # on a linear piece
-        target = f + np.where(np.isinf(h), 0.0, h * residual)
+        kept = np.where(np.isinf(model.h), model.residual, 0.0)  # on a linear piece
+        target = f - shift + np.where(np.isinf(model.h), 0.0, model.h * model.residual)
         if kept.any():
             target = target - kernel.apply(kept) / radius
-        n = len(f)
         system = KernelSystem(
-            kernel, np.array([1 / radius]), h, self._softmax, self._buffers, single and n >= MANY_ROWS
+            kernel,
+            np.array([1 / radius]),
+            model.h,
+            model.balanced,
+            self._buffers,
+            single and len(f) >= MANY_ROWS,
         )
         solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
         columns, theta = solved[:, :, :-1], solved[:, :, -1]
-        shift = np.zeros_like(f)
         if columns.shape[2]:
             border = self._border.reshape(-1, columns.shape[2])
             excess = border.T @ (theta + kept).ravel()
             c = np.linalg.lstsq(border.T @ columns.reshape(border.shape), excess, rcond=None)[0]
             theta = theta - columns @ c
-            shift = self._border @ c
+            shift = shift + self._border @ c
         theta = theta + kept
         image = kernel.apply(theta)
         f_new = image / radius + shift
         return State(theta, image, f_new, self._objective(theta, image, f_new))
 
-    def _linearised(self, f: Array) -> tuple[Array, Array]:
-        """Residual, and the inverse curvature of the loss (n, C), infinite on linear pieces."""
+    def _linearised(self, f: Array) -> _Model:
+        """Return the second-order model, infinitely flat on linear pieces."""
         datafit: Any = self.problem.datafit
         residual = datafit.residual(f)
         if self._softmax:
-            return residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny)
+            return _Model(residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny), True)
         low, high = datafit.dual_domain()
         h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        return residual, np.broadcast_to(h, f.shape)
+        return _Model(residual, np.broadcast_to(h, f.shape), False)
+
+    def _majorised(self, f: Array) -> _Model:
+        """Return a model above the loss, whose minimiser lowers the objective; for Huber's the reweighted squares."""
+        datafit = self.problem.datafit
+        residual = datafit.residual(f)
+        h = np.broadcast_to(1 / np.asarray(datafit.row_curvature), f.shape)
+        if isinstance(datafit, Huber):
+            h = np.maximum(h, np.abs(datafit.y - f) / np.maximum(np.abs(residual), np.finfo(np.float64).tiny))
+        return _Model(residual, h, False)
