@@ -60,6 +60,7 @@ FACTORS: dict[str, dict[str, str]] = {
     },
     "bias": {"no": "base", "yes": "bias"},
     "loss": {"squared": "base", "logistic": "logistic"},
+    "penalty": {"norms": "base", "squared norms": "ridge", "squared norms, 500 gates": "ridge-500"},
     "ReLU, 200 rows": {"gated": "small-gated", "decomposed": "small-decomposed", "ReLU": "small-relu"},
 }  # fmt: skip
 
@@ -75,6 +76,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mirror": {"n_gates": 25, "mirror": True},
     "bias": {"bias": True},
     "logistic": {"loss": "logistic"},
+    "ridge": {"penalty": "ridge"},
+    "ridge-500": {"penalty": "ridge", "n_gates": 500},
 }
 VARIANTS = (*_OPTIONS, "small-gated", "small-decomposed", "small-relu")
 

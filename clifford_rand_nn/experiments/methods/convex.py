@@ -25,6 +25,8 @@ __all__ = ["ConvexGated", "GatedModel"]
 
 # Shares of beta_max: at 0.8 a few gates are active, and at 0.005 the loss on validation rows has long been rising.
 _SHARES = tuple(float(share) for share in np.geomspace(0.8, 5e-3, 10))
+# With squared norms beta_max is where every direction is halved: a network is found at a thousandth of it or less.
+_RIDGE_SHARES = tuple(float(share) for share in np.geomspace(0.1, 3e-6, 10))
 _GRID_TOL = 1e-3  # accuracies do not change below this gap, and the path takes half the time
 _STEPS = 100  # of the kernel method, which takes 6 to 20
 
@@ -79,7 +81,8 @@ class ConvexGated(SteppedMethod):
         As in `GatedReLUClassifier`.
     bias, fit_intercept : bool
         By default hyperplanes go through the mean of the rows, as features are centred, and the output is shifted.
-    shares : sequence of float
+    shares : sequence of float, optional
+        Of beta_max; by default ten, from 0.8 to 0.005, or from 0.1 to 3e-6 with squared norms.
     grid_tol, tol : float
     max_time : float or None
         Seconds of one solve at most.
@@ -107,7 +110,7 @@ class ConvexGated(SteppedMethod):
         penalty: str = "group_l2",
         bias: bool = False,
         fit_intercept: bool = True,
-        shares: Sequence[float] = _SHARES,
+        shares: Sequence[float] | None = None,
         grid_tol: float = _GRID_TOL,
         tol: float = 1e-6,
         max_time: float | None = None,
@@ -119,7 +122,7 @@ class ConvexGated(SteppedMethod):
         self.sketch_dim = sketch_dim if gates in RULES else None
         self.sketch, self.mirror, self.linear = sketch, mirror, linear
         self.penalty, self.bias, self.fit_intercept = penalty, bias, fit_intercept
-        self.grid = tuple(shares)
+        self.grid = tuple(shares or (_RIDGE_SHARES if penalty == "ridge" else _SHARES))
         self.margin_loss = loss if loss in ("logistic", "squared") else None
         self.grid_tol, self.tol, self.max_time = grid_tol, tol, max_time
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from clifford_rand._checks import check_choice
 from clifford_rand_nn.experiments.methods.adamw import AdamW
 from clifford_rand_nn.experiments.methods.base import Method
@@ -19,8 +17,6 @@ _GRID_TOL, _TOL = 1e-2, 1e-4
 
 # Many gates, as they cost little with squared norms: twice as many change no accuracy that could be told from chance.
 _MANY_GATES = 500
-# Their beta_max is that at which every direction is halved: a network is found at a thousandth of it or less.
-_RIDGE_SHARES = tuple(float(share) for share in np.geomspace(0.1, 3e-6, 10))
 
 
 def _convex(gates: str, max_time: float, **options: Any) -> ConvexGated:
@@ -32,7 +28,7 @@ _MAKERS: dict[str, Callable[[float], Method]] = {
     "convex-cross": lambda max_time: _convex("cross", max_time),
     "convex-gaussian": lambda max_time: _convex("gaussian", max_time),
     "convex-ridge": lambda max_time: _convex(
-        "gaussian", max_time, n_gates=_MANY_GATES, penalty="ridge", shares=_RIDGE_SHARES, name="convex-ridge"
+        "gaussian", max_time, n_gates=_MANY_GATES, penalty="ridge", name="convex-ridge"
     ),
     "adamw": lambda max_time: AdamW(),
     "logistic": lambda max_time: logistic(),
