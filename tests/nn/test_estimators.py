@@ -21,6 +21,8 @@ from support.checks import expected_failures
     [
         GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0),
         GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0),
+        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
+        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
     ],
     expected_failed_checks=expected_failures,
 )
