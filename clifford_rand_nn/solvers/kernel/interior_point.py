@@ -1,31 +1,28 @@
 """The gated problem by an interior-point method on its kernel: a handful of steps to any tolerance."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
-from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
-from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS
+from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["KernelInteriorPoint"]
 
-_SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
 _STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
 _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
-_ADVICE = "try a larger tol, or Fista"
 _ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
 _NEAR = (
     0.08  # share of beta_max down to which the path is followed from the null network: below, steps inwards cost less
@@ -39,7 +36,7 @@ _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
 @dataclass(frozen=True)
-class KernelInteriorPoint:
+class KernelInteriorPoint(KernelMethod):
     r"""Interior-point method for `GatedReLUProblem` of up to some ten thousand rows.
 
     Works in the n dual variables through :math:`FF^T = (XX^T)\circ(DD^T)`, whatever the number of weights is: a step
@@ -76,20 +73,6 @@ class KernelInteriorPoint:
     'optimal'
     """
 
-    tol: float = 1e-6
-    max_iter: int = 100
-    max_time: float | None = None
-    max_memory: float | None = None
-    callback: Callable[[HistoryRow], object] | None = None
-
-    def __post_init__(self) -> None:
-        owner = "KernelInteriorPoint"
-        check_positive(self.tol, "tol", owner)
-        check_integer(self.max_iter, "max_iter", owner)
-        for name in ("max_time", "max_memory"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name, owner)
-
     @staticmethod
     def factors(problem: GatedReLUProblem) -> int:
         """Return how many matrices of order n a step factorises: one if all outputs have the same curvature."""
@@ -124,20 +107,9 @@ class KernelInteriorPoint:
         ArgumentError
             The matrices would take more than ``max_memory``, or the problem has another penalty.
         """
-        given: object = problem
-        if not isinstance(given, GatedReLUProblem):
-            hint = "KernelNewton is for the penalty 'ridge'."
-            raise fail("problem", "KernelInteriorPoint", "a GatedReLUProblem", describe(type(given).__name__), hint)
-        needed = self.memory(problem)
-        if self.max_memory is not None and needed > self.max_memory:
-            raise fail(
-                "max_memory",
-                "KernelInteriorPoint",
-                f"at least {needed:.2g} bytes for {problem.n} rows, {problem.outputs} outputs",
-                describe(f"{self.max_memory:.2g}"),
-                "Use Fista, or fewer rows.",
-            )
-        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else ONE_NUMPY_THREAD:
+        self._admit(problem, GatedReLUProblem, "KernelNewton is for the penalty 'ridge'.")
+        self._admit_memory(problem, self.memory(problem))
+        with self._threads(problem):
             return self._solve(problem, start, kernel)
 
     def _solve(
@@ -163,7 +135,7 @@ class KernelInteriorPoint:
                         path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
                         self._run(path, watch)
                     except np.linalg.LinAlgError:
-                        watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
+                        watch.stop(f"after {watch.n_iter} steps by rounding", ADVICE)
         return watch.result("kernel", problem.coefficients(watch.point))
 
     def _follow(self, problem: GatedReLUProblem, kernel: GatedKernel, start: Point | None, watch: Watch[Point]) -> bool:
@@ -218,17 +190,17 @@ class KernelInteriorPoint:
         problem, since, least = path.problem, 0, np.inf
         for k in range(watch.n_iter, self.max_iter + 1):
             if not (np.isfinite(path.f).all() and np.isfinite(path.theta).all()):
-                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+                return watch.stop(f"after {k} steps by rounding", ADVICE)
             self._check(path, k, watch)
             since, least = (0, watch.gap) if watch.gap < 0.9 * least or not path.arrived else (since + 1, least)
             if watch.status:
                 return None
             if since >= (_STALLED if watch.gap <= _LATE else _LOST):
-                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+                return watch.stop(f"after {k} steps by rounding", ADVICE)
             if k < self.max_iter:
                 floor = _FLOOR * self.tol * problem.n * abs(watch.objective) / path.eta.size
                 if not path.step(watch.gap, floor) > _SHORTEST:
-                    return watch.stop(f"after {k} steps by rounding", _ADVICE)
+                    return watch.stop(f"after {k} steps by rounding", ADVICE)
         return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter, or Fista")
 
     def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:

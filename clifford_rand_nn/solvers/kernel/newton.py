@@ -1,17 +1,15 @@
 """Ridge regression over gates, for any loss: Newton's method in the dual variable on the kernel of all gates."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
-from clifford_rand._checks import check_integer, check_positive, describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
 from clifford_rand_nn.solvers.kernel.newton_step import NewtonStep, State
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -19,16 +17,14 @@ __all__ = ["KernelNewton"]
 
 Array = NDArray[np.float64]
 
-_SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
 _SINGLE = 1e-3  # a gap above which single precision is enough for the next step
 _ROUGH = 1e-5  # a gap that a step in single precision reaches
 _STALLED = 3  # steps in a row that lower neither the gap nor the objective by the next share
 _NO_LESS = 1e-13
-_ADVICE = "try a larger tol, or Fista"
 
 
 @dataclass(frozen=True)
-class KernelNewton:
+class KernelNewton(KernelMethod):
     r"""Newton's method for `GatedRidgeProblem` of up to some ten thousand rows, on one matrix of order n.
 
     With :math:`K = \sum_iD_iXX^TD_i = (XX^T)\circ(DD^T)` and :math:`\lambda = n\beta` the network is
@@ -67,20 +63,6 @@ class KernelNewton:
     1
     """
 
-    tol: float = 1e-6
-    max_iter: int = 100
-    max_time: float | None = None
-    max_memory: float | None = None
-    callback: Callable[[HistoryRow], object] | None = None
-
-    def __post_init__(self) -> None:
-        owner = "KernelNewton"
-        check_positive(self.tol, "tol", owner)
-        check_integer(self.max_iter, "max_iter", owner)
-        for name in ("max_time", "max_memory"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name, owner)
-
     @staticmethod
     def memory(problem: GatedRidgeProblem) -> float:
         """Return the bytes of the matrices of a solve."""
@@ -106,17 +88,9 @@ class KernelNewton:
         ArgumentError
             The matrices would take more than ``max_memory``, or the problem has another penalty.
         """
-        given: object = problem
-        if not isinstance(given, GatedRidgeProblem):
-            hint = "KernelInteriorPoint is for the penalty 'group_l2'."
-            raise fail("problem", "KernelNewton", "a GatedRidgeProblem", describe(type(given).__name__), hint)
-        needed = self.memory(problem)
-        if self.max_memory is not None and needed > self.max_memory:
-            rule = f"at least {needed:.2g} bytes for {problem.n} rows, {problem.outputs} outputs"
-            raise fail(
-                "max_memory", "KernelNewton", rule, describe(f"{self.max_memory:.2g}"), "Use Fista, or fewer rows."
-            )
-        with ONE_BLAS_THREAD if float(problem.n) ** 3 < _SMALL else ONE_NUMPY_THREAD:
+        self._admit(problem, GatedRidgeProblem, "KernelInteriorPoint is for the penalty 'group_l2'.")
+        self._admit_memory(problem, self.memory(problem))
+        with self._threads(problem):
             return self._solve(problem, start, [] if kernel is None else kernel)
 
     def _solve(
@@ -159,7 +133,7 @@ class KernelNewton:
             duality_gap=max(objective - lower, 0.0),
             relative_gap=gap,
             fitted=fitted,
-            status=f"stopped by rounding at a relative gap of {gap:.1e}: {_ADVICE}" if lost else result.status,
+            status=f"stopped by rounding at a relative gap of {gap:.1e}: {ADVICE}" if lost else result.status,
         )
 
     @staticmethod
@@ -181,12 +155,12 @@ class KernelNewton:
             except np.linalg.LinAlgError:
                 found = None
             if found is None:
-                return watch.stop(f"after {k - 1} steps by rounding", _ADVICE)
+                return watch.stop(f"after {k - 1} steps by rounding", ADVICE)
             state = found
             watch.check(k, state.objective, newton.bound(state.f), state.theta, state.f)
             if watch.status:
                 return None
             since = 0 if watch.gap < gap or state.objective < least else since + 1
             if since >= _STALLED:
-                return watch.stop(f"after {k} steps by rounding", _ADVICE)
+                return watch.stop(f"after {k} steps by rounding", ADVICE)
         return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter")
