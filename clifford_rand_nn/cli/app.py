@@ -1,4 +1,4 @@
-"""The command ``clifford-rand``: demo, fit, predict, embed, experiment."""
+"""The command ``clifford-rand``: demo, fit, predict, embed."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -8,29 +8,17 @@ import typer
 from typer.core import TyperGroup
 
 from clifford_rand import __version__
-from clifford_rand_nn.cli.console import INTERRUPTED, KNOWN_ERRORS, complain, one_line, plain_warnings, say
+from clifford_rand_nn.cli.console import one_line_errors, say
 
 __all__ = ["app", "main"]
 
 
 class _Group(TyperGroup):
-    """Commands whose known errors are one line on stderr and exit code 2; an unknown error keeps its traceback.
-
-    Ctrl-C is exit code 130, as a shell has it for SIGINT.
-    """
+    """Commands whose known errors are one line on stderr."""
 
     def invoke(self, ctx: Any) -> Any:
-        try:
-            with plain_warnings():
-                return super().invoke(ctx)
-        except BrokenPipeError:  # the reader of a pipe left: typer ends quietly
-            raise
-        except KNOWN_ERRORS as error:
-            complain("error", one_line(error))
-            raise typer.Exit(2) from error
-        except KeyboardInterrupt as interrupt:
-            complain("interrupted", one_line(interrupt) if str(interrupt) else "the command was not finished.")
-            raise typer.Exit(INTERRUPTED) from interrupt
+        with one_line_errors():
+            return super().invoke(ctx)
 
 
 app = typer.Typer(
@@ -113,24 +101,6 @@ class Solver(StrEnum):
     working_set = "working_set"
     homotopy = "homotopy"
     cvxpy = "cvxpy"
-
-
-class Experiment(StrEnum):
-    """What of the paper is measured again."""
-
-    spiral = "spiral"
-    accuracy = "accuracy"
-    timing = "timing"
-    plane = "plane"
-    ablations = "ablations"
-    gate_rules = "gate_rules"
-
-
-class Criterion(StrEnum):
-    """What a grid point is chosen by."""
-
-    loss = "loss"
-    accuracy = "accuracy"
 
 
 class Penalty(StrEnum):
@@ -317,56 +287,6 @@ def embed(
     from clifford_rand_nn.cli.embed import run_embed
 
     run_embed(table, text, encoder, out, target, split, pair, cache, batch_size)
-
-
-@app.command()
-def experiment(
-    name: Annotated[
-        Experiment,
-        typer.Argument(
-            help="spiral: decision regions and paths; accuracy: test accuracy against rows; timing: accuracy against "
-            "seconds; plane: how often gates in the plane are drawn; ablations: one part at a time; gate_rules: which "
-            "gates win.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="Folder of the results; a second run goes on from what is there.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of .npz files with X, y and split, as embed writes them; not for spiral and plane.",
-            show_default=False,
-        ),
-    ] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="<name>", help="File without .npz; repeatable.", show_default="all"),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Trials of each size.")] = 5,
-    sizes: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--size",
-            metavar="<n>",
-            help="Training rows; repeatable.",
-            show_default="200, 400, …, 2000; timing, ablations: 2000; gate_rules: 500, 2000",
-        ),
-    ] = None,
-    methods: Annotated[
-        list[str] | None,
-        typer.Option("--method", metavar="<name>", help="Method to run; repeatable.", show_default="all"),
-    ] = None,
-    max_time: Annotated[
-        float, typer.Option(metavar="<seconds>", help="For each method on one trial, its grid included.")
-    ] = 60.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed where there is one trial only: spiral and plane.")] = 0,
-    choose: Annotated[
-        Criterion, typer.Option(help="What of the validation rows chooses a grid point, in accuracy and timing.")
-    ] = Criterion.loss,
-) -> None:
-    """Run an experiment of the paper: tables, pictures, and the command that makes them again, in a folder."""
-    from clifford_rand_nn.cli.experiment import run_experiment
-
-    run_experiment(name.value, data, out, sets or (), seeds, sizes or (), methods or (), max_time, seed, choose.value)
 
 
 def _given(ctx: typer.Context) -> dict[str, Any]:

@@ -16,6 +16,7 @@ __all__ = [
     "complain",
     "note_ignored",
     "one_line",
+    "one_line_errors",
     "plain_warnings",
     "refused_data",
     "say",
@@ -60,6 +61,25 @@ def plain_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn a known error into one line on stderr and exit code 2; an unknown error keeps its traceback.
+
+    Ctrl-C is exit code 130, as a shell has it for SIGINT.
+    """
+    try:
+        with plain_warnings():
+            yield
+    except BrokenPipeError:  # the reader of a pipe left: typer ends quietly
+        raise
+    except KNOWN_ERRORS as error:
+        complain("error", one_line(error))
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interrupt:
+        complain("interrupted", one_line(interrupt) if str(interrupt) else "the command was not finished.")
+        raise typer.Exit(INTERRUPTED) from interrupt
 
 
 @contextmanager

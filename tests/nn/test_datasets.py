@@ -1,128 +1,120 @@
-"""Labelled sets: views, stratified samples, new splits; and what the package exports."""
+"""The spiral; feature files: what is written comes back, and one sentence for everything that can be wrong."""
 
-import subprocess
-import sys
+import zipfile
 
 import numpy as np
 import pytest
 
 import clifford_rand_nn
-import clifford_rand_nn.datasets as datasets
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datasets.labelled import stratified
+from clifford_rand_nn.datasets import load_feature_folder, load_features, save_features, spiral
 
-rng = np.random.default_rng(3)
-N = 200
-Y = (rng.random(N) < 0.3).astype(np.int64)
-SPLIT = rng.random(N) < 0.6
-
-
-def texts():
-    return datasets.LabelledTexts(
-        texts=[f"text {i}" for i in range(N)],
-        y=Y,
-        split=SPLIT,
-        name="made",
-        notes=("a note",),
-        class_names=("no", "yes"),
-        ids=np.arange(N) + 1000,
-    )
+rng = np.random.default_rng(0)
+X = rng.standard_normal((12, 3))
+Y = np.array(["no", "yes"] * 6)
+SPLIT = np.arange(12) < 8
 
 
 def test_spiral_is_where_it_was():
-    X, y = datasets.spiral(5)
+    X, y = spiral(5)
     assert (X.shape, y.tolist()) == ((10, 2), [1, -1] * 5)
-    assert clifford_rand_nn.spiral is datasets.spiral
-
-
-def test_every_name_is_there_and_the_import_brings_no_heavy_library():
-    assert all(callable(getattr(datasets, name)) for name in datasets.__all__)
-    code = (
-        "import sys, clifford_rand_nn.datasets as d; [getattr(d, name) for name in d.__all__]; "
-        "print([m for m in ('datasets', 'pandas', 'pyarrow', 'wfdb', 'sklearn', 'torch') if m in sys.modules])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
-
-
-def test_views_keep_rows_together():
-    data = texts()
-    assert len(data) == N
-    assert len(data.train) + len(data.test) == N
-    for side, wanted in ((data.train, True), (data.test, False)):
-        rows = side.ids - 1000
-        assert side.texts == [f"text {i}" for i in rows]
-        np.testing.assert_array_equal(side.y, Y[rows])
-        assert (SPLIT[rows] == wanted).all()
-        assert side.notes == ("a note",)
-    assert data.counts["train"]["yes"] == int(Y[SPLIT].sum())
-
-
-def test_a_sample_keeps_the_shares_and_the_split():
-    data = texts()
-    sample = data.sample(40, 20, rng=0)
-    rows = sample.ids - 1000
-    assert len(set(rows.tolist())) == 60
-    np.testing.assert_array_equal(sample.split, [True] * 40 + [False] * 20)
-    np.testing.assert_array_equal(sample.split, SPLIT[rows])
-    np.testing.assert_array_equal(sample.y, Y[rows])
-    share = Y[SPLIT].mean()
-    assert abs(sample.counts["train"]["yes"] - 40 * share) < 1
-    assert sample.texts == data.sample(40, 20, rng=0).texts
-    assert sample.texts != data.sample(40, 20, rng=1).texts
-    assert len(data.sample()) == N
-
-
-def test_the_start_of_a_sample_is_not_sorted_by_class():
-    first = [texts().sample(60, 20, rng=seed).y[:10].tolist() for seed in range(4)]
-    assert any(labels != sorted(labels) and labels != sorted(labels)[::-1] for labels in first)
-
-
-def test_stratified_counts_are_the_largest_remainders():
-    y = np.repeat([0, 1, 2], [50, 30, 21])
-    for n in (0, 1, 7, 50, 100, 101):
-        rows = stratified(y, n, np.random.default_rng(n))
-        assert len(set(rows.tolist())) == n
-        counts = np.bincount(y[rows], minlength=3)
-        assert (np.abs(counts - n * np.array([50, 30, 21]) / 101) < 1).all()
-
-
-def test_resplit_divides_each_class():
-    data = texts().resplit(0.25, rng=1)
-    assert data.counts["test"]["yes"] == pytest.approx(0.25 * Y.sum(), abs=1)
-    assert int((~data.split).sum()) == 50
-    np.testing.assert_array_equal(data.y, Y)
-
-
-def test_pairs_are_joined_as_the_authors_do():
-    data = texts()
-    pairs = datasets.LabelledTexts(
-        texts=[("a?", "b?")] * N, y=data.y, split=data.split, name="pairs", class_names=("no", "yes")
-    )
-    assert pairs.joined().texts[0] == "Question 1: a?\n Question 2: b?"
-    assert pairs.joined("{} | {}").texts[1] == "a? | b?"
-    with pytest.raises(ArgumentError, match="'texts' parameter of joined must be pairs of texts"):
-        data.joined()
-
-
-def test_arrays_are_taken_with_their_labels():
-    X = rng.standard_normal((N, 4, 3)).astype(np.float32)
-    data = datasets.LabelledArrays(X=X, y=Y, split=SPLIT, name="made", class_names=("no", "yes"))
-    np.testing.assert_array_equal(data.test.X, X[~SPLIT])
-    assert data.test.ids is None
-    assert data.take([3, 1]).y.tolist() == [Y[3], Y[1]]
+    assert clifford_rand_nn.spiral is spiral
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda d: d.sample(N), "'n_train' parameter of sample must be an integer from 0 to .* has no more rows there"),
-        (lambda d: d.sample(2, -1), "'n_test' parameter of sample must be an integer from 0"),
-        (lambda d: d.sample(2, 2, rng="0"), "'rng' parameter of sample"),
-        (lambda d: d.resplit(1.0), "'test_share' parameter of resplit must be a share above 0 and below 1"),
-        (lambda d: d.resplit(1e-6), "leaves rows on both sides"),
-    ],
+    ("kind", "read"), [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("uint8", "float32")]
 )
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ArgumentError, match=message):
-        call(texts())
+def test_features_come_back(tmp_path, kind, read):
+    data = (255 * rng.random((12, 3))).astype(kind) if kind == "uint8" else X.astype(kind)
+    save_features(tmp_path / "set.npz", data, Y, SPLIT)
+    found = load_features(tmp_path / "set.npz")
+    assert (found.name, found.X.dtype, len(found)) == ("set", np.dtype(read), 12)
+    scale = np.float32(255) if kind == "uint8" else 1
+    np.testing.assert_array_equal(found.X, data.astype(read) / scale)
+    assert found.y.tolist() == Y.tolist()
+    np.testing.assert_array_equal(found.train.X, found.X[:8])
+    np.testing.assert_array_equal(found.test.y, Y[8:])
+    assert (len(found.train), len(found.test)) == (8, 4)
+    assert [file.name for file in tmp_path.iterdir()] == ["set.npz"]  # no partial file is left
+
+
+@pytest.mark.parametrize("labels", [np.arange(12) % 3, Y == "yes", np.where(Y == "yes", 1.0, -1.0)])
+def test_labels_keep_their_kind(tmp_path, labels):
+    save_features(tmp_path / "set.npz", X, labels, SPLIT)
+    found = load_features(tmp_path / "set.npz").y
+    assert found.dtype == labels.dtype
+    np.testing.assert_array_equal(found, labels)
+
+
+def test_other_arrays_are_ignored_and_zeros_and_ones_are_a_split(tmp_path):
+    np.savez(tmp_path / "set.npz", X=X, y=Y, split=SPLIT.astype(np.int8), ids=np.arange(12))
+    np.testing.assert_array_equal(load_features(tmp_path / "set.npz").split, SPLIT)
+
+
+def test_a_folder_is_read_by_name(tmp_path):
+    for name in ("b", "a"):
+        save_features(tmp_path / f"{name}.npz", X, Y, SPLIT)
+    (tmp_path / "README.md").write_text("not features")
+    assert list(load_feature_folder(tmp_path)) == ["a", "b"]
+    assert list(load_feature_folder(tmp_path, ["b"])) == ["b"]
+    with pytest.raises(ArgumentError, match=r"there is no file c\.npz; the folder has a, b\."):
+        load_feature_folder(tmp_path, ["a", "c"])
+    with pytest.raises(ArgumentError, match="there is no such folder"):
+        load_feature_folder(tmp_path / "c")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ArgumentError, match="there is no NPZ file"):
+        load_feature_folder(tmp_path / "empty")
+
+
+def changed(**arrays):
+    return {"X": X, "y": Y, "split": SPLIT} | arrays
+
+
+WRONG = [
+    (changed(X=X[:, 0]), "'X' must be an (n, d) array of float16, float32, float64 or uint8; it has shape (12,)"),
+    (changed(X=np.zeros((12, 0))), "it has shape (12, 0)"),
+    (changed(X=np.zeros((12, 3), dtype=np.int64)), "dtype int64"),
+    (changed(X=np.where(X > 1, np.nan, X)), "'X' has"),
+    (changed(y=Y[:11]), "'y' must be 12 labels, one for each row of 'X'"),
+    (changed(y=np.where(SPLIT, 1.0, np.inf)), "'y' has 4 NaN or infinite of 12 entries"),
+    (changed(y=np.full(12, "yes")), "'y' has one class only"),
+    (changed(split=SPLIT[:5]), "'split' must be 12 booleans, True for training"),
+    (changed(split=np.arange(12)), "'split' must be 12 booleans, True for training"),
+    (changed(split=np.ones(12, dtype=bool)), "'split' has no row for testing (False)"),
+    (changed(split=np.zeros(12, dtype=bool)), "'split' has no row for training (True)"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "message"), WRONG)
+def test_wrong_arrays_are_neither_read_nor_written(tmp_path, arrays, message):
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ArgumentError) as reading:
+        load_features(tmp_path / "bad.npz")
+    with pytest.raises(ArgumentError) as writing:
+        save_features(tmp_path / "new.npz", **arrays)
+    for error, name in ((reading, "bad.npz"), (writing, "new.npz")):
+        assert message in str(error.value)
+        assert name in str(error.value)
+    assert not (tmp_path / "new.npz").exists()
+
+
+def test_wrong_files_are_named(tmp_path):
+    np.savez(tmp_path / "part.npz", X=X, y=Y)
+    with pytest.raises(ArgumentError, match="there is no array 'split'; X, y and split are needed, there are X, y"):
+        load_features(tmp_path / "part.npz")
+    np.savez(tmp_path / "pickled.npz", X=X, y=Y.astype(object), split=SPLIT)
+    with pytest.raises(ArgumentError, match="holds object arrays"):
+        load_features(tmp_path / "pickled.npz")
+    save_features(tmp_path / "good.npz", X, Y, SPLIT)
+    whole = (tmp_path / "good.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ArgumentError, match="is damaged"):
+        load_features(tmp_path / "cut.npz")
+    with zipfile.ZipFile(tmp_path / "other.npz", "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    with pytest.raises(ArgumentError, match="there is no array 'X'"):
+        load_features(tmp_path / "other.npz")
+    with pytest.raises(ArgumentError, match="there is no such file"):
+        load_features(tmp_path / "none.npz")
+    with pytest.raises(ArgumentError, match=r"give a name that ends in \.npz"):
+        save_features(tmp_path / "set.csv", X, Y, SPLIT)

@@ -1,0 +1,1 @@
+"""Programs that use the library and are not part of it."""

@@ -1,0 +1,587 @@
+"""The protocol of the comparison, its methods, and the tables that a stopped run goes on with."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.datasets import load_features, save_features
+from examples.paper import accuracy as experiment_accuracy
+from examples.paper import protocol, summary, timing
+from examples.paper.methods import registry
+from examples.paper.methods.adamw import AdamW
+from examples.paper.methods.base import Method, Model
+from examples.paper.methods.convex import ConvexGated
+from examples.paper.methods.peers import Lasso, gradient_boosting, logistic, mlp, svc_rbf
+from examples.paper.plots.curves import Series, curve_figure
+from examples.paper.rows import ResultRows
+from examples.paper.settings import Settings
+
+rng = np.random.default_rng(11)
+D = 6
+X_ALL = (rng.standard_normal((160, D)) * np.array([3, 1, 1, 1, 1, 0.1]) + 5).astype(np.float32)
+NOISE = 0.6 * rng.standard_normal(160)
+Y_ALL = np.where((X_ALL[:, 0] - 5) / 3 * (X_ALL[:, 1] - 5) + X_ALL[:, 2] - 5 + NOISE > 0, "up", "down")
+SPLIT = np.arange(160) % 2 == 0
+FAST = ("convex-gaussian", "logistic", "lasso")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_features(tmp_path / "made.npz", X_ALL, Y_ALL, SPLIT)
+    return tmp_path
+
+
+@pytest.fixture
+def half(folder):
+    return protocol.Binary.of(load_features(folder / "made.npz"))
+
+
+def read(path):
+    with open(path, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def settings(folder, **options):
+    said = options.pop("said", [])
+    return Settings(folder / "out", folder, seeds=2, sizes=(40, 80), methods=FAST, say=said.append, **options)
+
+
+# ---------------------------------------------------------------------------------------------------- protocol
+
+
+class ThirdFeature(Model):
+    """The third feature times a factor."""
+
+    def __init__(self, factor, seen):
+        self.factor, self.seen = factor, seen
+
+    def decision(self, X):
+        self.seen.append(("decision", X.copy()))
+        return self.factor * X[:, 2]
+
+
+class Recorder(Method):
+    """Keeps what it is shown; a grid point is the factor of the decision value."""
+
+    name = "recorder"
+
+    def __init__(self, grid=(1.0, 2.0), margin_loss="logistic", oracle=False):
+        self.grid, self.margin_loss, self.oracle, self.seen = grid, margin_loss, oracle, []
+
+    def fit(self, X, y, value, seed):
+        self.seen.append(("fit", X.copy(), y.copy(), value, seed))
+        return ThirdFeature(value, self.seen)
+
+
+def test_the_test_half_is_met_once_and_last(half):
+    method = Recorder()
+    trial = protocol.draw(half, 40, 3)
+    row = experiment_accuracy.measure(method, trial, half, 60.0)
+    kinds = [(what, len(X)) for what, X, *_ in method.seen]
+    assert kinds == [
+        ("fit", 32), ("decision", 8), ("fit", 32), ("decision", 8), ("fit", 40), ("decision", 40), ("decision", 80),
+    ]  # fmt: skip
+    test = method.seen[-1][1]
+    assert row["n_test"] == len(test) == 80
+    chosen = X_ALL[SPLIT]
+    assert all(len(X) < 80 for _, X, *_ in method.seen[:-1])
+    assert np.isin(trial.X[:, 0], chosen[:, 0]).all()
+    assert not np.isin(trial.X[:, 0], half.X_test[:, 0]).any()
+
+
+def test_changed_test_rows_change_no_choice_and_no_model(half):
+    trial = protocol.draw(half, 60, 0)
+    other = replace(half, X_test=-half.X_test, y_test=1 - half.y_test)
+    assert (protocol.draw(other, 60, 0).X == trial.X).all()
+    for method in (logistic(), ConvexGated("cross", n_gates=8)):
+        first, second = (experiment_accuracy.measure(method, trial, data, 60.0) for data in (half, other))
+        same = [name for name in first if "seconds" not in name and name != "test_accuracy"]
+        assert {name: first[name] for name in same} == {name: second[name] for name in same}
+
+
+def test_trials_are_stratified_reproducible_and_the_same_for_every_method(half):
+    trial = protocol.draw(half, 40, 1)
+    again = protocol.draw(half, 40, 1)
+    assert (trial.X == again.X).all()
+    assert (trial.validation == again.validation).all()
+    assert not np.array_equal(trial.X, protocol.draw(half, 40, 2).X)
+    assert trial.validation.sum() == 8
+    share = half.y.mean()
+    assert abs(trial.y.mean() - share) <= 1 / 40
+    assert abs(trial.y[trial.validation].mean() - trial.y.mean()) <= 1 / 8
+    whole = protocol.draw(half, 80, 0)
+    assert (whole.X == half.X).all()
+    assert not np.array_equal(whole.validation, protocol.draw(half, 80, 1).validation)
+
+
+def test_scaling_is_made_of_the_fitted_rows_only(half):
+    method = Recorder(grid=(1.0,))
+    trial = protocol.draw(half, 40, 0)
+    trial = replace(trial, X=np.where(trial.validation[:, None], trial.X + 1000, trial.X))
+    protocol.choose(method, trial, 60.0)
+    (_, fitted, *_), (_, held), (_, final, *_) = method.seen
+    for X in (fitted, final):
+        np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-6)
+        assert (X.std(axis=0) <= 1 + 1e-6).all()
+        assert X.std(axis=0).max() == pytest.approx(1)
+    assert held.min() > 100  # these did not move the mean
+
+
+def test_a_column_that_hardly_varies_is_not_blown_up():
+    X = np.random.default_rng(0).standard_normal((50, 4)) * [1, 2, 1e-3, 0]
+    scaled = protocol.Scaling.of(X)(X)
+    spread = np.sqrt(np.mean(X.var(axis=0)))
+    np.testing.assert_allclose(scaled.std(axis=0)[:2], 1)
+    assert scaled[:, 2].std() == pytest.approx(X[:, 2].std() / (0.1 * spread))
+    assert not protocol.Scaling.of(np.ones((5, 2)))(np.ones((5, 2))).any()
+
+
+def test_ties_go_to_the_lower_loss_or_else_to_the_earlier_point(half):
+    trial = protocol.draw(half, 80, 0)
+    X = protocol.Scaling.of(trial.X[~trial.validation])(trial.X[trial.validation])[:, 2]
+    sign = np.where(trial.y[trial.validation] == 1, 1, -1)
+    grid = (1e-6, 2.0, 300.0)
+    losses = [np.logaddexp(0, -sign * factor * X).mean() for factor in grid]
+    choice = protocol.choose(Recorder(grid), trial, 60.0)
+    assert choice.place == np.argmin(losses) + 1 != 1
+    assert choice.validation_loss == pytest.approx(min(losses))
+    assert choice.value == grid[choice.place - 1]
+    earlier = protocol.choose(Recorder(grid, margin_loss=None), trial, 60.0)
+    assert earlier.place == 1
+    assert np.isnan(earlier.validation_loss)
+    better = protocol.choose(Recorder((-1.0, 1.0), margin_loss=None), trial, 60.0)
+    correct = [protocol.accuracy(factor * X, trial.y[trial.validation]) for factor in (-1.0, 1.0)]
+    assert correct[0] != correct[1]
+    assert better.place == np.argmax(correct) + 1
+
+
+def test_by_loss_the_accuracy_does_not_matter_and_the_grid_ends_when_it_rises_twice(half):
+    trial = protocol.draw(half, 80, 0)
+    X = protocol.Scaling.of(trial.X[~trial.validation])(trial.X[trial.validation])[:, 2]
+    sign = np.where(trial.y[trial.validation] == 1, 1, -1)
+    grid = (1e-6, 1e-3, 0.5, 1.0, 30.0, 100.0, 300.0, 900.0)
+    losses = [np.logaddexp(0, -sign * factor * X).mean() for factor in grid]
+    first = next(i for i in range(2, 8) if losses[i - 2] < losses[i - 1] < losses[i])
+    assert first < 7
+    method = Recorder(grid)
+    choice = protocol.choose(method, trial, 60.0, "loss")
+    assert choice.n_points == first + 1
+    assert choice.place == np.argmin(losses) + 1
+    assert [entry[3] for entry in method.seen if entry[0] == "fit"] == [*grid[: first + 1], choice.value]
+    # a wrong sign has the lower loss while it is small, and is right for no row
+    worse = protocol.choose(Recorder((-1e-9, 300.0)), trial, 60.0, "loss")
+    assert (worse.place, protocol.choose(Recorder((-1e-9, 300.0)), trial, 60.0, "accuracy").place) == (1, 2)
+    without = protocol.choose(Recorder((-1.0, 1.0), margin_loss=None), trial, 60.0, "loss")
+    assert without.place == protocol.choose(Recorder((-1.0, 1.0), margin_loss=None), trial, 60.0).place
+
+
+def test_a_decision_of_zero_is_class_0():
+    assert protocol.accuracy(np.array([0.0, 1e-9, -1.0]), np.array([0, 1, 0])) == 1.0
+    assert protocol.accuracy(np.array([0.0, 1e-9, -1.0]), np.array([1, 0, 0])) == pytest.approx(1 / 3)
+
+
+def test_the_time_ends_the_grid_but_not_the_final_fit(half):
+    method = Recorder(grid=tuple(range(1, 9)))
+    choice = protocol.choose(method, protocol.draw(half, 40, 0), 1e-9)
+    assert (choice.n_points, choice.value) == (1, 1)
+    assert [entry[0] for entry in method.seen] == ["fit", "decision", "fit"]
+
+
+def test_oracle_is_the_best_point_by_test_accuracy(half):
+    method = Recorder(grid=(-1.0, 1.0), oracle=True)
+    trial = protocol.draw(half, 40, 0)
+    row = experiment_accuracy.measure(method, trial, half, 60.0)
+    third = protocol.Scaling.of(trial.X)(half.X_test)[:, 2]
+    scores = [protocol.accuracy(factor * third, half.y_test) for factor in (-1.0, 1.0)]
+    assert float(row["oracle_accuracy"]) == pytest.approx(max(scores), abs=1e-6)
+    assert row["oracle_value"] == ("-1", "1")[int(np.argmax(scores))]
+    assert scores[0] < scores[1]
+    assert float(row["test_accuracy"]) <= float(row["oracle_accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(5, "'sizes' parameter of experiment must be an integer from 10 to 80"), (81, "made has 80 training rows")],
+)
+def test_sizes_that_do_not_fit(half, n, message):
+    with pytest.raises(ArgumentError, match=message):
+        protocol.draw(half, n, 0)
+
+
+def test_rare_classes_and_several_classes_are_refused(folder):
+    rare = np.where(np.arange(160) < 4, "up", "down")
+    save_features(folder / "rare.npz", X_ALL, rare, SPLIT)
+    data = protocol.Binary.of(load_features(folder / "rare.npz"))
+    with pytest.raises(ArgumentError, match=r"rows of both classes .* Got 12 rows of rare"):
+        protocol.draw(data, 12, 0)
+    save_features(folder / "three.npz", X_ALL, np.arange(160) % 3, SPLIT)
+    with pytest.raises(ArgumentError, match="three: the experiments compare methods for 2 classes; 'y' has 3"):
+        protocol.Binary.of(load_features(folder / "three.npz"))
+    save_features(folder / "odd.npz", X_ALL, SPLIT | (np.arange(160) > 80), ~SPLIT)
+    with pytest.raises(ArgumentError, match="odd: the test half has rows of one class only"):
+        protocol.Binary.of(load_features(folder / "odd.npz"))
+
+
+# ---------------------------------------------------------------------------------------------------- methods
+
+
+def test_logistic_is_scikit_learn_run_by_hand(half):
+    trial = protocol.draw(half, 80, 0)
+    row = experiment_accuracy.measure(logistic(), trial, half, 60.0)
+
+    def scaled(X, rows):
+        X, rows = X.astype(float), rows.astype(float)
+        spread = rows.std(axis=0)
+        return (X - rows.mean(axis=0)) / np.maximum(spread, 0.1 * np.sqrt(np.mean(spread**2)))
+
+    fitted, held = trial.X[~trial.validation], trial.X[trial.validation]
+    best = None
+    for C in np.geomspace(1e-5, 10, 10):
+        model = LogisticRegression(C=C, max_iter=1000).fit(scaled(fitted, fitted), trial.y[~trial.validation])
+        margin = model.decision_function(scaled(held, fitted))
+        y = trial.y[trial.validation]
+        score = (np.mean((margin > 0) == y), -np.logaddexp(0, np.where(y == 1, -margin, margin)).mean())
+        if best is None or score > best[0]:
+            best = (score, C)
+    model = LogisticRegression(C=best[1], max_iter=1000).fit(scaled(trial.X, trial.X), trial.y)
+    assert row["value"] == f"C={best[1]:.6g}"
+    assert float(row["validation_accuracy"]) == pytest.approx(best[0][0], abs=1e-6)
+    expected = model.score(scaled(half.X_test, trial.X), half.y_test)
+    assert float(row["test_accuracy"]) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("make", [Lasso, svc_rbf, gradient_boosting, mlp, lambda: ConvexGated("cross", n_gates=20)])
+def test_every_method_learns_and_repeats_itself(half, make):
+    method = make()
+    trial = protocol.draw(half, 80, 0)
+    short = tuple(method.grid[i] for i in sorted({0, len(method.grid) // 2}))
+    method.grid = short
+    first, second = (protocol.choose(method, trial, 60.0) for _ in range(2))
+    assert first.accuracy(trial.X, trial.y) > 0.65
+    X = first.scaling(half.X_test)
+    assert np.array_equal(first.model.decision(X), second.model.decision(X))
+    assert first.model.decision(X).shape == (80,)
+
+
+def test_the_lasso_path_is_each_fit_alone(half):
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    method = Lasso()
+    for value, model in zip(method.grid, method.fit_grid(X, y, method.grid, 0), strict=True):
+        np.testing.assert_allclose(model.decision(X), method.fit(X, y, value, 0).decision(X), atol=2e-3)
+    flat = next(method.fit_grid(np.zeros((4, 2)), np.array([0, 1, 1, 1]), (0.5,), 0))
+    np.testing.assert_allclose(flat.decision(np.ones((2, 2))), 0.5)
+
+
+@pytest.mark.parametrize("gates", ["cross", "gaussian"])
+def test_convex_path_is_certified_and_agrees_with_single_fits(half, gates):
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    method = ConvexGated(gates, n_gates=10, shares=(0.5, 0.1, 0.02), grid_tol=1e-5)
+    values = []
+    for share, model in zip(method.grid, method.fit_grid(X, y, method.grid, 4), strict=True):
+        alone = method.fit(X, y, share, 4)
+        assert model.gap <= 1e-5
+        assert alone.gap <= 1e-6
+        np.testing.assert_allclose(model.decision(X), alone.decision(X), atol=0.05)
+        values.append(np.abs(alone.decision(X)).max())
+    assert values == sorted(values)  # less regularised
+    assert not np.array_equal(method.fit(X, y, 0.1, 5).decision(X), method.fit(X, y, 0.1, 4).decision(X))
+
+
+def test_the_last_step_of_a_convex_network_is_its_fit(half):
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    method = ConvexGated("cross", n_gates=10)
+    steps = list(method.steps(X, y, 0.05, 0))
+    fit = method.fit(X, y, 0.05, 0)
+    assert steps[-1].model.gap == pytest.approx(fit.gap)
+    assert np.array_equal(steps[-1].model.decision(X), fit.decision(X))
+    assert [step.step for step in steps] == sorted({step.step for step in steps})
+    assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
+    assert steps[0].model.gap > 1e-4 > steps[-1].model.gap
+
+
+def test_ablations_change_what_is_fitted_and_its_description(half):
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    base = ConvexGated("cross", n_gates=10)
+    for options in (
+        {"bias": True},
+        {"fit_intercept": False},
+        {"sketch_dim": 3},
+        {"loss": "logistic"},
+        {"linear": True},
+    ):
+        other = ConvexGated("cross", n_gates=10, **options)
+        assert other.describe() != base.describe()
+        assert not np.allclose(other.fit(X, y, 0.1, 0).decision(X), base.fit(X, y, 0.1, 0).decision(X))
+
+
+def test_ctrl_c_in_a_solver_ends_the_experiment(half, monkeypatch):
+    method = ConvexGated("gaussian", n_gates=5)
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    done = method._solve(method._prepare(X, y, 0), 0.1, 1e-3, None)
+    monkeypatch.setattr(
+        "examples.paper.methods.convex.AutoSolver.solve",
+        lambda self, problem, start, kernel: replace(done, status="stopped by an interrupt"),
+    )
+    with pytest.raises(KeyboardInterrupt, match="the same command goes on from there"):
+        method.fit(X, y, 0.1, 0)
+
+
+def test_adamw_repeats_itself_and_leaves_random_state_and_threads(half):
+    torch = pytest.importorskip("torch")
+    X, y = protocol.Scaling.of(half.X)(half.X), half.y
+    method = AdamW()
+    state, before = torch.random.get_rng_state(), torch.get_num_threads()
+    torch.set_num_threads(2)
+    first = method.fit(X, y, 1e-2, 0)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(before)
+    assert threads == 2
+    assert np.array_equal(first.decision(X), method.fit(X, y, 1e-2, 0).decision(X))
+    assert not np.array_equal(first.decision(X), method.fit(X, y, 1e-2, 1).decision(X))
+    assert protocol.accuracy(first.decision(X), y) > 0.8
+    steps = list(method.steps(X, y, 1e-2, 0))
+    assert len(steps) == 20
+    assert np.array_equal(steps[-1].model.decision(X), first.decision(X))
+    assert not np.array_equal(steps[0].model.decision(X), steps[1].model.decision(X))  # each a copy of its own
+
+
+def test_a_method_without_its_library_is_left_out(monkeypatch):
+    said = []
+    monkeypatch.setattr("examples.paper.methods.base.available", lambda name: name != "torch")
+    methods = registry.make_methods(("adamw", "logistic", "logistic"), 60.0, said.append, "accuracy")
+    assert [method.name for method in methods] == ["logistic"]
+    assert said == ['adamw is left out, it needs torch: pip install "clifford-rand[torch]"']
+    with pytest.raises(ArgumentError, match="'methods' parameter of accuracy must be one of 'convex', 'convex-cross'"):
+        registry.make_methods(("forest",), 60.0, said.append, "accuracy")
+
+
+def test_names_and_grids_of_all_methods():
+    methods = [make(60.0) for make in registry._MAKERS.values()]
+    assert tuple(method.name for method in methods) == registry.NAMES
+    assert all(len(method.grid) >= 4 for method in methods)
+    assert len({method.describe() for method in methods}) == len(methods)
+    assert all("\n" not in method.describe() for method in methods)
+
+
+# ---------------------------------------------------------------------------------------------------- tables
+
+
+def made_rows(path, **facts):
+    return ResultRows(path, ("n", "seconds"), ("n",), {"protocol": 1, "data": {"a": "1"}, **facts})
+
+
+def test_a_torn_last_line_is_dropped(tmp_path):
+    path = tmp_path / "r.csv"
+    rows = made_rows(path)
+    rows.append(n=1, seconds=0.5)
+    rows.append(n=2, seconds=0.5)
+    whole = path.read_bytes()
+    for cut in range(1, len(whole)):
+        path.write_bytes(whole[:cut])
+        again = made_rows(path)
+        complete = whole[:cut].count(b"\n")
+        assert len(again.rows) == max(complete - 1, 0)
+        for n in (1, 2):
+            if not again.has(n=n):
+                again.append(n=n, seconds=0.5)
+        assert path.read_bytes() == whole
+
+
+def test_facts_must_agree_and_new_ones_are_added(tmp_path):
+    path = tmp_path / "r.csv"
+    made_rows(path).append(n=1, seconds=0.5)
+    made_rows(path, data={"a": "1", "b": "2"})
+    assert json.loads((tmp_path / "r.json").read_text())["data"] == {"a": "1", "b": "2"}
+    with pytest.raises(ArgumentError, match=r"r\.json: the results there were made with data\.b = 2, now it is 3"):
+        made_rows(path, data={"b": "3"})
+    with pytest.raises(ArgumentError, match=r"made with protocol = 1, now it is 2; .*Give another --out"):
+        made_rows(path, protocol=2)
+    with pytest.raises(ArgumentError, match=r"its columns are n, seconds, not n, minutes"):
+        ResultRows(path, ("n", "minutes"), ("n",), {})
+    path.write_bytes(path.read_bytes() + b"1,2,3\n")
+    with pytest.raises(ArgumentError, match="line 3 has 3 cells for 2 columns"):
+        made_rows(path)
+    (tmp_path / "r.json").write_text("{")
+    path.write_text("n,seconds\n1,0.5\n")
+    with pytest.raises(ArgumentError, match=r"r\.json: this is no JSON"):
+        made_rows(path)
+    (tmp_path / "r.json").unlink()
+    with pytest.raises(ArgumentError, match=r"there is no r\.json that says how it was made"):
+        made_rows(path)
+
+
+def test_an_unknown_column_is_refused(tmp_path):
+    with pytest.raises(KeyError, match="no such columns: minutes"):
+        made_rows(tmp_path / "r.csv").append(n=1, seconds=0.5, minutes=3)
+
+
+# ---------------------------------------------------------------------------------------------------- experiments
+
+
+def no_seconds(path):
+    return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in read(path)]
+
+
+def test_accuracy_resumes_to_the_same_table(folder):
+    said = []
+    written = experiment_accuracy.run(settings(folder, said=said))
+    assert [path.name for path in written] == ["accuracy.csv", "accuracy.md", "accuracy.png", "accuracy.txt"]
+    whole = no_seconds(folder / "out" / "accuracy.csv")
+    assert [(row["seed"], row["n"], row["method"]) for row in whole] == [
+        (seed, n, method) for seed in "01" for n in ("80", "40") for method in FAST
+    ]
+    assert all(row["gap"] and float(row["gap"]) <= 1e-4 for row in whole if row["method"] == "convex-gaussian")
+    assert not any(row["gap"] for row in whole if row["method"] == "logistic")
+
+    path = folder / "out" / "accuracy.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:6]) + lines[6][:20])  # five rows, and a torn one
+    said.clear()
+    experiment_accuracy.run(settings(folder, said=said))
+    assert said[0] == f"made: 5 of 12 measurements were found in {path}"
+    assert path.read_text().splitlines(keepends=True)[:6] == lines[:6]
+    assert no_seconds(path) == whole
+
+    by_hand = ResultRows(path, experiment_accuracy.COLUMNS, experiment_accuracy.KEY, {})
+    assert by_hand.has(set="made", n=80, seed=1, method="lasso")
+
+
+def test_accuracy_refuses_other_settings_in_the_same_folder(folder):
+    few = replace(settings(folder), sizes=(40,), seeds=1, methods=("lasso",))
+    experiment_accuracy.run(few)
+    with pytest.raises(ArgumentError, match=r"made with max_time = 60\.0, now it is 30\.0"):
+        experiment_accuracy.run(replace(few, max_time=30.0))
+    save_features(folder / "made.npz", X_ALL + 1, Y_ALL, SPLIT)
+    with pytest.raises(ArgumentError, match=r"made with data\.made = "):
+        experiment_accuracy.run(few)
+    with pytest.raises(ArgumentError, match=r"'data' parameter of accuracy must be a folder of feature files"):
+        experiment_accuracy.run(replace(few, data=None))
+    with pytest.raises(ArgumentError, match=r"'sizes' parameter of accuracy must be at most 80. Got 400 instead"):
+        experiment_accuracy.run(replace(few, sizes=(40, 400)))
+
+
+def test_the_paper_s_sizes_end_at_the_training_half():
+    assert experiment_accuracy._own_sizes(2500) == tuple(range(200, 2001, 200))
+    assert experiment_accuracy._own_sizes(500) == (200, 400, 500)
+    assert experiment_accuracy._own_sizes(400) == (200, 400)
+    assert experiment_accuracy._own_sizes(80) == (80,)
+
+
+@pytest.mark.parametrize("criterion", ["loss", "accuracy"])
+def test_both_experiments_choose_as_they_are_told(folder, criterion, monkeypatch):
+    told = []
+
+    def recorded(method, trial, max_time, criterion="accuracy"):
+        told.append(criterion)
+        return protocol.choose(method, trial, max_time, criterion)
+
+    for module, method in ((experiment_accuracy, "logistic"), (timing, "convex-gaussian")):
+        monkeypatch.setattr(module, "choose", recorded)
+        few = replace(settings(folder), sizes=(40,), seeds=1, methods=(method,), criterion=criterion)
+        module.run(few)
+        other = {"loss": "accuracy", "accuracy": "loss"}[criterion]
+        with pytest.raises(ArgumentError, match="criterion"):
+            module.run(replace(few, criterion=other))
+    assert told == [criterion] * 2
+
+
+def test_timing_ends_where_the_protocol_does(folder, half):
+    few = replace(settings(folder), sizes=(60,), seeds=2, methods=("convex-gaussian",))
+    written = timing.run(few)
+    assert [path.name for path in written] == ["timing.csv", "timing.md", "timing.png", "timing.txt"]
+    rows = read(folder / "out" / "timing.csv")
+    for seed in range(2):
+        mine = [row for row in rows if row["seed"] == str(seed)]
+        assert [row["last"] for row in mine] == ["0"] * (len(mine) - 1) + ["1"]
+        (method,) = registry.make_methods(["convex-gaussian"], 60.0, print, "test")
+        choice = protocol.choose(method, protocol.draw(half, 60, seed), 60.0, "loss")
+        assert float(mine[-1]["test_accuracy"]) == pytest.approx(choice.accuracy(half.X_test, half.y_test), abs=1e-6)
+        assert mine[-1]["value"] == f"{choice.value:.6g}"
+    whole = no_seconds(written[0])
+    lines = written[0].read_text().splitlines(keepends=True)
+    written[0].write_text("".join(lines[:-2]))  # the last training has lost its end
+    timing.run(few)
+    assert no_seconds(written[0]) == whole
+    with pytest.raises(
+        ArgumentError, match="methods that go step by step: convex, convex-cross, convex-gaussian, convex-ridge, adamw"
+    ):
+        timing.run(replace(few, methods=("logistic",)))
+
+
+# ---------------------------------------------------------------------------------------------------- summary
+
+
+def test_curves_share_colours_over_panels_and_with_their_like():
+    pytest.importorskip("matplotlib")
+    x, flat = np.array([1.0, 2.0]), np.array([0.5, 0.6])
+    one, two = Series("one", x, flat, flat / 10), Series("two", x, flat + 1, flat / 10)
+    later = Series("one, later", x + 3, flat, flat / 10, like="one")
+    figure = curve_figure({"a": [one, later], "b": [two, one]}, "rows", "score")
+    first, second = figure.axes
+    assert [ax.get_title() for ax in figure.axes] == ["a", "b"]
+    assert first.lines[0].get_color() == first.lines[1].get_color() == second.lines[1].get_color()
+    assert first.lines[0].get_color() != second.lines[0].get_color()
+    assert [line.get_linestyle() for line in first.lines] == ["-", "--"]
+    shade = first.collections[0].get_paths()[0].vertices[:, 1]
+    assert (shade.min(), shade.max()) == (pytest.approx(0.45), pytest.approx(0.66))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "one, later", "two"]
+    with pytest.raises(ArgumentError, match="'panels' parameter of curve_figure must be one panel or more"):
+        curve_figure({}, "rows", "score")
+
+
+def test_lines_of_one_place_are_rows_of_points_with_their_deviations():
+    pytest.importorskip("matplotlib")
+    place = np.array([500.0])
+    lines = [Series(name, place, np.array([0.5 + k]), np.array([0.25])) for k, name in enumerate(("one", "two"))]
+    figure = curve_figure({"a": lines}, "rows", "score")
+    (ax,) = figure.axes
+    assert ax.get_title() == "a, 500 rows"
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["one", "two"]
+    ends = [bar.get_segments()[0][:, 0].tolist() for bar in ax.collections]
+    assert ends == [[0.25, 0.75], [1.25, 1.75]]
+    assert not figure.legends
+
+
+def test_report_has_means_and_paired_differences():
+    cells = {
+        ("logistic", "0"): 0.50, ("logistic", "1"): 0.60, ("logistic", "2"): 0.70,
+        ("lasso", "0"): 0.51, ("lasso", "1"): 0.62, ("lasso", "2"): 0.73, ("lasso", "3"): 0.10,
+    }  # fmt: skip
+    same = {"set": "made", "n": "80", "seconds": "2.0", "oracle_accuracy": ""}
+    rows = [{**same, "seed": seed, "method": m, "test_accuracy": str(v)} for (m, seed), v in cells.items()]
+    rows.append({**rows[0], "n": "40", "test_accuracy": "0.0"})
+    text = summary.accuracy_report(rows)
+    assert "## made, n = 80" in text
+    assert "| logistic | 3 | 60.00 ± 10.00 | 2.0 |  |" in text
+    assert "| lasso | 4 | 49.00 ± 27.51 | 2.0 | +2.00 ± 0.58 |" in text  # over the three trials that both have
+    (line, _) = summary.accuracy_series(rows)["made"]
+    assert line.x.tolist() == [40, 80]
+    assert line.mean.tolist() == [0.0, pytest.approx(0.6)]
+    assert line.deviation.tolist() == [0.0, pytest.approx(0.1)]  # a single trial has no shade
+
+
+def test_a_line_over_time_is_what_each_trial_has_reached():
+    points = {"0": [(1.0, 0.5), (2.0, 0.7)], "1": [(1.5, 0.6), (4.0, 0.9)]}
+    same = {"set": "s", "n": "9", "method": "m", "grid_seconds": "10", "step": "1", "train_accuracy": "1"}
+    rows = [
+        {**same, "seed": seed, "seconds": str(t), "last": str(int(v > 0.65)), "test_accuracy": str(v)}
+        for seed, pairs in points.items()
+        for t, v in pairs
+    ]
+    panels = summary.timing_series(rows)
+    assert list(panels) == ["s, n = 9: test", "s, n = 9: train"]
+    plain, shifted = panels["s, n = 9: test"]
+    assert (plain.x[0], plain.x[-1]) == (1.5, pytest.approx(4.0))
+    assert plain.mean[0] == pytest.approx(0.55)
+    assert plain.mean[-1] == pytest.approx(0.8)
+    assert plain.mean[plain.x < 2.0][-1] == pytest.approx(0.55)
+    assert plain.mean[plain.x > 2.0][0] == pytest.approx(0.65)
+    assert (plain.like, shifted.like) == ("", "m")
+    assert (shifted.x[0], shifted.x[-1]) == (11.5, pytest.approx(14.0))
+    assert "| m | 2 | 1 | 3.00 | 10.00 | 100.00 ± 0.00 | 80.00 ± 14.14 |" in summary.timing_report(rows)
