@@ -195,7 +195,10 @@ def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
     params = dict(meta["params"])
     if "gates" in params and not isinstance(params["gates"], str):
         params["gates"] = _gates(arrays, "given", params["gates"])
-    model: Any = _ESTIMATORS[meta["estimator"]](**params)
+    kind = _ESTIMATORS[meta["estimator"]]
+    if issubclass(kind, NetworkClassifier):
+        params.pop("huber_delta", None)  # version 0.1 wrote it for every estimator
+    model: Any = kind(**params)
     d = int(meta["n_features"])
     model.n_features_in_, model.n_iter_ = d, int(meta["n_iter"])
     if meta["feature_names"] is not None:

@@ -105,9 +105,11 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
         rule = f"{_listed(_LOSSES[task])} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
-    names = ("beta", "loss", "bias", "tol", "random_state", "huber_delta", "solver")
+    names = ("beta", "loss", "bias", "tol", "random_state", "solver")
     params = {name: options[name] for name in (*names, *(name for name in _WHERE_THERE if model in _having(name)))}
     params["verbose"] = verbose
+    if task == "regression":
+        params["huber_delta"] = options["huber_delta"]
     if model == "lasso":
         params |= {"penalty": options["penalty"] or "l1", "subsample": options["subsample"]}
     else:

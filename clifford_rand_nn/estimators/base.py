@@ -1,11 +1,11 @@
-"""What all estimators share: parameter checks, targets, prediction, and the attributes that `fit` leaves."""
+"""What all estimators share: parameter checks, `fit`, prediction, and the attributes that `fit` leaves."""
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -13,37 +13,99 @@ from clifford_rand._checks import check_choice, check_integer, check_positive, f
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.weights import check_weights, normalised
+from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Result
 
-__all__ = ["ConvexNetwork"]
+__all__ = ["ConvexNetwork", "Task"]
 
 Array = NDArray[np.float64]
 
 
-class ConvexNetwork(BaseEstimator):
+class Task(NamedTuple):
+    """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal."""
+
+    X: Array
+    targets: Array
+    loss: str
+    classes: NDArray[Any] | None
+    weights: Array | None
+
+
+class ConvexNetwork(Parameters):
     """A two-layer network that is trained by a convex program.
 
-    A family of estimators (gated, constrained, dictionary) gives the parameters and `_train`; the mix-ins
-    `NetworkClassifier` and `NetworkRegressor` give `fit`, `predict` and the losses that fit their targets.
+    A family of estimators (gated, constrained, dictionary) gives parameters and `_train`; the mix-ins
+    `NetworkClassifier` and `NetworkRegressor` give `predict` and the losses that fit their targets.
     """
 
-    _losses: tuple[str, ...] = ()
-    _penalties: tuple[str, ...] = ()
-    _solvers: tuple[str, ...] = ()
-    _shares = False  # whether a fit keeps what the next one on the same rows can use, in `_solution`
-    _dtypes: Any = np.float64  # of rows that are used as they come; others are converted
-    _warm: Any = None  # the `_solution` of an earlier fit on the same rows, to start from
-    _solution: Any = None
-    _sample_weight: Array | None = None  # of all rows of the last fit, of mean 1 where not zero; None if all are equal
+    beta: float = 1e-3
+    penalty: str = ""
+    loss: str = "squared"
+    bias: bool = True
+    fit_intercept: bool = True
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 20_000
+    random_state: Any = None
+    verbose: int = 0
+
+    _losses: ClassVar[tuple[str, ...]] = ()
+    _penalties: ClassVar[tuple[str, ...]] = ()
+    _solvers: ClassVar[tuple[str, ...]] = ()
+    _dtypes: ClassVar[Any] = np.float64  # of rows that are used as they come; others are converted
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the rows X (n, d) with labels or targets y and, if given, weights (n,) ≥ 0 of the rows.
+
+        y is (n,), or (n, outputs) for regressors. Loss and objective are means with these weights, of which only the
+        ratios matter: ``beta`` means what it means without weights, and a whole number is as good as so many copies of
+        a row. Rows of weight zero are left out before anything else, so ``patterns_``, ``result_`` and indices of rows
+        are those of the others.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, shared: list[Any] | None = None) -> Self:
+        """Fit; ``shared`` has what the last fit on the same rows left for this one, and gets what this one leaves."""
+        self._train(self._task(X, y, sample_weight), shared)
+        return self
+
+    def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Least beta with which `fit` finds a network without neurons."""
+        return self._least_empty_beta(clone(self)._task(X, y, sample_weight))
+
+    def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
+        """Check parameters and data."""
+        raise NotImplementedError
+
+    def _train(self, task: Task, shared: list[Any] | None) -> None:
+        """Solve, and set all attributes."""
+        raise NotImplementedError
+
+    def _least_empty_beta(self, task: Task) -> float:
+        """Least beta whose optimum has no neuron."""
+        raise NotImplementedError
+
+    def _options(self, task: Task) -> dict[str, Any]:
+        """Return what every problem of this estimator is made with, beside rows, targets, columns and beta."""
+        return {
+            "loss": task.loss,
+            "fit_intercept": self.fit_intercept,
+            "huber_delta": self._delta,
+            "sample_weight": task.weights,
+        }
+
+    @property
+    def _delta(self) -> float:
+        """Where the Huber loss turns; of estimators that have it."""
+        return float(getattr(self, "huber_delta", 1.0))
 
     def _check_parameters(self) -> None:
         """Check the parameters that every estimator has; families add their own."""
         owner = type(self).__name__
         check_positive(self.beta, "beta", owner)
-        check_positive(self.huber_delta, "huber_delta", owner)
         check_positive(self.tol, "tol", owner)
         check_integer(self.max_iter, "max_iter", owner)
         check_choice(self.penalty, "penalty", owner, self._penalties)
@@ -57,14 +119,6 @@ class ConvexNetwork(BaseEstimator):
         if self.bias and not self.fit_intercept:
             hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias=False."
             raise fail("fit_intercept", type(self).__name__, "True if bias is", self.fit_intercept, hint)
-
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
-        """Solve for targets (n, C) and weights (n,) > 0, and set all attributes."""
-        raise NotImplementedError
-
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
-        """Least beta whose optimum has no neuron."""
-        raise NotImplementedError
 
     def _weighted_rows(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         """Leave out rows of weight zero; return the others with their weights, or None if these are equal."""
@@ -130,7 +184,7 @@ class ConvexNetwork(BaseEstimator):
             fit_intercept=self.fit_intercept,
             claim=claim,
             classes=classes,
-            huber_delta=self.huber_delta,
+            huber_delta=self._delta,
             sample_weight=self._sample_weight,
         )
 

@@ -1,5 +1,6 @@
 """The gates that an estimator's parameters choose: sampled, given, or all of them."""
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,37 +20,10 @@ __all__ = ["GatedFamily", "as_numpy_generator"]
 class GatedFamily(ConvexNetwork):
     """An estimator over the patterns of gates: the parameters that choose them, and what they choose."""
 
-    def __init__(
-        self,
-        n_gates: int = 50,
-        gates: Any = "cross",
-        sketch_dim: int | str | None = "auto",
-        beta: float = 1e-3,
-        penalty: str = "group_l2",
-        loss: str = "squared",
-        bias: bool = True,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 20_000,
-        random_state: Any = None,
-        verbose: int = 0,
-        huber_delta: float = 1.0,
-    ) -> None:
-        self.n_gates = n_gates
-        self.gates = gates
-        self.sketch_dim = sketch_dim
-        self.beta = beta
-        self.penalty = penalty
-        self.loss = loss
-        self.bias = bias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.huber_delta = huber_delta
+    n_gates: int = field(default=50, kw_only=False)
+    gates: Any = field(default="cross", kw_only=False)
+    sketch_dim: int | str | None = "auto"
+    penalty: str = "group_l2"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -100,7 +100,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         if not isinstance(self.estimator, ConvexNetwork):
             raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
-        clone(self.estimator)._encoded(X, y, sample_weight)  # every error of the data, before any work
+        clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         top = clone(self.estimator).beta_max(rows, targets, weights) if self.betas is None else 0.0
@@ -114,14 +114,14 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
                 "sample_weight", "BetaCV", "positive for some row of every fold", describe("a fold of zeros"), hint
             )
         for k, (train, test) in enumerate(splits):
-            warm = None
+            shared: list[Any] = []  # a gated network's next beta needs no new gates
             for i, beta in enumerate(self.betas_):
                 model = clone(self.estimator).set_params(beta=float(beta))
-                model._warm, model._shares = warm, True  # a gated network's next beta needs no new gates
-                model.fit(_take(rows, train), targets[train], **_weights(weights, train))
+                model._fit(_take(rows, train), targets[train], shared=shared, **_weights(weights, train))
                 if model.result_.interrupted:
                     raise KeyboardInterrupt(f"in fold {k + 1} of {len(splits)}, beta {i + 1} of {len(self.betas_)}")
-                warm = None if _draws_anew(model) else model._solution
+                if _draws_anew(model):
+                    shared.clear()
                 self.scores_[i, k] = scorer(model, _take(rows, test), targets[test], **_weights(weights, test))
         self.beta_ = float(self.betas_[self._chosen()])
         self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets, weights)

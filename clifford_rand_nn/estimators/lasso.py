@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
-from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.candidates import as_numpy_generator
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
@@ -29,38 +29,55 @@ Array = NDArray[np.float64]
 
 
 class CrossProductLasso(ConvexNetwork):
-    """Parameters and training; `CrossProductLassoClassifier` and `CrossProductLassoRegressor` add targets."""
+    r"""Parameters and training; `CrossProductLassoClassifier` and `CrossProductLassoRegressor` add targets.
+
+    .. math:: \min_{Z,t}\ \frac1n\sum_i\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
+
+    over the columns :math:`K_j = (Xv_j+b_j)_+`, with :math:`v_j` cross products of rows (paper, eq. cvxnn:lasso). With
+    "l1" and no subsample it has the optimum of every two-layer ReLU network with the penalty
+    :math:`\frac\beta2\sum_j(||w_j||_1^2+||\alpha_j||_2^2)`.
+
+    {targets}
+
+    Parameters
+    ----------
+    {beta}
+        The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is :math:`\beta=\beta_p/(2n)`.
+    penalty : {"l1", "l2"}, default "l1"
+        Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
+        paper's, of subsets of the rows of X, which bounds the optimum but does not reach it.
+    subsample : int or None
+        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them.
+    {loss}
+    {biases}
+    solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}
+        "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
+        "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is "working_set".
+    {tol}
+    max_iter : int, default 1000
+        Of the interior-point method.
+    {random_state}
+
+    Attributes
+    ----------
+    {neurons}
+    rows_ : (m, k) int
+        The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
+    dictionary_ : CrossProductDictionary
+    {relu}
+    {classes}
+
+    Raises
+    ------
+    {errors}
+    """
+
+    penalty: str = "l1"
+    subsample: int | None = None
+    max_iter: int = 1000
 
     _penalties = ("l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
-
-    def __init__(
-        self,
-        beta: float = 1e-3,
-        penalty: str = "l1",
-        subsample: int | None = None,
-        loss: str = "squared",
-        bias: bool = True,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        verbose: int = 0,
-        huber_delta: float = 1.0,
-    ) -> None:
-        self.beta = beta
-        self.penalty = penalty
-        self.subsample = subsample
-        self.loss = loss
-        self.bias = bias
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.huber_delta = huber_delta
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -68,56 +85,42 @@ class CrossProductLasso(ConvexNetwork):
         if self.subsample is not None:
             check_integer(self.subsample, "subsample", type(self).__name__)
 
-    def _train(self, X: Array, targets: Array, loss: str, classes: Any, weights: Array | None) -> None:
+    def _train(self, task: Task, shared: list[Any] | None) -> None:
+        X = task.X
         self.dictionary_ = dictionary = self._dictionary(X)
         family = Family.of(dictionary)
         pricer = family.pricer(X)
         if self.solver in ("auto", "working_set"):
+            start = shared.pop() if shared else None
             with progress_line(self.verbose, self.tol) as callback:
                 solver = WorkingSet(tol=self.tol, callback=callback)
                 result: Result[Any] = solver.solve(
-                    X,
-                    targets,
-                    self.beta,
-                    pricer,
-                    loss=loss,
-                    fit_intercept=self.fit_intercept,
-                    huber_delta=self.huber_delta,
-                    sample_weight=weights,
-                    start=None if self._warm is None else self._warm.neurons,
+                    X, task.targets, self.beta, pricer, start=start, **self._options(task)
                 )
             found = result.coefficients
+            if shared is not None:
+                shared.append(found.neurons)
         else:
             atoms = dictionary.neurons()
-            problem = LassoProblem(
-                atoms.columns(X),
-                targets,
-                self.beta,
-                loss=loss,
-                fit_intercept=self.fit_intercept,
-                huber_delta=self.huber_delta,
-                sample_weight=weights,
-            )
-            result = self._solve_columns(problem)
+            result = self._solve_columns(LassoProblem(atoms.columns(X), task.targets, self.beta, **self._options(task)))
             columns, values, intercept = result.coefficients
             found = WeightedNeurons(atoms.take(columns), values, intercept)
-        self.result_, self._solution = result, found
+        self.result_ = result
         self._warn(result)
         self.n_iter_ = max(1, result.n_iter)
         network = TwoLayerNetwork.from_neurons(found, dictionary.p)
         self._set_network(network, "cross")
         self.rows_ = found.neurons.take(np.flatnonzero(found.values.any(axis=1))).rows
         self.patterns_ = self.gates_.on(X)
-        self._certify_result(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), classes)
+        self._certify_result(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), task.classes)
 
     def _dictionary(self, X: Array) -> CrossProductDictionary:
         rng = as_numpy_generator(self.random_state)
         return cross_product_dictionary(X, self.penalty, bias=self.bias, subsample=self.subsample, rng=rng)
 
-    def _least_empty_beta(self, X: Array, targets: Array, loss: str, weights: Array | None) -> float:
-        pricer = Family.of(self._dictionary(X)).pricer(X)
-        owner = type(self).__name__
-        return least_empty_beta(X, targets, pricer, loss, self.fit_intercept, self.huber_delta, owner, weights)
+    def _least_empty_beta(self, task: Task) -> float:
+        pricer = Family.of(self._dictionary(task.X)).pricer(task.X)
+        return least_empty_beta(task.X, task.targets, pricer, owner=type(self).__name__, **self._options(task))
 
     def _solve_columns(self, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "cvxpy":
@@ -145,75 +148,10 @@ class CrossProductLasso(ConvexNetwork):
         return solution_at(path, problem, self.tol)
 
 
-class CrossProductLassoClassifier(NetworkClassifier, CrossProductLasso):
-    r"""Two-layer ReLU classifier, trained as a Lasso over a dictionary of cross products.
+class CrossProductLassoClassifier(CrossProductLasso, NetworkClassifier):
+    """Two-layer ReLU classifier, trained as a Lasso over a dictionary of cross products.
 
-    .. math:: \min_{Z,t}\ \frac1n\sum_i\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
-
-    over the columns :math:`K_j = (Xv_j+b_j)_+`, with :math:`v_j` cross products of rows (paper, eq. cvxnn:lasso). With
-    "l1" and no subsample it has the optimum of every two-layer ReLU network with the penalty
-    :math:`\frac\beta2\sum_j(||w_j||_1^2+||\alpha_j||_2^2)`. More than two classes are one
-    output each, which share their neurons.
-
-    Parameters
-    ----------
-    beta : float > 0, default 1e-3
-        Weight of the penalty, in the 1/n scale: it means the same for every n. The paper's figures use
-        :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is :math:`\beta=\beta_p/(2n)`.
-    penalty : {"l1", "l2"}, default "l1"
-        Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
-        paper's, of subsets of the rows of X, which bounds the optimum but does not reach it.
-    subsample : int or None
-        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them.
-    loss : {"squared", "logistic", "squared_hinge"}, default "squared"
-        "logistic" is the softmax cross-entropy for more than two classes, "squared_hinge" one margin per class.
-    bias : bool, default True
-        Whether neurons have one; it is not penalised.
-    fit_intercept : bool, default True
-        Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
-    solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}
-        "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
-        "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is "working_set".
-    tol : float, default 1e-6
-        Relative duality gap to reach.
-    max_iter : int, default 1000
-        Of the interior-point method.
-    random_state : int, RandomState, Generator or None
-        For ``subsample``.
-    verbose : int, default 0
-        1 shows one line with the iteration and the gap.
-    huber_delta : float
-        Of no use here; it belongs to the losses of regressors.
-
-    Attributes
-    ----------
-    coef_ : (m, d)
-        Output weight times input weights of each neuron, with an axis for the outputs in front if there are several:
-        on the training rows :math:`f = \sum_j\mathrm{patterns\_}_{:,j}(X\,\mathrm{coef\_}_j+b_j)+t`.
-    gate_intercept_ : (m,)
-        Likewise; b.
-    intercept_ : float, or (outputs,)
-    gates_ : Gates
-        The hyperplane of each neuron.
-    patterns_ : (n, m) bool
-        Of each neuron on the training rows.
-    rows_ : (m, k) int
-        The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
-    dictionary_ : CrossProductDictionary
-    network_ : TwoLayerNetwork
-        Balanced, with ReLU neurons.
-    result_ : Result
-        Objective, gap, iterations, status, history, in the solver's variables.
-    certificate_ : Certificate
-        What is proved; ``certificate_.verify(X, y)`` recomputes it, ``certificate_.over_all_neurons(X, y)`` extends it
-        to every two-layer network.
-    n_iter_ : int
-    classes_ : (n_classes,)
-
-    Raises
-    ------
-    ArgumentError
-        A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes, one class).
+    {family}
 
     Examples
     --------
@@ -225,73 +163,10 @@ class CrossProductLassoClassifier(NetworkClassifier, CrossProductLasso):
     """
 
 
-class CrossProductLassoRegressor(NetworkRegressor, CrossProductLasso):
-    r"""Two-layer ReLU regressor, trained as a Lasso over a dictionary of cross products.
+class CrossProductLassoRegressor(CrossProductLasso, NetworkRegressor):
+    """Two-layer ReLU regressor, trained as a Lasso over a dictionary of cross products.
 
-    .. math:: \min_{Z,t}\ \frac1n\sum_i\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
-
-    over the columns :math:`K_j = (Xv_j+b_j)_+`, with :math:`v_j` cross products of rows (paper, eq. cvxnn:lasso). With
-    "l1" and no subsample it has the optimum of every two-layer ReLU network with the penalty
-    :math:`\frac\beta2\sum_j(||w_j||_1^2+||\alpha_j||_2^2)`. Several targets are several
-    outputs, which share their neurons.
-
-    Parameters
-    ----------
-    beta : float > 0, default 1e-3
-        Weight of the penalty, in the 1/n scale: it means the same for every n. The paper's figures use
-        :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is :math:`\beta=\beta_p/(2n)`.
-    penalty : {"l1", "l2"}, default "l1"
-        Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
-        paper's, of subsets of the rows of X, which bounds the optimum but does not reach it.
-    subsample : int or None
-        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them.
-    loss : {"squared", "huber"}, default "squared"
-    bias : bool, default True
-        Whether neurons have one; it is not penalised.
-    fit_intercept : bool, default True
-        Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
-    solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}
-        "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
-        "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is "working_set".
-    tol : float, default 1e-6
-        Relative duality gap to reach.
-    max_iter : int, default 1000
-        Of the interior-point method.
-    random_state : int, RandomState, Generator or None
-        For ``subsample``.
-    verbose : int, default 0
-        1 shows one line with the iteration and the gap.
-    huber_delta : float > 0, default 1.0
-        Residual at which the Huber loss turns from square to line.
-
-    Attributes
-    ----------
-    coef_ : (m, d)
-        Output weight times input weights of each neuron, with an axis for the outputs in front if there are several:
-        on the training rows :math:`f = \sum_j\mathrm{patterns\_}_{:,j}(X\,\mathrm{coef\_}_j+b_j)+t`.
-    gate_intercept_ : (m,)
-        Likewise; b.
-    intercept_ : float, or (outputs,)
-    gates_ : Gates
-        The hyperplane of each neuron.
-    patterns_ : (n, m) bool
-        Of each neuron on the training rows.
-    rows_ : (m, k) int
-        The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
-    dictionary_ : CrossProductDictionary
-    network_ : TwoLayerNetwork
-        Balanced, with ReLU neurons.
-    result_ : Result
-        Objective, gap, iterations, status, history, in the solver's variables.
-    certificate_ : Certificate
-        What is proved; ``certificate_.verify(X, y)`` recomputes it, ``certificate_.over_all_neurons(X, y)`` extends it
-        to every two-layer network.
-    n_iter_ : int
-
-    Raises
-    ------
-    ArgumentError
-        A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
+    {family}
 
     Examples
     --------

@@ -1,47 +1,46 @@
-"""Classification and regression: what `fit`, `predict` and the losses need of the targets."""
+"""Classification and regression: targets, losses and predictions."""
 
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import describe, fail
-from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.problems.targets import encode_labels
 
 __all__ = ["NetworkClassifier", "NetworkRegressor"]
-
-_Encoded = tuple[NDArray[np.float64], NDArray[np.float64], str, Any, NDArray[np.float64] | None]
 
 
 class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     """Labels of any kind: two classes are one output of -1 and 1, more are one output each."""
 
     _losses = ("squared", "logistic", "squared_hinge")
+    _parts: ClassVar[dict[str, str]] = {
+        "targets": """
+            Labels may be anything that scikit-learn takes. Two classes are -1 and 1; more are one output each, and the
+            outputs share their neurons.
+            """,
+        "loss": """
+            loss : {"squared", "logistic", "squared_hinge"}, default "squared"
+                "logistic" is the softmax cross-entropy for more than two classes, "squared_hinge" one margin per class.
+            """,
+        "classes": """
+            n_iter_ : int
+            classes_ : (n_classes,)
+            """,
+        "errors": """
+            ArgumentError
+                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes, one class).
+            """,
+    }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on the rows X (n, d) with labels y (n,) and, if given, weights (n,) ≥ 0 of the rows.
-
-        Loss and objective are means with these weights, of which only the ratios matter: ``beta`` means what it means
-        without weights, and a whole number is as good as so many copies of a row, as far as the patterns are the same.
-        Rows of weight zero are left out before anything else, so ``patterns_``, ``result_`` and indices of rows are
-        those of the others.
-        """
-        self._train(*self._encoded(X, y, sample_weight))
-        return self
-
-    def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Least beta with which `fit` finds a network without neurons."""
-        data, targets, loss, _, weights = clone(self)._encoded(X, y, sample_weight)
-        return self._least_empty_beta(data, targets, loss, weights)
-
-    def _encoded(self, X: Any, y: Any, sample_weight: Any = None) -> _Encoded:
-        """Check everything; return rows, targets (n, C), the loss of that many classes, the classes, and weights."""
+    def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         self._check_parameters()
         data, labels = validate_data(self, X, y, dtype=self._dtypes)
         check_classification_targets(labels)
@@ -52,7 +51,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             where = "" if self._sample_weight is None else " where the weight is not zero"
             raise fail("y", type(self).__name__, rule, describe(f"one class, {self.classes_.tolist()[0]!r}{where}"))
         targets, loss = encode_labels(index, len(self.classes_), self.loss)
-        return data, targets, loss, self.classes_, weights
+        return Task(data, targets, loss, self.classes_, weights)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Network outputs: (n,) for two classes, where > 0 means ``classes_[1]``, else (n, n_classes)."""
@@ -76,31 +75,37 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
 class NetworkRegressor(RegressorMixin, ConvexNetwork):
     """Real targets, one or several; several share their neurons."""
 
+    huber_delta: float = 1.0
+
     _losses = ("squared", "huber")
+    _parts: ClassVar[dict[str, str]] = {
+        "targets": """
+            Several targets are several outputs, which share their neurons.
+            """,
+        "loss": """
+            loss : {"squared", "huber"}, default "squared"
+            huber_delta : float > 0, default 1.0
+                Residual at which the Huber loss turns from square to line.
+            """,
+        "classes": """
+            n_iter_ : int
+            """,
+        "errors": """
+            ArgumentError
+                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
+            """,
+    }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on the rows X (n, d) with targets y (n,) or (n, outputs) and, if given, weights (n,) ≥ 0 of the rows.
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(self.huber_delta, "huber_delta", type(self).__name__)
 
-        Loss and objective are means with these weights, of which only the ratios matter: ``beta`` means what it means
-        without weights, and a whole number is as good as so many copies of a row, as far as the patterns are the same.
-        Rows of weight zero are left out before anything else, so ``patterns_``, ``result_`` and indices of rows are
-        those of the others.
-        """
-        self._train(*self._encoded(X, y, sample_weight))
-        return self
-
-    def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Least beta with which `fit` finds a network without neurons."""
-        data, targets, loss, _, weights = clone(self)._encoded(X, y, sample_weight)
-        return self._least_empty_beta(data, targets, loss, weights)
-
-    def _encoded(self, X: Any, y: Any, sample_weight: Any = None) -> _Encoded:
-        """Check everything; return rows, targets (n, C), the loss, no classes, and weights."""
+    def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         self._check_parameters()
         data, targets = validate_data(self, X, y, dtype=self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
-        return data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights
+        return Task(data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""

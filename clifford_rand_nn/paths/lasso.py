@@ -91,7 +91,16 @@ def lasso_path(
         return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, tol)
     family = Family.of(dictionary)
     pricer = family.pricer(data)
-    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner, sample_weight)
+    top = least_empty_beta(
+        data,
+        y,
+        pricer,
+        loss=loss,
+        fit_intercept=bias,
+        huber_delta=huber_delta,
+        owner=owner,
+        sample_weight=sample_weight,
+    )
     grid = beta_grid(betas, n_betas, eps, top, owner)
     return path_over(
         data,

@@ -91,7 +91,16 @@ def relu_path(
     data = as_rows(X, owner)
     kind = Family("all" if gates is None else "gates", 1 if penalty == "group_l1" else 2, bias, gates)
     pricer = kind.pricer(data)
-    top = least_empty_beta(data, y, pricer, loss, bias, huber_delta, owner, sample_weight)
+    top = least_empty_beta(
+        data,
+        y,
+        pricer,
+        loss=loss,
+        fit_intercept=bias,
+        huber_delta=huber_delta,
+        owner=owner,
+        sample_weight=sample_weight,
+    )
     grid = beta_grid(betas, n_betas, eps, top, owner)
     return path_over(
         data,
@@ -113,6 +122,7 @@ def least_empty_beta(
     X: Array,
     y: Any,
     pricer: Pricer,
+    *,
     loss: str,
     fit_intercept: bool,
     huber_delta: float,

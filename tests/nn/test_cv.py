@@ -84,9 +84,12 @@ def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
     """Neurons of another subset are not in the family, and would make the objective smaller than its own bound."""
     warm = []
     train = CrossProductLassoRegressor._train
-    monkeypatch.setattr(
-        CrossProductLassoRegressor, "_train", lambda self, *a: warm.append(self._warm) or train(self, *a)
-    )
+
+    def noted(self, task, shared):
+        warm.append(bool(shared))
+        train(self, task, shared)
+
+    monkeypatch.setattr(CrossProductLassoRegressor, "_train", noted)
     for options, shared in (
         ({"subsample": 20}, False),
         ({"subsample": 20, "random_state": 0}, True),
@@ -94,8 +97,17 @@ def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
     ):
         warm.clear()
         search = BetaCV(CrossProductLassoRegressor(**options), n_betas=3, eps=0.1, cv=2).fit(X, Y)
-        assert sum(start is not None for start in warm) == (4 if shared else 0)
+        assert sum(warm) == (4 if shared else 0)
         assert search.estimator_.certificate_.verify(X, Y).relative_gap <= 1e-5
+
+
+def test_scores_are_those_of_the_models_that_are_trained():
+    """With refinement every beta has gates of its own, in a fold as in a fit of its own."""
+    model = GatedReLURegressor(n_gates=3, refine=2, tol=1e-7, random_state=0)
+    betas, folds = [1e-2, 1e-3], list(KFold(2).split(X))
+    search = BetaCV(model, betas=betas, cv=folds).fit(X, Y)
+    alone = [[clone(model).set_params(beta=b).fit(X[i], Y[i]).score(X[j], Y[j]) for i, j in folds] for b in betas]
+    np.testing.assert_allclose(search.scores_, alone, rtol=0, atol=1e-9)
 
 
 def test_bad_arguments():

@@ -1,0 +1,98 @@
+"""Parameters of estimators, declared as fields, and the parts of docstrings that estimators share."""
+
+import re
+from dataclasses import dataclass, field
+from inspect import cleandoc
+from textwrap import indent
+from typing import Any, ClassVar, dataclass_transform
+
+from sklearn.base import BaseEstimator
+
+__all__ = ["Parameters"]
+
+_PARTS = {
+    "gates": r"""
+        n_gates : int, default 50
+            Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
+        gates : a method of `sample_gates`, "exhaustive", Gates or (directions (d, m), offsets (m,))
+            How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is,
+            for small d; see `exhaustive_gates`.
+        sketch_dim : int, "auto" or None, default "auto"
+            Sketch size of the cross products.
+        """,
+    "beta": r"""
+        beta : float > 0, default 1e-3
+            Weight of the penalty, in the 1/n scale: it means the same for every n.
+        """,
+    "tol": r"""
+        tol : float, default 1e-6
+            Relative duality gap to reach.
+        """,
+    "intercept": r"""
+        fit_intercept : bool, default True
+            Whether the output has an intercept; it is not penalised.
+        """,
+    "biases": r"""
+        bias : bool, default True
+            Whether neurons have one; it is not penalised.
+        fit_intercept : bool, default True
+            Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
+        """,
+    "random_state": r"""
+        random_state : int, RandomState, Generator or None
+        verbose : int, default 0
+            1 shows one line with the iteration and the gap.
+        """,
+    "neurons": r"""
+        coef_ : (m, d)
+            Output weight times input weights of each neuron, with an axis for the outputs in front if there are
+            several: on the training rows :math:`f = \sum_j\mathrm{patterns\_}_{:,j}(X\,\mathrm{coef\_}_j+b_j)+t`.
+        gate_intercept_ : (m,)
+            Likewise; b.
+        intercept_ : float, or (outputs,)
+        gates_ : Gates
+            The hyperplane of each neuron.
+        patterns_ : (n, m) bool
+            Of each neuron on the training rows.
+        """,
+    "relu": r"""
+        network_ : TwoLayerNetwork
+            Balanced, with ReLU neurons.
+        result_ : Result
+            Objective, gap, iterations, status, history, in the solver's variables.
+        certificate_ : Certificate
+            What is proved; ``certificate_.verify(X, y)`` recomputes it, ``certificate_.over_all_neurons(X, y)`` extends
+            it to every two-layer network.
+        """,
+}
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class Parameters(BaseEstimator):
+    """An estimator whose annotated class attributes are its parameters, as in a dataclass.
+
+    The docstring of a subclass is put together from parts: a line that holds nothing but ``{name}`` is replaced by the
+    part of that name, from `_parts` of the class and its bases, or by the shared one; ``{family}`` by all but the
+    first paragraph of the docstring of the base class that trains.
+    """
+
+    _parts: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        if cls.__doc__ and "{family}" in cls.__doc__:
+            cls.__doc__ = _put_together(cls)
+
+
+def _put_together(cls: type[Parameters]) -> str:
+    """Return the docstring of a class with its parts put in."""
+    parts = dict(_PARTS)
+    for base in reversed(cls.__mro__):
+        parts.update(vars(base).get("_parts", {}))
+    trains = next(base for base in cls.__mro__ if "_train" in vars(base))
+    parts["family"] = cleandoc(trains.__doc__ or "").split("\n\n", 1)[1]
+    text, found = cleandoc(cls.__doc__ or ""), 1
+    while found:
+        text, found = re.subn(r"^( *)\{(\w+)\}$", lambda at: indent(cleandoc(parts[at[2]]), at[1]), text, flags=re.M)
+    return text
