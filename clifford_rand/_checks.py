@@ -1,16 +1,38 @@
-"""Argument checks shared by both packages: one error sentence, real float arrays, random generators."""
+"""Argument checks shared by both packages: one error sentence, arrays of numbers, words, counts, sizes, generators."""
 
-from collections.abc import Sequence
-from typing import Any
+import math
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["as_generator", "as_real", "as_rows", "check_choice", "check_integer", "check_positive", "fail"]
+__all__ = [
+    "as_array",
+    "as_generator",
+    "as_real",
+    "as_rows",
+    "check_bool",
+    "check_choice",
+    "check_fits",
+    "check_integer",
+    "check_number",
+    "check_positive",
+    "check_tolerance",
+    "describe",
+    "fail",
+    "machine_memory",
+    "quantity",
+    "refuse_unreal",
+]
+
+_Choice = TypeVar("_Choice")
 
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
+_MOST_DIGITS = 4300  # of an integer that Python writes out, see sys.set_int_max_str_digits
 
 
 def fail(name: str, owner: str, rule: str, value: object, hint: str = "") -> ArgumentError:
@@ -21,8 +43,9 @@ def fail(name: str, owner: str, rule: str, value: object, hint: str = "") -> Arg
     >>> print(fail("r", "SJLT", "a positive integer", 0))
     The 'r' parameter of SJLT must be a positive integer. Got 0 instead.
     """
-    shown = value if isinstance(value, _Shown) else repr(value)
-    text = str(shown)
+    if isinstance(value, int) and value.bit_length() > 3 * _MOST_DIGITS:
+        value = _Shown(quantity(value, ""))
+    text = str(value) if isinstance(value, _Shown) else repr(value)
     if len(text) > _LONGEST_VALUE:
         text = text[: _LONGEST_VALUE - 1] + "…"
     sentence = f"The {name!r} parameter of {owner} must be {rule}. Got {text} instead."
@@ -38,13 +61,46 @@ def describe(text: str) -> str:
     return _Shown(text)
 
 
+# ---- arrays
+
+
+def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
+    """Return ``value`` as an array of whatever dtype, in the machine's byte order: the way in for every caller's array.
+
+    Raises
+    ------
+    ArgumentError
+        If entries are masked, as the numbers below a mask mean nothing, or NumPy makes no array of ``value``, as of
+        rows of different lengths.
+    """
+    if _is_masked(value):
+        raise fail(name, owner, "without masked entries", describe("some masked"), "Fill them, or leave the rows out.")
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        hint = f"NumPy says: {error}"
+        rule = "an array, its rows of one length"
+        raise fail(name, owner, rule, describe(f"a {type(value).__name__}"), hint) from error
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _is_masked(value: object) -> bool:
+    """Tell whether an array, or one in a list of lists, has masked entries; numpy.ma is not imported for it."""
+    if isinstance(value, np.ndarray):
+        return bool(np.any(getattr(value, "mask", False)))
+    if not isinstance(value, list | tuple):
+        return False
+    return any(_is_masked(part) for part in value if isinstance(part, np.ndarray | list | tuple))
+
+
 def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finite: bool = True) -> NDArray[Any]:
     """Return ``value`` as a float32 or float64 array.
 
     float32 and float64 are kept, float16 becomes float32, integers and booleans become float64, and so does
-    extended precision. Complex, object and text arrays are refused, and so are NaN and infinity if ``finite``.
+    extended precision. Complex, object, date and text arrays are refused, and so are masked entries, and NaN and
+    infinity if ``finite``.
     """
-    array = np.asarray(value)
+    array = as_array(value, name, owner)
     if array.dtype.kind in "biu" or array.dtype == np.longdouble:
         array = array.astype(np.float64)
     elif array.dtype == np.float16:
@@ -61,12 +117,33 @@ def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finit
     return array
 
 
+def refuse_unreal(value: Any, name: str, owner: str) -> None:
+    """Refuse masked, text and date entries, which a conversion to floats would let pass; objects that are numbers may.
+
+    For callers that leave the conversion to another library; ``value`` is an array, nested lists or a data frame.
+    """
+    frame = hasattr(value, "dtypes") and hasattr(value, "columns")
+    array = None if frame else as_array(value, name, owner)
+    dtypes = [array.dtype] if array is not None else list(value.dtypes)
+    for dtype in dtypes:
+        if dtype.kind in "USMm":
+            raise fail(name, owner, "real numbers", describe(f"dtype {dtype}"), "Convert it to numbers first.")
+    if any(dtype.kind == "O" for dtype in dtypes):
+        entries = np.asarray(value, dtype=object).ravel()
+        text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
+        if text is not None:
+            raise fail(name, owner, "real numbers", text, "Convert it to numbers first.")
+
+
 def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:
     """Return ``X`` as a float64 (n, d) array, n ≥ 1 and d ≥ 1; one that is float64 is not copied."""
     data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
     if data.ndim != 2 or 0 in data.shape:
         raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
     return data
+
+
+# ---- numbers, words and truth values: NumPy's scalars are as good as Python's
 
 
 def check_integer(
@@ -81,28 +158,107 @@ def check_integer(
     return int(value)
 
 
-def check_positive(value: object, name: str, owner: str, hint: str = "") -> float:
-    """Return ``value`` as a finite float > 0."""
+def check_number(
+    value: object, name: str, owner: str, rule: str, holds: Callable[[float], bool], hint: str = ""
+) -> float:
+    """Return ``value`` as a float of which ``holds`` is true, as ``rule`` says in words."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise fail(name, owner, "a finite number > 0", value, hint)
-    number = float(value)
-    if not (np.isfinite(number) and number > 0):
-        raise fail(name, owner, "a finite number > 0", value, hint)
+        raise fail(name, owner, rule, value, hint)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        number = math.inf
+    if not holds(number):
+        raise fail(name, owner, rule, value, hint)
     return number
 
 
-def check_choice(value: object, name: str, owner: str, choices: Sequence[object]) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
-    if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
-        raise fail(name, owner, "one of " + ", ".join(repr(choice) for choice in choices), value)
+def check_positive(value: object, name: str, owner: str, hint: str = "") -> float:
+    """Return ``value`` as a finite float > 0."""
+    return check_number(value, name, owner, "a finite number > 0", lambda x: 0 < x < math.inf, hint)
 
 
-def as_generator(rng: object, owner: str) -> np.random.Generator:
-    """Return a generator: ``rng`` itself, one seeded by an integer, or a fresh one for None."""
+def check_tolerance(rtol: object, default: float, owner: str, name: str = "rtol") -> float:
+    """Return ``rtol`` as a float in [0, 1), or ``default`` for None."""
+    if rtol is None:
+        return default
+    return check_number(rtol, name, owner, "None or a number in [0, 1)", lambda x: 0 <= x < 1)
+
+
+def check_choice(value: object, name: str, owner: str, choices: Sequence[_Choice]) -> _Choice:
+    """Return the one of ``choices`` that ``value`` is: equal to it and of its type, NumPy's scalars as Python's.
+
+    Examples
+    --------
+    >>> check_choice(np.str_("l1"), "penalty", "f", ("l1", "l2"))
+    'l1'
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    for choice in choices:
+        if plain is choice or (type(plain) is type(choice) and plain == choice):
+            return choice
+    raise fail(name, owner, "one of " + ", ".join(repr(choice) for choice in choices), value)
+
+
+def check_bool(value: object, name: str, owner: str) -> bool:
+    """Return ``value`` as a bool: True or False, of Python or of NumPy."""
+    return check_choice(value, name, owner, (True, False))
+
+
+def as_generator(rng: object, owner: str, name: str = "rng") -> np.random.Generator:
+    """Return ``rng`` itself if it is a generator, one seeded by an integer or a RandomState, a fresh one for None."""
     if isinstance(rng, np.random.Generator):
         return rng
+    if isinstance(rng, np.random.RandomState):
+        return np.random.default_rng(rng.randint(2**31 - 1, size=4))
     if rng is None:
         return np.random.default_rng()
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise fail("rng", owner, "a numpy.random.Generator, an integer ≥ 0 or None", rng)
+        raise fail(name, owner, "a numpy.random.Generator or RandomState, an integer ≥ 0 or None", rng)
     return np.random.default_rng(int(rng))
+
+
+# ---- sizes
+
+
+def check_fits(
+    needed: int,
+    name: str,
+    owner: str,
+    *,
+    unit: str = "bytes",
+    limit: float | None = None,
+    hint: str = "",
+) -> None:
+    """Refuse what would take more than ``limit``, by default of the memory of this machine: say what it would take."""
+    most = machine_memory() if limit is None else limit
+    if needed > most:
+        what = quantity(most, unit) + (", the memory of this machine," if limit is None else "")
+        raise fail(name, owner, f"such that {what} are enough", describe(f"a need of {quantity(needed, unit)}"), hint)
+
+
+def quantity(count: float, unit: str = "bytes") -> str:
+    """Return a count in words, however large.
+
+    Examples
+    --------
+    >>> quantity(3 * 2**29), quantity(10**6, "columns"), quantity(10**1000, "subsets")
+    ('1.5 GiB', '1000000 columns', '10^1000 subsets')
+    """
+    if unit == "bytes" and 2**10 <= count < 2**60:
+        power = int(math.log2(count)) // 10
+        return f"{count / 2 ** (10 * power):.3g} {' KMGTP'[power]}iB"
+    if count == math.inf:
+        return f"infinitely many {unit}".rstrip()
+    number = (
+        f"{count:.15g}" if count < 10**15 else f"{count:.3g}" if count < 10**300 else f"10^{int(math.log10(count))}"
+    )
+    return f"{number} {unit}".rstrip()
+
+
+def machine_memory() -> float:
+    """Return the bytes of memory of this machine; infinity where it does not tell."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE")) * float(os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):  # Windows
+        return math.inf

@@ -161,7 +161,7 @@ class Algebra(Space):
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
-        array = as_coefficients(np.array(values, dtype=dtype), "values", "multivector")  # a copy: the user's may change
+        array = np.array(as_coefficients(values, "values", "multivector"), dtype=dtype)  # a copy: the user's may change
         wanted = self._grades(grades, "multivector")
         keys = keys_of_grades(self.d, wanted)
         if array.ndim == 0 or array.shape[-1] != keys.size:
@@ -190,7 +190,7 @@ class Algebra(Space):
 
     def scalar(self, value: ArrayLike) -> Multivector:
         """Return a scalar, or a batch of scalars."""
-        return self._new(keys_of_grades(self.d, (0,)), as_coefficients(np.array(value), "value", "scalar")[..., None])
+        return self._new(keys_of_grades(self.d, (0,)), np.array(as_coefficients(value, "value", "scalar"))[..., None])
 
     def symbols(self, name: str, grades: int | Iterable[int] | None = None, **assumptions: Any) -> Multivector:
         """Return a multivector whose coefficients are SymPy symbols, named by ``name`` and the indices of their blades.

@@ -101,7 +101,7 @@ class Layout:
         """Return a multivector of all 2^d coefficients (zeros by default); leading axes are a batch."""
         if value is None:
             return self.algebra.multivector(np.zeros(self.gaDims, dtype=dtype or np.float64))
-        return self.algebra.multivector(np.asarray(value), dtype=dtype)
+        return self.algebra.multivector(value, dtype=dtype)
 
     def parse_multivector(self, text: str) -> Multivector:
         """Return the multivector of a text as ``clifford`` prints them, ``1 + (2^e1) - (3^e12)``.

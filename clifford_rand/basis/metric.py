@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.bits import WORD, bit_count
 
 __all__ = ["Metric", "metric_of_gram", "metric_of_signature"]
@@ -182,7 +182,7 @@ def _exact_determinant(gram: NDArray[Any]) -> Any:
 
 def metric_of_signature(signature: Sequence[Any]) -> Metric:
     """Return the diagonal metric with entries 1, -1 and 0."""
-    values = np.asarray(signature)
+    values = as_array(signature, "signature", "Algebra")
     if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf" or not np.isin(values, (-1, 0, 1)).all():
         raise fail("signature", "Algebra", "a sequence of 1, -1 and 0", signature, "Use metric= for other numbers.")
     return Metric(values.astype(np.int8), None)
@@ -191,7 +191,8 @@ def metric_of_signature(signature: Sequence[Any]) -> Metric:
 def metric_of_gram(metric: Any) -> Metric:
     """Return the metric of a symmetric Gram matrix of numbers, fractions or SymPy expressions."""
     hint = "Give e_i·e_j as a d × d array."
-    gram = np.array(metric.tolist() if hasattr(metric, "tolist") else metric)
+    given = metric if isinstance(metric, np.ndarray) or not hasattr(metric, "tolist") else metric.tolist()  # of SymPy
+    gram = as_array(given, "metric", "Algebra")
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise fail("metric", "Algebra", "a square matrix", describe(f"shape {gram.shape}"), hint)
     if gram.dtype.kind in "biu":

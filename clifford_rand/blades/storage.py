@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.blades.gram import check_metric
 from clifford_rand.blades.inputs import algebra_text, truth
@@ -62,8 +62,7 @@ class Storage:
             rule = f"of {d} dimensions, as the vectors are"
             raise fail("algebra", "Blade", rule, describe(f"one of {algebra.d} dimensions"))
         check_metric(algebra.form, "Blade")
-        if rtol is not None and (isinstance(rtol, bool) or not isinstance(rtol, int | float) or not 0 <= rtol < 1):
-            raise fail("rtol", "Blade", "None or a number in [0, 1)", rtol)
+        rtol = None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
         if not isinstance(factors, list | tuple):
             array = array.copy()  # the user's may change
         self._set(array, algebra, np.ones(array.shape[:-2]), np.zeros(array.shape[:-2]), rtol)

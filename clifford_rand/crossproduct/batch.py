@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_array, as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
@@ -64,12 +64,12 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
     peaks = finite_peaks(X, "X", owner)
     rows = row_index(index, X.shape[0], X.shape[1] - 1, owner)
     scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
-    return to_direction(scaled)[0] if normalize else to_value(scaled)
+    return to_direction(scaled)[0] if check_bool(normalize, "normalize", owner) else to_value(scaled)
 
 
 def row_index(index: ArrayLike, n: int, k: int, owner: str) -> NDArray[np.int64]:
     """Return ``index`` as int64 (m, k) with entries from 0 to n-1."""
-    array = np.asarray(index)
+    array = as_array(index, "index", owner)
     if array.dtype.kind not in "iu":
         raise fail("index", owner, "an array of integers", describe(f"dtype {array.dtype}"))
     if array.ndim != 2 or array.shape[1] != k:

@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, check_positive, describe, fail
+from clifford_rand._checks import (
+    as_real,
+    check_bool,
+    check_fits,
+    check_integer,
+    check_positive,
+    describe,
+    fail,
+    quantity,
+)
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand.crossproduct.scaled import to_direction, to_value
@@ -149,11 +158,20 @@ def cross_all(
     n, d = X.shape
     total = math.comb(n, d - 1)
     if total > 2**62:
-        hint = "Sample subsets instead, for cross_many."
-        raise fail("X", owner, "such that C(n, d-1) ≤ 2^62", describe(f"C({n}, {d - 1}) = {float(total):.3g}"), hint)
+        found = describe(f"C({n}, {d - 1}) = {quantity(total, '')}")
+        raise fail("X", owner, "such that C(n, d-1) ≤ 2^62", found, "Sample subsets instead, for cross_many.")
     default = max(1, _CHUNK_BYTES // (d * (d + 8) * 8))
     size = default if chunk is None else check_integer(chunk, "chunk", owner)
+    check_fits(16 * d * min(size, total), "chunk", owner)  # one of subsets and vectors
+    if progress is not None and not callable(progress):
+        raise fail("progress", owner, "a function of two integers, or None", progress)
     limit = max(check_positive(tol, "tol", owner), 1e-14)
     return EveryCross(
-        X, peaks, size=size, normalize=normalize, tol=limit, rtol=check_rtol(rtol, d, X.dtype, owner), progress=progress
+        X,
+        peaks,
+        size=size,
+        normalize=check_bool(normalize, "normalize", owner),
+        tol=limit,
+        rtol=check_rtol(rtol, d, X.dtype, owner),
+        progress=progress,
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, fail
+from clifford_rand._checks import as_real, check_tolerance
 from clifford_rand._threads import for_each_slice
 from clifford_rand.crossproduct.closed import CLOSED_UP_TO, by_closed_form
 from clifford_rand.crossproduct.factor import by_lapack
@@ -61,11 +61,7 @@ def default_rtol(d: int, dtype: np.dtype[Any]) -> float:
 
 def check_rtol(rtol: float | None, d: int, dtype: np.dtype[Any], owner: str) -> float:
     """Return ``rtol`` as a float in [0, 1), or the default for None."""
-    if rtol is None:
-        return default_rtol(d, dtype)
-    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.integer | np.floating) or not 0 <= rtol < 1:
-        raise fail("rtol", owner, "None or a number in [0, 1)", rtol)
-    return float(rtol)
+    return check_tolerance(rtol, default_rtol(d, dtype), owner)
 
 
 def finite_peaks(X: NDArray[Any], name: str, owner: str) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.batch import row_index
 from clifford_rand.crossproduct.factor import inverses
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
@@ -88,6 +88,7 @@ def cross_simplex(
     X = as_real(X, "X", owner, finite=False)
     if X.ndim != 2 or X.shape[1] < 1:
         raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
+    bias = check_bool(bias, "bias", owner)
     rows = np.concatenate([X, np.ones((len(X), 1), X.dtype)], axis=1) if bias else X
     d = rows.shape[1]
     if index is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import as_array, check_choice, describe, fail
 
 __all__ = ["CompiledFunction", "compile_function"]
 
@@ -108,7 +108,7 @@ def _components(value: Any, keys: Any) -> Any:
 
 
 def _numbers(value: Any) -> NDArray[Any]:
-    array = np.asarray(value)
+    array = as_array(value, "values", "the compiled function")
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind not in "fc":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 
 __all__ = ["outermorphism"]
@@ -48,7 +48,8 @@ def outermorphism(A: Any, F: ArrayLike, target: Any = None) -> Any:
 
 
 def _as_matrix(F: ArrayLike, target: Any, d: int) -> NDArray[Any]:
-    matrix = np.asarray(F.tolist() if hasattr(F, "tolist") and not isinstance(F, np.ndarray) else F)
+    given = F if isinstance(F, np.ndarray) or not hasattr(F, "tolist") else F.tolist()  # of SymPy
+    matrix = as_array(given, "F", "outermorphism")
     if matrix.dtype.kind in "bu":
         matrix = matrix.astype(np.int64)
     if matrix.dtype.kind not in "ifcO":

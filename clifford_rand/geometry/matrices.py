@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.bits import is_odd_swap
 from clifford_rand.basis.keys import check_size, dense_keys
 from clifford_rand.geometry.coordinates import floating
@@ -69,7 +69,7 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
 def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     """Return A with left_matrix(A) = M: A = A 1 is the first column."""
     _check_dimension(algebra.d, "from_left_matrix")
-    array = np.asarray(M)
+    array = as_array(M, "M", "from_left_matrix")
     size = 1 << algebra.d
     if array.ndim < 2 or array.shape[-2:] != (size, size):
         raise fail(

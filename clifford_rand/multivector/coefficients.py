@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 
 __all__ = ["as_coefficients", "is_scalar"]
 
@@ -18,9 +18,9 @@ def as_coefficients(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
 
     Booleans and other integers become int64, float16 float32, extended precision float64 or complex128.
     """
-    array = np.asarray(value)
+    array = as_array(value, name, owner)
     if array.dtype in _KEPT:
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        return array
     kind = array.dtype.kind
     if kind == "u" and array.itemsize == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
         return array.astype(object)

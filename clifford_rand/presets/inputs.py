@@ -46,10 +46,10 @@ def coordinates_of(X: ArrayLike | Multivector, n: int, name: str, owner: str) ->
 
 def numbers_of(value: ArrayLike, dtype: np.dtype, name: str, owner: str) -> NDArray[Any]:
     """Return one number for each element of a batch. A Python number takes ``dtype``, so that float32 stays float32."""
-    array = np.asarray(value)
+    array = as_coefficients(value, name, owner)
     if type(value) in (int, float) and dtype.kind in "fc":
         array = array.astype(dtype)
-    return _finite(as_coefficients(array, name, owner), name, owner)
+    return _finite(array, name, owner)
 
 
 def of_algebra(A: object, alg: Any, name: str, owner: str) -> Any:

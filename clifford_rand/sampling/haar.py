@@ -1,11 +1,12 @@
 """Uniformly random subspaces and rotations: orthonormal rows with the Haar law."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, check_integer, fail
+from clifford_rand._checks import as_generator, check_fits, check_integer, fail
 
 __all__ = ["haar_blade", "random_rotation"]
 
@@ -62,7 +63,7 @@ def haar_blade(
     owner = "haar_blade"
     d = check_integer(d, "d", owner)
     k = check_integer(k, "k", owner, low=0, high=d, hint="A k-blade of R^d has at most d factors.")
-    return _frames(_batch(shape, owner), k, d, as_generator(rng, owner))
+    return _frames(_batch(shape, owner), k, d, as_generator(rng, owner), owner)
 
 
 def random_rotation(
@@ -100,7 +101,7 @@ def random_rotation(
     """
     owner = "random_rotation"
     d = check_integer(d, "d", owner)
-    Q = _frames(_batch(shape, owner), d, d, as_generator(rng, owner))
+    Q = _frames(_batch(shape, owner), d, d, as_generator(rng, owner), owner)
     Q[..., -1, :] *= np.linalg.slogdet(Q)[0][..., None]
     return Q
 
@@ -113,8 +114,9 @@ def _batch(shape: Any, owner: str) -> tuple[int, ...]:
     return tuple(int(n) for n in axes)
 
 
-def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator, owner: str) -> NDArray[np.float64]:
     """Return frames (*shape, k, d): Q of the QR factorisation with a positive diagonal of R, transposed."""
+    check_fits(32 * math.prod((*shape, k, d)), "d" if math.prod(shape) <= 1 else "shape", owner)  # four such arrays
     if k == 0 or 0 in shape:
         return np.empty((*shape, k, d))
     Q, R = np.linalg.qr(rng.standard_normal((*shape, d, k)))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_tolerance, describe, fail
 from clifford_rand.errors import ArgumentError
 
 __all__ = ["check_rank_rtol", "check_rows", "draw", "scaled_rows", "too_many"]
@@ -18,17 +18,13 @@ def check_rows(X: ArrayLike, bias: bool, owner: str) -> NDArray[Any]:
     X = as_real(X, "X", owner)
     if X.ndim != 2 or 0 in X.shape:
         raise fail("X", owner, "of shape (n, d) with n, d ≥ 1, one vector per row", describe(f"shape {X.shape}"))
-    check_choice(bias, "bias", owner, (True, False))
+    check_bool(bias, "bias", owner)
     return X
 
 
 def check_rank_rtol(rtol: float | None, X: NDArray[Any], bias: bool, owner: str) -> float:
     """Return ``rtol`` as a float in [0, 1); by default max(n, d)·eps of X's dtype, as `numpy.linalg.matrix_rank`."""
-    if rtol is None:
-        return int(max(X.shape[0], X.shape[1] + bias)) * float(np.finfo(X.dtype).eps)
-    if isinstance(rtol, bool) or not isinstance(rtol, int | float | np.integer | np.floating) or not 0 <= rtol < 1:
-        raise fail("rtol", owner, "None or a number in [0, 1)", rtol)
-    return float(rtol)
+    return check_tolerance(rtol, max(len(X), X.shape[1] + bool(bias)) * float(np.finfo(X.dtype).eps), owner)
 
 
 def scaled_rows(X: NDArray[Any], bias: bool, only_span: bool) -> Array:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, check_choice, check_integer
+from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer
 from clifford_rand.sampling.exchange import Exchange, burn_in
 from clifford_rand.sampling.rows import check_rank_rtol, check_rows, scaled_rows, too_many
 from clifford_rand.sampling.spectral import sample_rows
@@ -96,6 +96,7 @@ def volume_sample(
     check_choice(method, "method", owner, ("auto", "exact", "mcmc"))
     tolerance = check_rank_rtol(rtol, X, bias, owner)
     generator = as_generator(rng, owner)
+    check_fits(8 * k * size, "size", owner)
     if k > min(n, m):
         raise too_many(k, min(n, m), (n, m), tolerance)
     rows = scaled_rows(X, bias, only_span=k == m)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, as_real, describe, fail
+from clifford_rand._checks import as_generator, as_real, check_fits, describe, fail
 
 __all__ = ["Sketch", "drawn_seed", "is_sparse", "log_falling", "own_stream"]
 
@@ -97,7 +97,9 @@ class Sketch(ABC):
 
     def toarray(self, dtype: np.dtype[Any] | type = np.float64) -> NDArray[Any]:
         """Return the dense matrix (r, d)."""
-        return np.asarray(self @ np.eye(self.shape[1], dtype=dtype))
+        r, d = self.shape
+        check_fits(np.dtype(dtype).itemsize * (r * d + min(r, d) ** 2), "S", "toarray")
+        return np.asarray(self @ np.eye(d, dtype=dtype) if d <= r else np.eye(r, dtype=dtype) @ self)
 
     def redraw(self, rng: np.random.Generator | int | None = None) -> "Sketch":
         """Return another sketch of the same kind and size, drawn by ``rng``."""
@@ -182,6 +184,8 @@ def _sparse_operand(x: Any, name: str, owner: str, axis: int, shape: tuple[int, 
         raise fail(name, owner, rule, describe(f"shape {x.shape}"))
     if x.dtype.kind in "biu":
         x = x.astype(np.float64)
+    if not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
     if x.dtype not in (np.float32, np.float64):
         raise fail(name, owner, "a matrix of real numbers", describe(f"dtype {x.dtype}"))
     return x

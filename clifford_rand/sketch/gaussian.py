@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer
+from clifford_rand._checks import check_fits, check_integer
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import gaussian_dim
 
@@ -15,6 +15,7 @@ __all__ = ["GaussianSketch"]
 
 _BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
 _KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
+_MOST_ENTRIES = 2**43  # at 10 ns each a product with them would take a day
 
 
 class GaussianSketch(Sketch):
@@ -71,6 +72,8 @@ class GaussianSketch(Sketch):
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.r = check_integer(r, "r", "GaussianSketch")
         self.d = check_integer(d, "d", "GaussianSketch")
+        check_fits(16 * self.d, "d", "GaussianSketch")
+        check_fits(self.r * self.d, "r", "GaussianSketch", unit="entries", limit=_MOST_ENTRIES)
         self.rng, _ = drawn_seed(rng, "GaussianSketch")
         self.shape = (self.r, self.d)
         self._kept: dict[str, NDArray[Any]] = {}

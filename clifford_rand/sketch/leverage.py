@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_fits, check_integer, check_number, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
@@ -174,6 +174,7 @@ class LeverageSampling(Sketch):
         self.r = check_integer(r, "r", owner)
         self.d = scores.size
         self.shape = (self.r, self.d)
+        check_fits(26 * self.r, "r", owner)  # the draws and what they are made from, by tracemalloc
         self.rng, _ = drawn_seed(rng, owner)
         weights = scores.astype(np.float64) / float(scores.max())
         probability = weights / weights.sum()
@@ -185,8 +186,7 @@ class LeverageSampling(Sketch):
         """Return the smallest r of the rule in the notes, for a matrix of rank ``k``."""
         owner = "LeverageSampling.suggest_dim"
         k, eps, delta = check_accuracy(k, eps, delta, owner)
-        if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta <= 1:
-            raise fail("beta", owner, "a number in (0, 1]", beta)
+        beta = check_number(beta, "beta", owner, "a number in (0, 1]", lambda x: 0 < x <= 1)
         return math.ceil(k * math.log(2 * k / delta) / (beta * chernoff_exponent(eps)))
 
     def redraw(self, rng: np.random.Generator | int | None = None) -> "LeverageSampling":

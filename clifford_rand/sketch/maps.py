@@ -86,6 +86,7 @@ class SJLT(SignColumns):
         if self.s * self.d < self.r:
             hint = "Fewer non-zeros than rows would leave a row empty: lower r or raise s."
             raise fail("r", "SJLT", f"at most s·d = {self.s * self.d}", self.r, hint)
+        self._check_fits()
         self.rng, generator = drawn_seed(rng, "SJLT")
         rows = _balanced_rows(self.r, self.d, self.s, generator)
         self._set_columns(rows, generator)

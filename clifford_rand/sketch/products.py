@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.exact import cross, cross_log
 from clifford_rand.crossproduct.paths import default_rtol
 from clifford_rand.crossproduct.scaled import row_peaks
@@ -71,7 +71,7 @@ def sketched_cross(
         rule = f"of shape (..., {r - 1}, {d}), r-1 vectors as rows for S of shape {shape}"
         raise fail("A", owner, rule, describe(f"shape {A.shape}"))
     sketched = A @ S.T
-    if not normalize:
+    if not check_bool(normalize, "normalize", owner):
         return np.asarray(cross(sketched, rtol=rtol) @ S)
     v = cross_log(sketched, rtol=rtol).direction @ S
     norm = np.linalg.norm(v, axis=-1, keepdims=True)

@@ -2,7 +2,7 @@
 
 import math
 
-from clifford_rand._checks import check_integer, fail
+from clifford_rand._checks import check_integer, check_number
 
 __all__ = ["check_accuracy", "chernoff_exponent", "gaussian_dim", "second_moment_dim"]
 
@@ -12,10 +12,11 @@ __all__ = ["check_accuracy", "chernoff_exponent", "gaussian_dim", "second_moment
 def check_accuracy(k: object, eps: object, delta: object, owner: str) -> tuple[int, float, float]:
     """Return the three numbers of a rule: k ≥ 1, 0 < eps < 1 and 0 < delta < 1."""
     k = check_integer(k, "k", owner)
-    for name, value in (("eps", eps), ("delta", delta)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-            raise fail(name, owner, "a number between 0 and 1, both excluded", value)
-    return k, float(eps), float(delta)  # type: ignore[arg-type]
+    rule = "a number between 0 and 1, both excluded"
+    eps, delta = (
+        check_number(value, name, owner, rule, lambda x: 0 < x < 1) for name, value in (("eps", eps), ("delta", delta))
+    )
+    return k, eps, delta
 
 
 def second_moment_dim(k: int, eps: float, delta: float, owner: str) -> int:

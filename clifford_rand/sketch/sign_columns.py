@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from clifford_rand._checks import check_fits
 from clifford_rand._threads import for_each_slice
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.rules import second_moment_dim
@@ -32,6 +33,10 @@ class SignColumns(Sketch):
 
     @abstractmethod
     def __init__(self, r: int, d: int, s: int, *, rng: np.random.Generator | int | None = None) -> None: ...
+
+    def _check_fits(self) -> None:
+        # measured by tracemalloc at 10^6 non-zeros: 20 to 26 bytes each, and 20 a column besides
+        check_fits(24 * self.s * self.d + 20 * self.d + 8 * self.r, "d", type(self).__name__)
 
     def _set_columns(self, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
         """Keep the sketch with non-zeros in ``rows`` (d, s), their signs drawn by ``generator``."""

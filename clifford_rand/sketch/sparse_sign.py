@@ -69,6 +69,7 @@ class SparseSign(SignColumns):
         self.d = check_integer(d, "d", "SparseSign")
         hint = "A column has s non-zeros in r rows."
         self.s = min(8, self.r) if s is None else check_integer(s, "s", "SparseSign", high=self.r, hint=hint)
+        self._check_fits()
         self.rng, _ = drawn_seed(rng, "SparseSign")
         generator = own_stream(self.rng)
         rows = _subsets(self.r, self.d, self.s, generator)

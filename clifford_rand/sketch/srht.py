@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer
+from clifford_rand._checks import check_fits, check_integer
 from clifford_rand._threads import for_each_slice
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
@@ -85,6 +85,7 @@ class SRHT(Sketch):
         self.padded = _next_power(self.d)
         hint = f"The transform of {self.d} features has {self.padded} rows to choose from."
         self.r = check_integer(r, "r", "SRHT", high=self.padded, hint=hint)
+        check_fits(16 * self.padded, "d", "SRHT")  # the permutation, and one row of a product
         self.rng, _ = drawn_seed(rng, "SRHT")
         generator = own_stream(self.rng)
         self.shape = (self.r, self.d)

@@ -1,0 +1,265 @@
+"""The library's one way in for arguments: what is refused, in which words, and what is as good as Python's own."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand import _checks
+from clifford_rand._checks import (
+    as_array,
+    as_generator,
+    as_real,
+    check_bool,
+    check_choice,
+    check_fits,
+    check_integer,
+    check_positive,
+    check_tolerance,
+    quantity,
+    refuse_unreal,
+)
+from clifford_rand.errors import ArgumentError
+
+ROWS = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
+MASKED = np.ma.array(ROWS, mask=[[0, 0, 1], [0, 0, 0]])
+WRONG = {
+    "masked": (MASKED, "without masked entries"),
+    "masked rows": (list(MASKED), "without masked entries"),
+    "a masked entry": ([[1.0, 2.0, np.ma.masked], [0.0, 1.0, 2.0]], "without masked entries"),
+    "dates": (np.zeros((2, 3), "M8[D]"), "dtype datetime64"),
+    "durations": (np.zeros((2, 3), "m8[s]"), "dtype timedelta64"),
+    "text": (ROWS.astype(str), "dtype <U"),
+    "lists of text": ([["1", "0", "2"], ["0", "1", "3"]], "dtype <U"),
+    "ragged": ([[1.0, 2.0, 3.0], [1.0]], "rows of one length"),
+    "objects": (np.array([[1.0, None, 2.0], [0.0, 1.0, 2.0]]), "dtype object"),
+    "records": (np.zeros(2, [("a", float), ("b", float)]), "dtype"),
+}
+S = cr.SJLT(3, 3, rng=0)
+TAKES_REAL_ROWS = {
+    "cross": (lambda X: cr.cross(X), "A"),
+    "cross_log": (lambda X: cr.cross_log(X), "A"),
+    "cross_many": (lambda X: cr.cross_many(X, [[0, 1]]), "X"),
+    "cross_all": (lambda X: cr.cross_all(X), "X"),
+    "cross_simplex": (lambda X: cr.cross_simplex(X, [[0, 1, 1]]), "X"),
+    "cross_walk": (lambda X: cr.cross_walk(X, [[0, 1]]), "X"),
+    "Blade": (lambda X: cr.Blade(X), "factors"),
+    "project_vectors": (lambda X: cr.Blade(ROWS).project_vectors(X), "X"),
+    "contains": (lambda X: cr.Blade(ROWS).contains(X), "x"),
+    "scaled": (lambda X: cr.Blade(ROWS[None].repeat(2, 0)[:, None].repeat(3, 1)).scaled(X), "log"),
+    "sketch": (lambda X: X @ S.T if isinstance(X, np.ndarray) else S.T.__rmatmul__(X), "X"),
+    "sketch from the left": (lambda X: S @ X.T if isinstance(X, np.ndarray) else S @ X, "x"),
+    "sketched_cross": (lambda X: cr.sketched_cross(X, S), "A"),
+    "sketched_inner": (lambda X: cr.sketched_inner(X, ROWS, S), "A"),
+    "sketched_wedge": (lambda X: cr.sketched_wedge(X, S), "A"),
+    "sketched_star": (lambda X: cr.sketched_star(X, S), "A"),
+    "sketched_volume": (lambda X: cr.sketched_volume(X, S), "A"),
+    "nearest_to_span": (lambda X: cr.nearest_to_span(X, ROWS), "X"),
+    "sketched_leverage_scores": (lambda X: cr.sketched_leverage_scores(X, cr.SJLT(2, 2, rng=0)), "X"),
+    "LeverageSampling": (lambda X: cr.LeverageSampling(X, 2, rng=0), "scores"),
+    "leverage_scores": (lambda X: cr.leverage_scores(X), "X"),
+    "volume_sample": (lambda X: cr.volume_sample(X, 1, rng=0), "X"),
+}
+TAKES_NUMBERS = {  # objects may be fractions or symbols here, and ROWS two vectors
+    "multivector": (lambda X: cr.Algebra(3).multivector(X, 1), "values"),
+    "vector": (lambda X: cr.Algebra(3).vector(X), "values"),
+    "scalar": (lambda X: cr.Algebra(3).scalar(X), "value"),
+    "outermorphism": (lambda X: cr.Algebra(3).e1.outermorphism(X), "F"),
+    "from_left_matrix": (lambda X: cr.Algebra(3).from_left_matrix(X), "M"),
+    "Algebra of a metric": (lambda X: cr.Algebra(metric=X), "metric"),
+    "Algebra of a signature": (lambda X: cr.Algebra(signature=X), "signature"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", TAKES_REAL_ROWS)
+def test_what_is_no_array_of_real_numbers_is_refused_by_name(name, wrong):
+    call, parameter = TAKES_REAL_ROWS[name]
+    value, words = WRONG[wrong]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ArgumentError, match=rf"^The '{parameter}' parameter of .*{words}"):
+            call(value)
+
+
+@pytest.mark.parametrize("wrong", [name for name in WRONG if name != "objects"])
+@pytest.mark.parametrize("name", TAKES_NUMBERS)
+def test_what_is_no_array_of_numbers_is_refused_by_name(name, wrong):
+    call, parameter = TAKES_NUMBERS[name]
+    with pytest.raises(ArgumentError, match=rf"^The '{parameter}' parameter of"):
+        call(WRONG[wrong][0])
+
+
+@pytest.mark.parametrize("name", TAKES_REAL_ROWS)
+def test_the_byte_order_and_an_empty_mask_change_nothing(name):
+    def parts(found):
+        if isinstance(found, cr.Blade):
+            return [found.factors, found.log_scale]
+        if name == "cross_all":
+            return [part for chunk in found for part in chunk]
+        return (
+            [found.rows]
+            if isinstance(found, cr.LeverageSampling)
+            else list(found)
+            if isinstance(found, tuple)
+            else [found]
+        )
+
+    call, _ = TAKES_REAL_ROWS[name]
+    expected = parts(call(ROWS))
+    for same in (ROWS.astype(">f8"), np.ma.array(ROWS), np.asfortranarray(ROWS)):
+        for found, known in zip(parts(call(same)), expected, strict=True):
+            np.testing.assert_array_equal(found, known)
+            assert np.asarray(found).dtype == np.asarray(known).dtype
+            assert np.asarray(found).dtype.isnative
+
+
+def test_big_endian_coefficients_and_indices():
+    alg = cr.Algebra(3)
+    for dtype in (">f8", ">f4", ">i8", ">c16"):
+        A = alg.vector(np.arange(3).astype(dtype))
+        assert A.dtype.isnative
+        assert (A - alg.vector(np.arange(3).astype(dtype[1:]))).is_zero()
+    np.testing.assert_array_equal(cr.cross_many(ROWS, np.array([[0, 1]], ">i4")), cr.cross_many(ROWS, [[0, 1]]))
+
+
+def test_big_endian_sparse_factors():
+    from scipy.sparse import csr_array
+
+    X = csr_array(ROWS)
+    X.data = X.data.astype(">f8")
+    np.testing.assert_array_equal((X @ S.T).toarray(), ROWS @ S.T)
+
+
+def test_numpy_words_and_truth_values_are_words_and_truth_values():
+    assert type(check_choice(np.str_("l1"), "penalty", "f", ("l1", "l2"))) is str
+    assert check_choice(np.bool_(True), "bias", "f", (True, False)) is True
+    assert check_choice(np.int64(2), "p", "f", (1, 2)) == 2
+    for wrong in (np.str_("l3"), np.bool_(True), 1, None, b"l1"):
+        with pytest.raises(ArgumentError, match=r"The 'penalty' parameter of f must be one of 'l1', 'l2'"):
+            check_choice(wrong, "penalty", "f", ("l1", "l2"))
+    for value in (True, False, np.True_, np.False_):
+        assert check_bool(value, "bias", "f") is bool(value)
+    for wrong in (1, 0, "yes", None, 1.0, np.array([True])):
+        with pytest.raises(ArgumentError, match=r"The 'bias' parameter of f must be one of True, False"):
+            check_bool(wrong, "bias", "f")
+    assert cr.volume_sample(ROWS, 1, rng=0, method=np.str_("exact"), bias=np.False_).shape == (1, 1)
+    assert cr.Blade(ROWS).distance(cr.Blade(ROWS), np.str_("chordal")) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [-1, np.int64(-3), True, "0", 1.0, [1]])
+def test_seeds_are_whole_numbers(wrong):
+    for call in (lambda: cr.SJLT(2, 4, rng=wrong), lambda: cr.haar_blade(1, 3, rng=wrong)):
+        with pytest.raises(ArgumentError, match=r"The 'rng' parameter of (SJLT|haar_blade) must be"):
+            call()
+    with pytest.raises(ArgumentError, match=r"The 'random_state' parameter of Model must be"):
+        as_generator(wrong, "Model", "random_state")
+
+
+def test_a_random_state_draws_the_generator():
+    one, other = (as_generator(np.random.RandomState(3), "f").random() for _ in range(2))
+    assert one == other
+
+
+def test_numbers():
+    assert check_positive(np.float32(0.5), "tol", "f") == 0.5
+    assert check_tolerance(None, 0.25, "f") == 0.25
+    assert check_tolerance(np.float64(0), 0.25, "f") == 0.0
+    for wrong in (10**400, float("nan"), "1", True, -1.0, 1j):
+        with pytest.raises(ArgumentError, match="'tol' parameter of f must be a finite number > 0"):
+            check_positive(wrong, "tol", "f")
+        with pytest.raises(ArgumentError, match="'rtol' parameter of f must be None or a number in"):
+            check_tolerance(wrong, 0.25, "f")
+    with pytest.raises(ArgumentError, match=r"from 1 to 3\. Got 10\^5000 instead"):  # Python writes out no such number
+        check_integer(10**5000, "n", "f", high=3)
+
+
+def test_counts_in_words():
+    assert quantity(1023) == "1023 bytes"
+    assert quantity(2**30) == "1 GiB"
+    assert quantity(3 * 2**49) == "1.5 PiB"
+    assert quantity(10**30) == "1e+30 bytes"
+    assert quantity(7, "gates") == "7 gates"
+    assert quantity(10**5000, "subsets") == "10^5000 subsets"
+    assert quantity(np.inf, "rows") == "infinitely many rows"
+    with pytest.raises(
+        ArgumentError, match=r"that 9 gates are enough\. Got a need of 10 gates instead\. Draw fewer\.$"
+    ):
+        check_fits(10, "n_gates", "f", unit="gates", limit=9, hint="Draw fewer.")
+    check_fits(9, "n_gates", "f", unit="gates", limit=9)
+
+
+HUGE = 10**13
+ABSURD = {
+    "SJLT": (lambda: cr.SJLT(HUGE, HUGE), "d"),
+    "SparseSign": (lambda: cr.SparseSign(10, HUGE), "d"),
+    "SRHT": (lambda: cr.SRHT(10, HUGE), "d"),
+    "GaussianSketch of long rows": (lambda: cr.GaussianSketch(1, HUGE), "d"),
+    "LeverageSampling": (lambda: cr.LeverageSampling(np.ones(3), HUGE), "r"),
+    "toarray": (lambda: cr.GaussianSketch(10**5, 10**7).toarray(), "S"),
+    "haar_blade": (lambda: cr.haar_blade(HUGE, HUGE), "d"),
+    "haar_blade of one vector": (lambda: cr.haar_blade(1, HUGE), "d"),
+    "haar_blade, many": (lambda: cr.haar_blade(2, 3, shape=(10**7, 10**7)), "shape"),
+    "random_rotation": (lambda: cr.random_rotation(10**7), "d"),
+    "volume_sample": (lambda: cr.volume_sample(ROWS, 1, HUGE), "size"),
+    "cross_all in one chunk": (lambda: cr.cross_all(np.ones((400, 9)), chunk=HUGE), "chunk"),
+}
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_absurd_sizes_say_what_they_would_take(name, monkeypatch):
+    call, parameter = ABSURD[name]
+    monkeypatch.setattr(_checks, "machine_memory", lambda: float(2**33))  # 8 GiB, on whatever machine
+    rule = rf"^The '{parameter}' parameter of .* must be such that 8 GiB, the memory of this machine, are enough\. "
+    with pytest.raises(ArgumentError, match=rule + r"Got a need of .*(iB|bytes) instead"):
+        call()
+
+
+def test_more_numbers_than_anyone_draws_or_walks_through():
+    with pytest.raises(ArgumentError, match=r"The 'r' parameter of GaussianSketch .* a need of 1e\+18 entries"):
+        cr.GaussianSketch(10**9, 10**9)
+    with pytest.raises(ArgumentError, match=r"The 'X' parameter of cross_all .* C\(4000, 1999\) = 10\^1202 "):
+        cr.cross_all(np.ones((4000, 2000)))
+
+
+def test_the_machine_tells_its_memory():
+    assert 2**28 < _checks.machine_memory() < 2**60
+
+
+def test_booleans_and_callbacks_of_cross_products_are_checked():
+    calls = {
+        "normalize": [
+            lambda: cr.cross_many(ROWS, [[0, 1]], normalize="no"),
+            lambda: cr.cross_all(ROWS, normalize=1),
+            lambda: cr.sketched_cross(ROWS, S, normalize=None),
+        ],
+        "bias": [lambda: cr.cross_simplex(ROWS, [[0, 1, 1]], bias="free"), lambda: cr.leverage_scores(ROWS, bias=1)],
+        "progress": [lambda: cr.cross_all(ROWS, progress="bar")],
+    }
+    for name, each in calls.items():
+        for call in each:
+            with pytest.raises(ArgumentError, match=f"The '{name}' parameter of"):
+                call()
+
+
+def test_what_another_library_converts_is_looked_at_first():
+    pd = pytest.importorskip("pandas")
+    for fine in (
+        ROWS,
+        ROWS.tolist(),
+        ROWS.astype(object),
+        pd.DataFrame(ROWS),
+        pd.DataFrame({"a": [1, 2]}, dtype="Int64"),
+    ):
+        refuse_unreal(fine, "X", "Model")
+    text = pd.DataFrame({"a": [1.0, 2.0], "b": ["1", "2"]})
+    dates = pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])})
+    for wrong in (MASKED, ROWS.astype(str), ROWS.astype("M8[D]"), text, dates, np.array([[1.0, "2"]], dtype=object)):
+        with pytest.raises(ArgumentError, match=r"The 'X' parameter of Model must be"):
+            refuse_unreal(wrong, "X", "Model")
+
+
+def test_arrays_pass_uncopied():
+    assert as_array(ROWS, "X", "f") is ROWS
+    assert as_real(ROWS, "X", "f") is ROWS
