@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
@@ -87,7 +88,8 @@ class Scene:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
-        Path(path).write_text(self.html(), encoding="utf-8")
+        with replaced(path) as new:
+            new.write_text(self.html(), encoding="utf-8")
 
     def __repr__(self) -> str:
         drawn = sum(isinstance(entry, list) for entry in self.entries)

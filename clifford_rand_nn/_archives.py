@@ -1,18 +1,163 @@
-"""What NumPy raises on an NPZ file that is damaged or something else."""
+"""Files from anywhere: arrays of an NPZ, checked before they are read, and Parquet; every fault is one error."""
 
+import io
+import math
+import os
+import struct
+import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, cast
 
-__all__ = ["DAMAGED"]
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
-DAMAGED = (
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+
+__all__ = ["FAULTS", "read_npz", "reading_parquet"]
+
+# What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs.
+FAULTS = (
     ValueError,
     LookupError,
     TypeError,
     AttributeError,
+    ArithmeticError,
     EOFError,
     OSError,
-    RuntimeError,
+    MemoryError,
+    RuntimeError,  # of zipfile: encrypted, or compressed in a way it does not know; RecursionError
+    SyntaxError,
+    Warning,  # where warnings are errors
+    struct.error,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
+_MOST_DIRECTORY = 2**20  # bytes of a zip directory: some 10,000 arrays; zipfile makes ten times as much of it
+_MOST_HEADER = 4096  # bytes of a header of plain dtype, which takes 118
+_CHUNK = 2**24  # bytes decompressed at a time
+_KINDS = "biufcSU"
+_READERS: dict[tuple[int, int], Callable[..., tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): npy.read_array_header_1_0,
+    (2, 0): npy.read_array_header_2_0,
+}
+
+
+def read_npz(
+    path: str | os.PathLike[str], wanted: Collection[str | None], *, what: str = "this NPZ file", stored: bool = False
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Return those of the arrays ``wanted`` that an NPZ file has, and the names of all that it has.
+
+    No array is allocated before its header, its length in the zip directory and the file's own length agree; nothing
+    is unpickled; the archive's checksums are verified; no other member is read.
+
+    Parameters
+    ----------
+    path : path
+    wanted : names
+        None among them is none.
+    what : str
+        How an error calls the file.
+    stored : bool
+        Whether the arrays must be uncompressed, so that they take no more memory than the file has bytes.
+
+    Raises
+    ------
+    ArgumentError
+        The file is damaged, or no NPZ file; an array holds objects or records, or does not fit in memory.
+    FileNotFoundError
+        There is no such file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "two.npz"
+    >>> np.savez(file, a=[1, 2], b="text")
+    >>> read_npz(file, ["a", "c"])
+    ({'a': array([1, 2])}, ['a', 'b'])
+    """
+    with open(path, "rb") as stream:
+        try:
+            size = os.fstat(stream.fileno()).st_size
+            _check_directory(stream, size)
+            with zipfile.ZipFile(stream) as archive:
+                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                if len(members) != len(archive.infolist()):
+                    raise ValueError("two arrays have one name")
+                chosen = [name for name in members if name in wanted]
+                if stored and (
+                    any(members[name].compress_type != zipfile.ZIP_STORED for name in chosen)
+                    or sum(members[name].file_size for name in chosen) > size
+                ):
+                    raise ValueError("its arrays are compressed, or claim more bytes than it has")
+                return {name: _read_array(archive, members[name]) for name in chosen}, list(members)
+        except FAULTS as error:
+            if isinstance(error, _ObjectArrayError):
+                raise ArgumentError(f"{os.fspath(path)}: {what} {error}") from error
+            said = " ".join(str(error).split())[:200]
+            raise ArgumentError(
+                f"{os.fspath(path)}: {what} is damaged, or it is something else ({type(error).__name__}: {said})."
+            ) from error
+
+
+@contextmanager
+def reading_parquet(file: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what Arrow and readers of Parquet's metadata raise on a damaged file into the one error."""
+    arrow = require("pyarrow", extra="app", purpose="reading Parquet")
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except (arrow.lib.ArrowException, *FAULTS) as error:
+        said = str(error).strip().splitlines()[:1]
+        raise ArgumentError(f"{file}: this is not a readable Parquet file: {''.join(said)[:200]}") from error
+
+
+class _ObjectArrayError(ValueError):
+    """An array that only a pickle could hold."""
+
+
+def _check_directory(stream: IO[bytes], size: int) -> None:
+    """Refuse a zip directory that is larger than those of arrays before zipfile reads it all."""
+    stream.seek(max(0, size - 2**16 - 22))  # its end record has 22 bytes and a comment of at most 2^16 - 1
+    tail = stream.read()
+    end = tail.rfind(b"PK\x05\x06")
+    if end < 0 or len(tail) - end < 22:
+        raise zipfile.BadZipFile("File is not a zip file")
+    (length,) = struct.unpack_from("<I", tail, end + 12)
+    larger = tail[max(0, end - 20) : end].startswith(b"PK\x06\x07")  # a second record, for files of 4 GiB, overrides it
+    if length > _MOST_DIRECTORY or (larger and size < 2**32 - _MOST_DIRECTORY):
+        raise ValueError("its directory is larger than one of arrays")
+    stream.seek(0)
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read a member of an archive as an array of numbers, booleans or text."""
+    with archive.open(info) as stream:
+        version = npy.read_magic(stream)
+        if version not in _READERS:
+            raise ValueError(f"version {version} of the NPY format")
+        shape, fortran, dtype = _READERS[version](stream, max_header_size=_MOST_HEADER)
+        if dtype.hasobject:
+            raise _ObjectArrayError("holds object arrays, which are not read; save plain arrays, texts as str.")
+        if dtype.kind not in _KINDS or dtype.shape or not dtype.itemsize:
+            raise ValueError(f"an array of dtype {dtype}")
+        length = math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or stream.tell() + length != info.file_size:
+            raise ValueError(f"shape {shape} and dtype {dtype} are not those of {info.file_size} bytes")
+        array = np.empty(math.prod(shape), dtype=dtype)
+        rest = array.view(np.uint8).data
+        while len(rest):
+            read = cast("io.BufferedIOBase", stream).readinto(rest[:_CHUNK])
+            if not read:
+                raise EOFError(f"{len(rest)} bytes are missing")
+            rest = rest[read:]
+        if stream.read(1):  # at the end its checksum is compared, of empty arrays too
+            raise ValueError("there is more than the array")
+        array = array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+        return array if dtype.isnative else array.astype(dtype.newbyteorder("="))

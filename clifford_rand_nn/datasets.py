@@ -1,7 +1,5 @@
 """The spiral of the paper, which is made; features with labels and a split, kept in one NPZ file."""
 
-import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer
+from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import DAMAGED
+from clifford_rand_nn._archives import read_npz
 
 __all__ = ["FeatureSet", "load_feature_folder", "load_features", "save_features", "spiral"]
 
@@ -118,14 +117,8 @@ def save_features(path: str | Path, X: ArrayLike, y: ArrayLike, split: ArrayLike
     file = _check_ending(path)
     arrays = {"X": np.asarray(X), "y": np.asarray(y), "split": np.asarray(split)}
     _check(str(file), arrays)
-    file = Path(os.path.realpath(file))  # a link is followed, not replaced
-    part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.partial")  # same folder: os.replace is then atomic
-    try:
-        with open(part, "xb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
+    with replaced(file) as new, open(new, "wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
 
 
 def load_features(path: str | Path) -> FeatureSet:
@@ -158,13 +151,7 @@ def load_features(path: str | Path) -> FeatureSet:
     file = _check_ending(path)
     if not file.is_file():
         raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
-    try:
-        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files if name in _ARRAYS}
-            there = archive.files
-    except DAMAGED as error:
-        what = "holds object arrays, which are not read; save plain arrays" if "Object" in str(error) else "is damaged"
-        raise ArgumentError(f"{file}: this NPZ file {what}.") from error
+    arrays, there = read_npz(file, _ARRAYS)
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:
         shown = ", ".join(there) or "none"

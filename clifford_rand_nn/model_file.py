@@ -1,8 +1,10 @@
 """A fitted estimator in one NPZ file: plain arrays and one JSON entry, never a pickle."""
 
 import json
+import math
 import os
-import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +13,9 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
+from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import DAMAGED
+from clifford_rand_nn._archives import FAULTS, read_npz
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
@@ -51,8 +54,16 @@ _ESTIMATORS: dict[str, Any] = {
         CrossProductLassoRegressor,
     )
 }
-_NEURON_ARRAYS = ("directions", "offsets", "rows")
-_GATE_ARRAYS = ("directions", "offsets", "incident", "sides", "n_dependent")
+# What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
+_NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
+_GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
+_ARRAYS = (
+    {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "coef": "f23", "gate_intercept": "f12"}
+    | {"intercept": "f01", "W1": "f2", "b1": "f1", "w2": "f2", "b2": "f1", "units": "i1", "classes": "biufUS1"}
+    | {f"{prefix}_{name}": rule for prefix in ("given", "gates", "members") for name, rule in _GATE_ARRAYS.items()}
+    | {f"members_{name}": rule for name, rule in _NEURON_ARRAYS.items()}
+)
+_DROPPED = ("huber_delta",)  # parameters that estimators had and have no more where they had no effect
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -85,19 +96,13 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     >>> bool((load_model(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
-    file = Path(os.path.realpath(path))  # a link is followed, not replaced
-    if file.suffix.lower() != ".npz":
+    if Path(path).suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
     arrays, meta = _pack(model)
     arrays["meta"] = np.frombuffer(json.dumps(meta, ensure_ascii=False, indent=1).encode(), dtype=np.uint8)
-    partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}.partial")  # same folder: os.replace is then atomic
-    try:
-        with open(partial, "xb") as stream:
-            np.savez(stream, **arrays)
-        os.replace(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replaced(path) as new, open(new, "wb") as stream:
+        np.savez(stream, **arrays)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -111,15 +116,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         There is no such file.
     """
     name = os.fspath(path)
-    with open(path, "rb") as stream:
-        try:
-            with np.load(stream, allow_pickle=False) as archive:
-                arrays = {key: archive[key] for key in archive.files}
-            meta = json.loads(arrays["meta"].tobytes().decode())
-            found, version = meta["format"], meta["version"]
-        except DAMAGED as error:
-            what = "not a model file of clifford-rand, or it is damaged"
-            raise ArgumentError(f"{name}: this is {what}; write it again with save_model.") from error
+    arrays, there = read_npz(path, _ARRAYS, what="this model file", stored=True)
+    if "meta" not in arrays:
+        holds = ", ".join(there[:8]) or "nothing"
+        raise ArgumentError(f"{name}: this is not a model file of clifford-rand; it holds {holds}.")
+    with _damage_told(name):
+        _check_arrays(arrays)
+        meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
+        found, version = meta["format"], meta["version"]
     if found != FORMAT or not isinstance(version, int):
         raise ArgumentError(f"{name}: this is a file of format {found!r}, not {FORMAT!r}.")
     if version not in _READABLE:
@@ -127,11 +131,47 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"{name}: the file has version {version} of the format (clifford-rand {meta.get('library')}), this "
             f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
-    try:
+    with _damage_told(name):
         return _unpack(arrays, meta)
-    except DAMAGED as error:
+
+
+@contextmanager
+def _damage_told(name: str) -> Iterator[None]:
+    """Turn whatever the content of a file raises into the one error."""
+    try:
+        yield
+    except FAULTS as error:
         said = " ".join(str(error).split())
         raise ArgumentError(f"{name}: the model file is damaged ({type(error).__name__}: {said}).") from error
+
+
+def _check_arrays(arrays: dict[str, NDArray[Any]]) -> None:
+    """Refuse arrays of another kind or number of axes than are saved, and numbers that are not finite."""
+    for name, array in arrays.items():
+        kinds = _ARRAYS[name].rstrip("0123")
+        if array.dtype.kind not in kinds or (kinds == "f" and array.dtype != np.float64):
+            raise ValueError(f"the array {name!r} has dtype {array.dtype}")
+        if str(array.ndim) not in _ARRAYS[name]:
+            raise ValueError(f"the array {name!r} has {array.ndim} axes")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"the array {name!r} has entries that are not finite")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no finite number")
+    return float(value)
+
+
+def _whole(value: Any, low: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ValueError(f"{value!r} is no integer ≥ {low}")
+    return value
+
+
+def _fit(agree: bool, what: str = "the arrays do not fit each other") -> None:
+    if not agree:
+        raise ValueError(what)
 
 
 def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -192,23 +232,23 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
-    params = dict(meta["params"])
+    kind = _ESTIMATORS[meta["estimator"]]
+    known = kind().get_params()
+    params = {name: value for name, value in meta["params"].items() if name in known or name not in _DROPPED}
     if "gates" in params and not isinstance(params["gates"], str):
         params["gates"] = _gates(arrays, "given", params["gates"])
-    kind = _ESTIMATORS[meta["estimator"]]
-    if issubclass(kind, NetworkClassifier):
-        params.pop("huber_delta", None)  # version 0.1 wrote it for every estimator
     model: Any = kind(**params)
-    d = int(meta["n_features"])
-    model.n_features_in_, model.n_iter_ = d, int(meta["n_iter"])
+    _fit(model.loss in kind._losses and model.penalty in kind._penalties, "the loss or the penalty is unknown")
+    _fit(_number(model.beta) > 0 and model.bias in (True, False) and model.fit_intercept in (True, False), "parameters")
+    d = _whole(meta["n_features"], 1)
+    model.n_features_in_, model.n_iter_ = d, _whole(meta["n_iter"])
     if meta["feature_names"] is not None:
-        model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
-        if len(model.feature_names_in_) != d:
-            raise ValueError("the feature names do not fit the arrays")
+        model.feature_names_in_ = np.array([str(name) for name in meta["feature_names"]], dtype=object)
+        _fit(len(model.feature_names_in_) == d, "the feature names do not fit the arrays")
     claim: Claim
     if "family" in meta:
-        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"]))
-        model._set_network(claim.network, meta["gates"]["method"])
+        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d))
+        model._set_network(claim.network, str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
     else:
         claim = _gated_claim(arrays, meta, d)
@@ -217,59 +257,53 @@ def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
     classes = None
     if isinstance(model, NetworkClassifier):
         classes = arrays["classes"].astype(object) if meta["classes_dtype"] == "object" else arrays["classes"]
-        if classes.ndim != 1 or len(classes) != max(2, outputs):
-            raise ValueError("the classes do not fit the arrays")
+        _fit(len(classes) == max(2, outputs), "the classes do not fit the arrays")
         model.classes_ = classes
     else:
-        model._target_ndim = int(meta["target_ndim"])
-    weights = arrays.get("sample_weight")
-    if weights is not None and (weights.ndim != 1 or np.count_nonzero(weights > 0) != len(arrays["dual_point"])):
-        raise ValueError("the sample weights do not fit the dual point")
+        model._target_ndim = _whole(meta["target_ndim"], 1)
+        _fit(model._target_ndim == 2 or (model._target_ndim == 1 and outputs == 1))
+    theta, weights = arrays["dual_point"], arrays.get("sample_weight")
+    _fit(theta.shape[1] == outputs)
+    if weights is not None:
+        fits = bool((weights >= 0).all()) and np.count_nonzero(weights) == len(theta)
+        _fit(fits, "the sample weights do not fit the dual point")
     model._sample_weight = weights
     proof = meta["certificate"]
-    model._certify(
-        proof["primal"],
-        proof["dual"],
-        proof["relative_gap"],
-        arrays["dual_point"],
-        proof["scope"],
-        proof["n_patterns"],
-        claim,
-        classes,
-    )
+    primal, dual, gap = (_number(proof[name]) for name in ("primal", "dual", "relative_gap"))
+    model._certify(primal, dual, gap, theta, str(proof["scope"]), _whole(proof["n_patterns"]), claim, classes)
     return cast("Model", model)
 
 
 def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> GatedClaim:
     gates = _gates(arrays, "gates", meta["gates"])
     m, outputs = len(gates), arrays["intercept"].size
-    if gates.d != d or arrays["coef"].size != outputs * m * d or arrays["gate_intercept"].size != outputs * m:
-        raise ValueError("the arrays do not fit each other")
-    return GatedClaim(
-        gates,
-        Coefficients(
-            arrays["coef"].reshape(outputs, m, d),
-            arrays["gate_intercept"].reshape(outputs, m),
-            arrays["intercept"].reshape(outputs),
-        ),
-        squared=meta["params"]["penalty"] == "ridge",
-    )
+    _fit(gates.d == d and outputs > 0)
+    shapes = {"coef": (outputs, m, d), "gate_intercept": (outputs, m), "intercept": (outputs,)}
+    _fit(all(arrays[name].shape in (shape, shape[1:] if outputs == 1 else shape) for name, shape in shapes.items()))
+    parts = (arrays[name].reshape(shape) for name, shape in shapes.items())
+    return GatedClaim(gates, Coefficients(*parts), squared=meta["params"]["penalty"] == "ridge")
 
 
 def _network(arrays: dict[str, NDArray[Any]], d: int) -> TwoLayerNetwork:
     W1, b1, w2, b2 = (arrays[name] for name in ("W1", "b1", "w2", "b2"))
-    if W1.shape != (b1.size, d) or w2.shape != (b1.size, b2.size):
-        raise ValueError("the arrays do not fit each other")
-    return TwoLayerNetwork(W1, b1, w2, b2, units=arrays.get("units"))
+    units = arrays.get("units")
+    _fit(W1.shape == (b1.size, d) and w2.shape == (b1.size, b2.size) and b2.size > 0)
+    _fit(units is None or (units.shape == b1.shape and bool((units >= 0).all())))
+    return TwoLayerNetwork(W1, b1, w2, b2, units=units)
 
 
-def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Family:
-    members: Gates | Neurons | None = None
-    if meta["members"] is not None:
-        members = _gates(arrays, "members", meta["members"])
-    elif "members_directions" in arrays:
-        members = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
-    return Family(meta["kind"], int(meta["p"]), bool(meta["bias"]), members)
+def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> Family:
+    kind, p, members = meta["kind"], _whole(meta["p"]), meta["members"]
+    _fit(kind in ("all", "cross", "neurons", "gates") and p in (1, 2) and meta["bias"] in (True, False), "the family")
+    found: Gates | Neurons | None = None
+    if kind == "gates":
+        found = _gates(arrays, "members", members)
+    elif kind == "neurons":
+        found = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
+        _fit(found.directions.shape[1:] == found.offsets.shape == found.rows.shape[:1])
+        _fit(bool((found.rows >= 0).all()))
+    _fit(found is None or found.d == d, "the family does not fit the network")
+    return Family(kind, p, bool(meta["bias"]), found)
 
 
 def _pack_gates(arrays: dict[str, NDArray[Any]], prefix: str, gates: Gates) -> dict[str, Any]:
@@ -280,9 +314,12 @@ def _pack_gates(arrays: dict[str, NDArray[Any]], prefix: str, gates: Gates) -> d
 
 def _gates(arrays: dict[str, NDArray[Any]], prefix: str, meta: dict[str, Any]) -> Gates:
     fields = {name: arrays[f"{prefix}_{name}"] for name in _GATE_ARRAYS}
-    if fields["directions"].ndim != 2 or fields["offsets"].shape != fields["directions"].shape[1:]:
-        raise ValueError("the gates do not fit each other")
-    return Gates(**fields, method=meta["method"], sketch_dim=meta["sketch_dim"], notes=tuple(meta["notes"]))
+    m = fields["offsets"].shape
+    _fit(fields["directions"].shape[1:] == fields["n_dependent"].shape == m, "the gates do not fit each other")
+    _fit(fields["incident"].shape[:1] == m and fields["incident"].shape == fields["sides"].shape, "the gates' rows")
+    r = meta["sketch_dim"]
+    sketch_dim = None if r is None else _whole(r, 1)
+    return Gates(**fields, method=str(meta["method"]), sketch_dim=sketch_dim, notes=tuple(map(str, meta["notes"])))
 
 
 def _plain(value: Any) -> Any:

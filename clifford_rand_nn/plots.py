@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._files import replaced
 from clifford_rand._optional import require
 
 __all__ = ["plot_decision_regions", "save_figure", "spiral_figure"]
@@ -153,7 +154,8 @@ def spiral_figure(
 
 def save_figure(figure: Any, path: str | Path) -> None:
     """Write a figure at 150 dots per inch; the ending chooses the kind of file."""
-    figure.savefig(path, dpi=150)
+    with replaced(path) as new:
+        figure.savefig(new, dpi=150)
 
 
 def _predict(model: Any, points: NDArray[np.float64]) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clifford_rand._files import replaced
 from clifford_rand._optional import available
 from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_digits import DIGITS_COLUMNS, compare_digits
@@ -39,7 +40,7 @@ def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = N
             say(note, style="dim")
         say()
         written.append(out / f"{name}.csv")
-        with open(written[-1], "w", newline="", encoding="utf-8") as stream:
+        with replaced(written[-1]) as new, open(new, "w", newline="", encoding="utf-8") as stream:
             csv.writer(stream, lineterminator="\n").writerows([columns, *rows])
 
     X, y = spiral()

@@ -1,6 +1,5 @@
 """``clifford-rand embed``: texts of a table in, features that ``fit`` reads out; a run that stopped is resumed."""
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import KNOWN_ERRORS, complain, say
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
@@ -108,14 +108,8 @@ def _stored(store: FeatureCache, hashes: Sequence[bytes]) -> str:
 
 
 def _write(out: Path, X: NDArray[np.float32], data: TextTable, encoder: str) -> None:
-    """Write the file under another name first, so that what stands there is never half of it."""
     arrays = {"X": X, "encoder": np.array(encoder)}
     arrays |= {} if data.target is None else {"y": data.target}
     arrays |= {} if data.split is None else {"split": data.split}
-    part = out.with_name(f".{out.name}.part")
-    try:
-        with open(part, "wb") as stream:
-            np.savez(stream, **arrays)  # type: ignore[arg-type]
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)
+    with replaced(out) as new, open(new, "wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]

@@ -4,11 +4,12 @@ import csv
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say
@@ -60,6 +61,8 @@ def prediction_columns(model: Any, X: NDArray[np.float64]) -> dict[str, NDArray[
 def write_columns(path: str | Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write columns of one length to a CSV, Parquet or NPZ file, by its ending. Only Parquet needs pandas.
 
+    The file appears complete or not at all.
+
     Examples
     --------
     >>> import tempfile
@@ -69,18 +72,17 @@ def write_columns(path: str | Path, columns: Mapping[str, NDArray[Any]]) -> None
     ['prediction,score', 'a,0.1', 'b,-2.0']
     """
     ending = check_ending(path)
-    if ending == ".csv":
-        with open(path, "w", newline="", encoding="utf-8") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    elif ending == ".npz":
-        plain: Any = {
-            name: values.astype(str) if values.dtype == object else values for name, values in columns.items()
-        }
-        with open(path, "wb") as stream:
-            np.savez(stream, **plain)
-    else:
-        pandas = require("pandas", extra="app", purpose="Parquet")
-        require("pyarrow", extra="app", purpose="Parquet")
-        pandas.DataFrame(dict(columns)).to_parquet(path, index=False)
+    with replaced(path) as new:
+        if ending == ".csv":
+            with open(new, "w", newline="", encoding="utf-8") as text:
+                writer = csv.writer(text, lineterminator="\n")
+                writer.writerow(columns)
+                writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        elif ending == ".npz":
+            plain = {name: values.astype(str) if values.dtype == object else values for name, values in columns.items()}
+            with open(new, "wb") as stream:
+                np.savez(stream, **cast("Any", plain))
+        else:
+            pandas = require("pandas", extra="app", purpose="Parquet")
+            require("pyarrow", extra="app", purpose="Parquet")
+            pandas.DataFrame(dict(columns)).to_parquet(new, index=False)

@@ -15,9 +15,14 @@ from clifford_rand.errors import ArgumentError
 
 __all__ = ["FeatureCache", "content_hash"]
 
-_FORMAT = 1  # of the file; raised when older files cannot be read any more
+_FORMAT = 2  # of the file: version 1 had no checksums; they are added when one is opened
+_SUM = 16  # bytes of a checksum
 _BUSY_SECONDS = 60.0  # another process holds the file for the milliseconds of one batch; a minute is a stuck process
 _ASKED_AT_ONCE = 500  # hashes in one query: SQLite before 3.32 takes 999 variables
+# What SQLite says of a file that is well but cannot be used now; all else that it says of a file is damage.
+_UNUSABLE = {
+    getattr(sqlite3, f"SQLITE_{name}") for name in ("BUSY", "LOCKED", "FULL", "READONLY", "CANTOPEN", "IOERR", "PERM")
+}
 _SLUG = 40  # characters of the key that make the name of a file readable; its hash makes it unique
 
 
@@ -54,7 +59,9 @@ class FeatureCache:
 
     An SQLite file in ``folder``, whose name is made of ``key``; a file per key, so that one encoder's vectors can be
     deleted alone. Every `put` is one transaction that is on the disk when it returns: a process that is killed in the
-    middle of one, or a power cut, leaves the file as it was before it. Processes may share a folder.
+    middle of one, or a power cut, leaves the file as it was before it. Processes may share a folder. Every vector has a
+    checksum, which `get` compares. A file of an older version, which has none, gets them when it is opened, of what it
+    holds then.
 
     Parameters
     ----------
@@ -93,11 +100,20 @@ class FeatureCache:
         self.path = self.folder / f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.sqlite3"
         with self._open() as file, _transaction(file):
             version = file.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, _FORMAT):
+            if version not in (0, 1, _FORMAT):
                 raise ArgumentError(f"{self.path}: this cache has format {version}, not {_FORMAT}; use another folder.")
             file.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value)")
-            file.execute("CREATE TABLE IF NOT EXISTS vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+            file.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL"
+                + (")" if version == 1 else ", sum BLOB NOT NULL)")
+            )
+            if version == 1:
+                file.create_function("checksum", 2, _checksum, deterministic=True)
+                file.execute(f"ALTER TABLE vectors ADD COLUMN sum BLOB NOT NULL DEFAULT x'{'00' * _SUM}'")
+                file.execute("UPDATE vectors SET sum = checksum(hash, vector)")
             file.execute("INSERT OR IGNORE INTO about VALUES ('key', ?)", (key,))
+            if file.execute("SELECT value FROM about WHERE name = 'key'").fetchone() != (key,):
+                raise self._damage("it is of another key")
             file.execute(f"PRAGMA user_version = {_FORMAT}")
 
     def __repr__(self) -> str:
@@ -111,10 +127,11 @@ class FeatureCache:
     def dim(self) -> int | None:
         """Length of the vectors; None while there are none."""
         with self._open() as file:
-            return _dim(file)
+            return self._dim(file)
 
     def missing(self, hashes: Sequence[bytes]) -> list[bytes]:
         """Return those of the hashes that have no vector yet, in their order."""
+        _check_hashes(hashes, "FeatureCache.missing")
         there: set[bytes] = set()
         with self._open() as file:
             for part in _parts(hashes):
@@ -131,19 +148,21 @@ class FeatureCache:
         ArgumentError
             A hash has no vector, or a vector is damaged.
         """
+        _check_hashes(hashes, "FeatureCache.get")
+        vectors: list[bytes] = []
         with self._open() as file:
-            rows = np.empty((len(hashes), _dim(file) or 0), dtype="<f4")
-            done = 0
+            dim = self._dim(file) or 0
             for part in _parts(hashes):
-                found = dict(file.execute(f"SELECT hash, vector FROM vectors WHERE hash IN ({_q(part)})", part))
+                query = f"SELECT hash, vector, sum FROM vectors WHERE hash IN ({_q(part)})"
+                found = {one: (vector, stored) for one, vector, stored in file.execute(query, part)}
                 for one in part:
                     if one not in found:
                         raise fail("hashes", "FeatureCache.get", "hashes that are stored", one.hex())
-                    if len(found[one]) != rows[done].nbytes:
-                        raise ArgumentError(f"{self.path}: this cache is damaged; move it away and run again.")
-                    rows[done] = np.frombuffer(found[one], dtype="<f4")
-                    done += 1
-        return rows.astype(np.float32, copy=False)
+                    vector, stored = found[one]
+                    if not isinstance(vector, bytes) or len(vector) != 4 * dim or stored != _checksum(one, vector):
+                        raise self._damage(f"the vector of {one.hex()[:12]}… is not the one that was stored")
+                    vectors.append(vector)
+        return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(hashes), dim).astype(np.float32)
 
     def put(self, hashes: Sequence[bytes], vectors: ArrayLike) -> None:
         """Store the vectors (n, k) of n hashes, all or none; what is stored already is left as it is.
@@ -157,12 +176,10 @@ class FeatureCache:
         if rows.ndim != 2 or len(rows) != len(hashes) or 0 in rows.shape:
             rule = f"an array ({len(hashes)}, k): one vector for each hash"
             raise fail("vectors", "FeatureCache.put", rule, describe(f"shape {rows.shape}"))
-        wrong = next((one for one in hashes if not isinstance(one, bytes)), None)
-        if wrong is not None:
-            raise fail("hashes", "FeatureCache.put", "hashes of content_hash", wrong)
+        _check_hashes(hashes, "FeatureCache.put")
         with self._open() as file, _transaction(file):
             file.execute("INSERT OR IGNORE INTO about VALUES ('dim', ?)", (rows.shape[1],))
-            dim = _dim(file)
+            dim = self._dim(file)
             if dim != rows.shape[1]:
                 raise fail(
                     "vectors",
@@ -172,7 +189,8 @@ class FeatureCache:
                     "Another encoder, or another setting of it, needs another key.",
                 )
             pairs = ((one, row.tobytes()) for one, row in zip(hashes, rows, strict=True))
-            file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", pairs)
+            triples = ((one, vector, _checksum(one, vector)) for one, vector in pairs)
+            file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", triples)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -182,12 +200,21 @@ class FeatureCache:
                 # A rollback journal, not WAL, which network file systems do not support; EXTRA holds against power cuts
                 file.execute("PRAGMA synchronous = EXTRA")
                 yield file
-        except sqlite3.OperationalError as error:  # locked, full, read-only
-            raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error
-        except sqlite3.DatabaseError as error:
-            if type(error) is not sqlite3.DatabaseError:  # its kinds are faults of a statement, not of the file
-                raise
-            raise ArgumentError(f"{self.path}: this cache is damaged ({error}); move it away and run again.") from error
+        except sqlite3.ProgrammingError:  # a fault of this file, not of that one
+            raise
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
+                raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error
+            raise self._damage(str(error)) from error
+
+    def _dim(self, file: sqlite3.Connection) -> int | None:
+        row = file.execute("SELECT value FROM about WHERE name = 'dim'").fetchone()
+        if row is not None and (not isinstance(row[0], int) or row[0] < 1):
+            raise self._damage(f"it holds vectors of {row[0]!r} numbers")
+        return None if row is None else row[0]
+
+    def _damage(self, what: str) -> ArgumentError:
+        return ArgumentError(f"{self.path}: this cache is damaged ({what}); move it away and run again.")
 
 
 @contextmanager
@@ -201,9 +228,15 @@ def _transaction(file: sqlite3.Connection) -> Iterator[None]:
     file.execute("COMMIT")
 
 
-def _dim(file: sqlite3.Connection) -> int | None:
-    row = file.execute("SELECT value FROM about WHERE name = 'dim'").fetchone()
-    return None if row is None else int(row[0])
+def _checksum(one: bytes, vector: bytes) -> bytes:
+    """Return a checksum of a vector and its hash."""
+    return hashlib.blake2b(one + vector, digest_size=_SUM).digest()
+
+
+def _check_hashes(hashes: Sequence[bytes], owner: str) -> None:
+    wrong = next((one for one in hashes if not isinstance(one, bytes)), None)
+    if wrong is not None:
+        raise fail("hashes", owner, "hashes of content_hash", wrong)
 
 
 def _parts(hashes: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

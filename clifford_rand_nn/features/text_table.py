@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import DAMAGED
-from clifford_rand_nn._frames import column_target, read_csv, read_parquet
-from clifford_rand_nn._table_checks import checked_target, listed
-from clifford_rand_nn.tables import check_ending
+from clifford_rand_nn._archives import read_npz
+from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed, read_frame
 
 __all__ = ["TextTable", "read_text_table"]
 
@@ -69,19 +67,10 @@ def read_text_table(
     >>> table.texts, table.target.tolist()
     ([['NA', 'fine, really']], [1, 5])
     """
-    file = Path(path)
-    ending = check_ending(file)
-    if not file.is_file():
-        raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
-    if file.stat().st_size == 0:
-        raise ArgumentError(f"{file}: the file is empty.")
-    if ending == ".npz":
+    file = existing_table(path)
+    if file.suffix.lower() == ".npz":
         return _from_npz(file, text, target, split)
-    return _from_frame(file, ending, text, target, split)
-
-
-def _from_frame(file: Path, ending: str, text: Sequence[str], target: str | None, split: str | None) -> TextTable:
-    frame = read_csv(file, text) if ending == ".csv" else read_parquet(file)
+    frame = read_frame(file, text)
     _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")
@@ -92,13 +81,8 @@ def _from_frame(file: Path, ending: str, text: Sequence[str], target: str | None
 
 
 def _from_npz(file: Path, text: Sequence[str], target: str | None, split: str | None) -> TextTable:
-    try:
-        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except DAMAGED as error:
-        what = "holds object arrays, which are not read; save texts as str" if "Object" in str(error) else "is damaged"
-        raise ArgumentError(f"{file}: this NPZ file {what}.") from error
-    _refuse_missing(file, [*text, target, split], list(arrays), "array")
+    arrays, there = read_npz(file, (*text, target, split))
+    _refuse_missing(file, [*text, target, split], there, "array")
     n = arrays[text[0]].size
     for name in (*text, target, split):
         if name is not None and arrays[name].shape != (n,):

@@ -166,7 +166,7 @@ ERRORS = {
     "numbers": (("number.npz",), "number.npz: column 'text' is not text: it has 1.5."),
     "objects": (
         ("object.npz",),
-        "object.npz: this NPZ file holds object arrays, which are not read; save texts as str.",
+        "object.npz: this NPZ file holds object arrays, which are not read; save plain arrays, texts as str.",
     ),
     "shape": (("t.npz", "--target", "wide"), "there is no array 'wide'"),
     "lengths": (("short.npz", "--target", "y"), "short.npz: the array 'y' must have shape (2,), not (3,)."),

@@ -12,6 +12,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
+from support.damage import damaged_cache
 
 HASHES = [content_hash(f"text {i}") for i in range(1200)]  # more than one query asks for
 
@@ -84,13 +85,71 @@ def test_faults_of_key_folder_and_file(tmp_path):
     with sqlite3.connect(cache.path) as file:
         file.execute("UPDATE vectors SET vector = x'00'")
     file.close()
-    with pytest.raises(ArgumentError, match="this cache is damaged; move it away"):
+    with pytest.raises(ArgumentError, match=r"this cache is damaged .*; move it away"):
         cache.get(HASHES[:1])
     with sqlite3.connect(cache.path) as file:
         file.execute("PRAGMA user_version = 7")
     file.close()
-    with pytest.raises(ArgumentError, match="this cache has format 7, not 1; use another folder"):
+    with pytest.raises(ArgumentError, match=r"this cache has format 7, not 2; use another folder"):
         FeatureCache(tmp_path, "key")
+
+
+def test_a_cache_without_checksums_gets_them(tmp_path):
+    cache = FeatureCache(tmp_path, "key")
+    cache.path.unlink()
+    with sqlite3.connect(cache.path) as file:  # as version 1 wrote it
+        file.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value)")
+        file.execute("CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+        file.execute("INSERT INTO about VALUES ('key', 'key'), ('dim', 5)")
+        file.executemany("INSERT INTO vectors VALUES (?, ?)", [(HASHES[i], vectors_of([i]).tobytes()) for i in (0, 1)])
+        file.execute("PRAGMA user_version = 1")
+    file.close()
+    again = FeatureCache(tmp_path, "key")
+    again.put(HASHES[2:3], vectors_of([2]))
+    np.testing.assert_array_equal(FeatureCache(tmp_path, "key").get(HASHES[:3]), vectors_of([0, 1, 2]))
+    _changed(again, "UPDATE vectors SET vector = zeroblob(20) WHERE hash = ?", HASHES[0])
+    with pytest.raises(ArgumentError, match="is not the one that was stored"):
+        again.get(HASHES[:1])
+
+
+def _changed(cache, statement, *values):
+    with sqlite3.connect(cache.path) as file:
+        file.execute(statement, values)
+    file.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "values"),
+    [
+        ("UPDATE vectors SET vector = ?", (vectors_of([3]).tobytes(),)),  # of the right length
+        ("UPDATE vectors SET vector = 'text'", ()),
+        ("UPDATE vectors SET sum = 'text'", ()),
+        ("UPDATE about SET value = 'five' WHERE name = 'dim'", ()),
+        ("UPDATE about SET value = 1000000000000 WHERE name = 'dim'", ()),
+        ("UPDATE about SET value = 'other' WHERE name = 'key'", ()),
+        ("DROP TABLE about", ()),
+        ("ALTER TABLE vectors RENAME COLUMN sum TO summe", ()),
+        ("PRAGMA user_version = 1", ()),
+    ],
+)
+def test_no_vector_comes_back_wrong(tmp_path, statement, values):
+    cache = FeatureCache(tmp_path, "key")
+    cache.put(HASHES[:2], vectors_of([0, 1]))
+    _changed(cache, statement, *values)
+    with pytest.raises(ArgumentError, match=r"key-.*\.sqlite3: this cache is damaged .*; move it away and run again"):
+        FeatureCache(tmp_path, "key").get(HASHES[:2])
+
+
+def test_damaged_caches_give_what_was_put_or_one_error(tmp_path):
+    outcomes = {damaged_cache(tmp_path / f"{i}", np.random.default_rng(i)) for i in range(60)}
+    assert outcomes == {"refused", "right"}
+
+
+def test_hashes_are_bytes(tmp_path):
+    cache = FeatureCache(tmp_path, "key")
+    for ask in (cache.get, cache.missing):
+        with pytest.raises(ArgumentError, match=r"must be hashes of content_hash\. Got 'text 2'"):
+            ask(["text 2"])
 
 
 def test_hashes_tell_texts_shapes_and_types_apart():

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, Gates, load_model, sample_gates, save_model
+from clifford_rand_nn.tables import read_table
+from support.damage import bomb, damaged_bytes, damaged_directory, damaged_members, model_files
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 3))
@@ -227,6 +230,92 @@ def test_truncated_and_flipped_files_never_load_wrong(tmp_path):
         except ArgumentError:
             continue
         np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+
+
+CONTENT = {  # archives whose checksums are right
+    "NaN": lambda arrays, meta: arrays["coef"].flat.__setitem__(0, np.nan),
+    "infinite": lambda arrays, meta: arrays["dual_point"].flat.__setitem__(0, np.inf),
+    "complex": lambda arrays, meta: arrays.update(coef=arrays["coef"] + 0j),
+    "text": lambda arrays, meta: arrays.update(intercept=arrays["intercept"].astype(str)),
+    "float32": lambda arrays, meta: arrays.update(coef=arrays["coef"].astype(np.float32)),
+    "records": lambda arrays, meta: arrays.update(coef=np.zeros(3, dtype="f8,i4")),
+    "axes": lambda arrays, meta: arrays.update(dual_point=arrays["dual_point"][None]),
+    "no rows": lambda arrays, meta: arrays.update(gates_incident=arrays["gates_incident"][:2]),
+    "loss": lambda arrays, meta: meta["params"].update(loss="x"),
+    "beta": lambda arrays, meta: meta["params"].update(beta=float("nan")),
+    "gap": lambda arrays, meta: meta["certificate"].update(primal=float("inf")),
+    "features": lambda arrays, meta: meta.update(n_features=10**30),
+    "iterations": lambda arrays, meta: meta.update(n_iter="many"),
+    "no params": lambda arrays, meta: meta.pop("params"),
+    "list": lambda arrays, meta: meta.update(certificate=[]),
+    "dual": lambda arrays, meta: arrays.update(dual_point=arrays["dual_point"][:, :1]),
+}
+
+
+@pytest.mark.parametrize("fault", CONTENT)
+def test_content_is_checked_before_it_is_used(tmp_path, fault):
+    path = _rewritten(tmp_path, CONTENT[fault])
+    with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged"):
+        load_model(path)
+
+
+def test_bombs_cost_nothing(tmp_path):
+    path = tmp_path / "m.npz"
+    for data in (bomb(2**26), bomb(0, declared=2**45), bomb(0, declared=10**30)):  # 64 KiB that inflate to 64 MiB
+        path.write_bytes(data)
+        tracemalloc.start()
+        with pytest.raises(ArgumentError, match=r"m\.npz: this model file is damaged"):
+            load_model(path)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 2**21
+    with zipfile.ZipFile(path, "w") as archive:  # a directory of 2 MiB
+        for i in range(30_000):
+            archive.writestr(f"a{i}.npy", b"")
+    with pytest.raises(ArgumentError, match="its directory is larger than one of arrays"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("way", [damaged_bytes, damaged_directory, damaged_members])
+def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way):
+    """A short run of tests/fuzz/fuzz_files.py."""
+    goods, path = model_files(tmp_path), tmp_path / "m.npz"
+    loaded = told = 0
+    for trial in range(200):
+        random = np.random.default_rng([7, trial])
+        good = goods[trial % len(goods)]
+        path.write_bytes(way(good.data, random))
+        tracemalloc.start()
+        try:
+            model = load_model(path)
+        except ArgumentError as error:
+            told += str(path) in str(error) and "\n" not in str(error)
+            continue
+        finally:
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert most < 2**25, trial
+        loaded += 1
+        if way is not damaged_members:
+            np.testing.assert_array_equal(model.predict(good.X), good.predictions)
+    assert loaded > 0
+    assert loaded + told == 200
+
+
+def test_damaged_tables_give_one_error(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = rng.random((40, 3)), rng.integers(0, 2, 40)
+    np.savez_compressed(tmp_path / "t.npz", X=X, y=y)
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}).to_parquet(tmp_path / "t.parquet")
+    for file in (tmp_path / "t.npz", tmp_path / "t.parquet"):
+        good, refused = file.read_bytes(), 0
+        for trial in range(150):
+            file.write_bytes(damaged_bytes(good, np.random.default_rng([8, trial])))
+            try:
+                assert np.isfinite(read_table(file, target="y").X).all()
+            except ArgumentError as error:
+                refused += str(file) in str(error)
+        assert refused > 100
 
 
 def test_a_missing_file_is_what_python_calls_it(tmp_path):

@@ -1,5 +1,6 @@
 """Tables: what is read back, and one sentence for everything that can be wrong with a file."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -278,3 +279,32 @@ def test_faults_of_weights_in_an_npz(tmp_path, weights, message):
     np.savez(tmp_path / "t.npz", X=np.eye(2), y=[1, 2], **({} if weights is None else {"w": weights}))
     with pytest.raises(ArgumentError, match=message):
         read_table(tmp_path / "t.npz", target="y", weights="w")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])
+def test_predictions_appear_complete_or_not_at_all(tmp_path, ending, monkeypatch):
+    path = tmp_path / f"out{ending}"
+    path.write_text("old")
+    path.chmod(0o640)
+
+    class Interrupting(float):
+        def __str__(self):
+            raise KeyboardInterrupt
+
+        __repr__ = __reduce__ = __str__
+
+    def broken(stream, **arrays):
+        stream.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", broken)
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", lambda frame, new, index: broken(io.BytesIO()))
+    column = np.array(["a", Interrupting()] if ending == ".csv" else ["a", "b"], dtype=object)
+    with pytest.raises(KeyboardInterrupt):
+        write_columns(path, {"prediction": column})
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    monkeypatch.undo()
+    write_columns(path, {"prediction": np.array(["a", "b"])})
+    assert path.read_bytes() != b"old"
+    assert path.stat().st_mode & 0o777 == 0o640

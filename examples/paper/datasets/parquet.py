@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import reading_parquet
 from examples.paper.datasets.assembly import RawTexts, Source
 
 __all__ = ["check_names", "raw_texts", "read_parquet_folder"]
@@ -72,16 +73,14 @@ def _read_split(home: Path, split: str, columns: Sequence[str], class_names: Seq
     wanted = [*columns, "label"]
     tables = []
     for file in files:
-        try:
+        with reading_parquet(file):
             names = parquet.read_schema(file).names
             missing = [name for name in wanted if name not in names]
             if missing:
                 raise ArgumentError(f"{file}: there is no column {missing[0]!r}; the columns are {', '.join(names)}.")
             tables.append(parquet.read_table(file, columns=wanted))
-        except (arrow.lib.ArrowException, OSError) as error:
-            said = str(error).strip().splitlines()[0]
-            raise ArgumentError(f"{file}: this is not a readable Parquet file: {said}") from error
-        check_names(str(file), _class_names(tables[-1].schema), class_names)
+            found = _class_names(tables[-1].schema)
+        check_names(str(file), found, class_names)
     where = f"{home}, split {split!r}"
     try:
         whole = arrow.concat_tables([table.replace_schema_metadata(None) for table in tables])

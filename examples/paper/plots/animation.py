@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
+from clifford_rand._files import replaced
 from clifford_rand._optional import available, require
 from clifford_rand.errors import MissingDependencyError
 from clifford_rand_nn.plots import plot_decision_regions
@@ -93,7 +94,7 @@ def save_regions_film(
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     with _writer(kind, fps) as (writer, ending):
         file = Path(path).with_suffix(ending)
-        with writer.saving(figure, str(file), dpi):
+        with replaced(file) as new, writer.saving(figure, str(new), dpi):
             for title, model in frames:
                 ax.set_title(title, fontsize=10)
                 image.set_data(np.searchsorted(classes, _predict(model, grid)).reshape(resolution, resolution))
