@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from clifford_rand._checks import as_generator, describe, fail
+from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
-from clifford_rand.multivector.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.named_blades import Blades
 from clifford_rand.multivector.parse import parse_expression
@@ -69,6 +69,7 @@ class Algebra(Space):
     # ---- multivectors
 
     def _new(self, keys: Keys, coefficients: np.ndarray) -> Multivector:
+        coefficients.setflags(False)  # type: ignore[call-arg]
         made = object.__new__(Multivector)
         made.algebra, made.keys, made.coefficients = self, keys, coefficients
         return made
@@ -161,7 +162,7 @@ class Algebra(Space):
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
-        array = np.array(as_coefficients(values, "values", "multivector"), dtype=dtype)  # a copy: the user's may change
+        array = as_coefficients(values, "values", "multivector", own=True)
         wanted = self._grades(grades, "multivector")
         keys = keys_of_grades(self.d, wanted)
         if array.ndim == 0 or array.shape[-1] != keys.size:
@@ -171,7 +172,8 @@ class Algebra(Space):
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, wanted))})",
                 describe(f"shape {array.shape}"),
             )
-        return self._new(keys, array)
+        made = self._new(keys, array)
+        return made if dtype is None else made.astype(dtype)
 
     def vector(self, X: ArrayLike) -> Multivector:
         """Return vectors from their components: (..., d) to a multivector of batch shape (...).
@@ -190,7 +192,7 @@ class Algebra(Space):
 
     def scalar(self, value: ArrayLike) -> Multivector:
         """Return a scalar, or a batch of scalars."""
-        return self._new(keys_of_grades(self.d, (0,)), np.array(as_coefficients(value, "value", "scalar"))[..., None])
+        return self._new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
 
     def symbols(self, name: str, grades: int | Iterable[int] | None = None, **assumptions: Any) -> Multivector:
         """Return a multivector whose coefficients are SymPy symbols, named by ``name`` and the indices of their blades.

@@ -3,8 +3,9 @@
 The blades are multivectors of this library; ``docs/migration.md`` has the table of what is spelled differently.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.names import default_names
 from clifford_rand.multivector.multivector import Multivector
@@ -36,10 +38,10 @@ class Layout:
 
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
-        self.sig: NDArray[np.int64] = np.array(algebra.signature, dtype=np.int64)
+        self.sig: NDArray[np.int64] = read_only(np.array(algebra.signature, dtype=np.int64))
         self.dims = algebra.d
         self.gaDims = 2**algebra.d
-        self.metric: NDArray[np.float64] = algebra.metric.astype(np.float64)
+        self.metric: NDArray[np.float64] = read_only(algebra.metric.astype(np.float64))
 
     @cached_property
     def names(self) -> list[str]:
@@ -47,9 +49,9 @@ class Layout:
         return ["", *list(self.algebra.blades)[1:]]
 
     @cached_property
-    def blades(self) -> dict[str, Multivector]:
+    def blades(self) -> Mapping[str, Multivector]:
         """All blades by name; "" is the scalar 1."""
-        return {name: self.algebra.blade(name or "1") for name in self.names}
+        return MappingProxyType({name: self.algebra.blade(name or "1") for name in self.names})
 
     @property
     def blades_list(self) -> list[Multivector]:

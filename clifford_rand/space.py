@@ -79,9 +79,7 @@ class Space:
     @property
     def metric(self) -> NDArray[Any]:
         """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only."""
-        view = self.form.gram.view()
-        view.flags.writeable = False
-        return view
+        return self.form.gram
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Space) and self.form == other.form)

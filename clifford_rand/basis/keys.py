@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.bits import WORD, as_masks, bit_count
+from clifford_rand.basis.coefficients import read_only
 
 __all__ = [
     "LARGEST",
@@ -53,7 +54,7 @@ class Keys:
         self.complete = masks is None
         self.size = sum(math.comb(d, k) for k in grades) if masks is None else len(masks)
         if masks is not None:
-            self.masks = masks
+            self.masks = read_only(masks)
 
     def __reduce__(self) -> Any:
         if self.complete:
@@ -69,18 +70,19 @@ class Keys:
         check_size(self.size, "a multivector", "keys")
         if self.d <= 20 and len(self.grades) > 1:
             order, grade = dense_order(self.d)
-            return order[np.isin(grade[order], self.grades)] if len(self.grades) <= self.d else order
+            return read_only(order[np.isin(grade[order], self.grades)]) if len(self.grades) <= self.d else order
         found = [
             sum(1 << i for i in indices) for k in self.grades for indices in itertools.combinations(range(self.d), k)
         ]
-        return as_masks(found, self.d)
+        return read_only(as_masks(found, self.d))
 
     @cached_property
     def grade_of(self) -> NDArray[np.int64]:
         """The grade of each component."""
-        if self.complete:
-            return np.repeat(np.array(self.grades, dtype=np.int64), [math.comb(self.d, k) for k in self.grades])
-        return bit_count(self.masks)
+        if not self.complete:
+            return read_only(bit_count(self.masks))
+        counts = [math.comb(self.d, k) for k in self.grades]
+        return read_only(np.repeat(np.array(self.grades, dtype=np.int64), counts))
 
     @cached_property
     def slices(self) -> dict[int, slice]:
@@ -158,7 +160,7 @@ def dense_order(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         flipped = np.concatenate([2 * flipped, 2 * flipped + 1])
         grade = np.concatenate([grade, grade + 1])
     order = np.argsort((grade << d) - flipped)
-    return order, grade
+    return read_only(order), read_only(grade)
 
 
 @lru_cache(maxsize=1024)

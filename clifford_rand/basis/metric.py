@@ -1,5 +1,6 @@
 """The metric of an algebra: the Gram matrix of its basis vectors, diagonal or not."""
 
+import math
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.bits import WORD, bit_count
+from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
+from clifford_rand.basis.keys import check_size
 
 __all__ = ["Metric", "metric_of_gram", "metric_of_signature"]
 
@@ -25,8 +28,8 @@ class Metric:
     """
 
     def __init__(self, diagonal: NDArray[Any] | None, gram: NDArray[Any] | None) -> None:
-        self.diagonal = diagonal
-        self._gram = gram
+        self.diagonal = None if diagonal is None else read_only(diagonal)
+        self._gram = None if gram is None else read_only(gram)
         self.d = len(diagonal) if diagonal is not None else len(gram)  # type: ignore[arg-type]
         self.plans: dict[Any, Any] = {}
         self.lock = threading.Lock()
@@ -63,7 +66,8 @@ class Metric:
             return self._gram
         diagonal = self.diagonal
         assert diagonal is not None
-        return np.diag(diagonal.astype(np.int64) if diagonal.dtype == np.int8 else diagonal)
+        check_size(self.d**2, "Algebra", "the metric as a matrix")
+        return read_only(np.diag(diagonal.astype(np.int64) if diagonal.dtype == np.int8 else diagonal))
 
     @cached_property
     def counts(self) -> tuple[int, int, int]:
@@ -114,11 +118,13 @@ class Metric:
             weight = np.where(bit_count(shared & self.negative) % 2 == 1, -1, 1).astype(np.int8)
             weight[np.asarray((shared & self.null) != 0, dtype=bool)] = 0
             return weight
-        result = np.ones(shared.shape, dtype=diagonal.dtype)
+        exact = diagonal.dtype == INT and math.prod(max(1, abs(value)) for value in diagonal.tolist()) > MOST
+        factors = diagonal.astype(object) if exact else diagonal
+        result = np.ones(shared.shape, dtype=factors.dtype)
         for i in range(self.d):
             held = np.asarray((shared >> i & 1) != 0, dtype=bool)
-            result[held] = result[held] * diagonal[i]
-        return result
+            result[held] = result[held] * factors[i]
+        return narrowed(result) if exact else result
 
     @cached_property
     def congruence(self) -> tuple["Metric", NDArray[np.float64]]:
@@ -144,11 +150,10 @@ def _mask(flags: NDArray[np.bool_]) -> int:
 
 
 def _identity(array: NDArray[Any]) -> Any:
-    if array.dtype == object:
+    """Return what is equal for equal matrices, of whatever dtype."""
+    if array.dtype == object or array.size < WORD or np.abs(array.astype(np.float64)).max() >= 2.0**53:
         return array.shape, tuple(array.ravel().tolist())
-    return array.shape, tuple(array.astype(np.float64).ravel().tolist()) if array.size < WORD else array.astype(
-        np.float64
-    ).tobytes()
+    return array.shape, (array.astype(np.float64) + 0.0).tobytes()  # + 0.0: -0.0 is 0.0
 
 
 def _components(gram: NDArray[np.float64]) -> list[list[int]]:
@@ -190,20 +195,17 @@ def metric_of_signature(signature: Sequence[Any]) -> Metric:
 
 def metric_of_gram(metric: Any) -> Metric:
     """Return the metric of a symmetric Gram matrix of numbers, fractions or SymPy expressions."""
-    hint = "Give e_i·e_j as a d × d array."
-    given = metric if isinstance(metric, np.ndarray) or not hasattr(metric, "tolist") else metric.tolist()  # of SymPy
-    gram = as_array(given, "metric", "Algebra")
+    rule, hint = "real numbers or symbols", "Give e_i·e_j as a d × d array."
+    sympy_matrix = hasattr(metric, "tolist") and not isinstance(metric, np.ndarray)
+    gram = as_coefficients(metric.tolist() if sympy_matrix else metric, "metric", "Algebra", own=True, rule=rule)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not gram.size:
         raise fail("metric", "Algebra", "a square matrix", describe(f"shape {gram.shape}"), hint)
-    if gram.dtype.kind in "biu":
-        gram = gram.astype(np.int64)
-    elif gram.dtype.kind == "f":
+    if gram.dtype.kind == "c":
+        raise fail("metric", "Algebra", rule, describe(f"dtype {gram.dtype}"), hint)
+    if gram.dtype.kind == "f":
         gram = gram.astype(np.float64)
         if not np.isfinite(gram).all():
             raise fail("metric", "Algebra", "finite", describe("NaN or infinite entries"), hint)
-    elif gram.dtype.kind != "O":
-        raise fail("metric", "Algebra", "a matrix of real numbers or symbols", describe(f"dtype {gram.dtype}"), hint)
-    if gram.dtype.kind == "f":
         if np.abs(gram - gram.T).max() > 8 * _EPS * np.abs(gram).max():
             raise fail("metric", "Algebra", "symmetric", describe("G with G ≠ Gᵀ"), "Use (G + G.T)/2.")
         gram = (gram + gram.T) / 2

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.basis.bits import as_masks, bit_count, is_odd_swap
+from clifford_rand.basis.coefficients import INT, narrowed
 from clifford_rand.basis.keys import Keys, check_size, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR
@@ -105,7 +106,7 @@ def _of_any_metric(metric: Metric, rule: str, a: Keys, b: Keys) -> tuple[NDArray
     rows: list[tuple[int, int, int, Any]] = []
     for i, mask_a in enumerate(map(int, a.masks)):
         for j, mask_b in enumerate(map(int, b.masks)):
-            for mask, value in _blade_product(metric, mask_a, mask_b):
+            for mask, value in _blade_product(metric, metric.gram.dtype, mask_a, mask_b):
                 factor = int(keep(mask_a.bit_count(), mask_b.bit_count(), mask.bit_count()))
                 if factor:
                     rows.append((i, j, mask, factor * value))
@@ -113,9 +114,10 @@ def _of_any_metric(metric: Metric, rule: str, a: Keys, b: Keys) -> tuple[NDArray
     left = np.array([row[0] for row in rows], dtype=np.int64)
     right = np.array([row[1] for row in rows], dtype=np.int64)
     masks = as_masks([row[2] for row in rows], metric.d)
-    coef = np.empty(len(rows), dtype=metric.gram.dtype)
+    coef = np.empty(len(rows), dtype=object)
     coef[:] = [row[3] for row in rows]
-    return left, right, masks, coef
+    kind = metric.gram.dtype
+    return left, right, masks, narrowed(coef) if kind == INT else coef.astype(kind)
 
 
 def _swap(i: int, mask: int) -> int:
@@ -151,8 +153,8 @@ def _removals(mask: int) -> list[tuple[int, int, int]]:
 
 
 @lru_cache(maxsize=2**16)
-def _blade_product(metric: Metric, a: int, b: int) -> tuple[tuple[int, Any], ...]:
-    """Return e_A e_B in the basis of wedge products, for any metric.
+def _blade_product(metric: Metric, kind: np.dtype, a: int, b: int) -> tuple[tuple[int, Any], ...]:
+    """Return e_A e_B in the basis of wedge products, for any metric; of ``kind``, as equal metrics may differ in it.
 
     e_A = e_i ∧ e_A' with i the lowest of A, so e_A e_B = e_i (e_A' e_B) - (e_i ⌋ e_A') e_B.
     """
@@ -160,11 +162,11 @@ def _blade_product(metric: Metric, a: int, b: int) -> tuple[tuple[int, Any], ...
         return ((b, 1),)
     i = (a & -a).bit_length() - 1
     rest = a & (a - 1)
-    total = _vector_times(metric, i, dict(_blade_product(metric, rest, b)))
+    total = _vector_times(metric, i, dict(_blade_product(metric, kind, rest, b)))
     gram = metric.gram
     for j, sign, smaller in _removals(rest):
         if gram[i, j] != 0:
             factor = gram[i, j].item() if hasattr(gram[i, j], "item") else gram[i, j]
-            for mask, value in _blade_product(metric, smaller, b):
+            for mask, value in _blade_product(metric, kind, smaller, b):
                 _add(total, mask, -sign * factor * value)
     return tuple(total.items())

@@ -167,7 +167,7 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
             result = result * powers[3]
         for k in (3, 2, 1):
             result = result + powers[k - 1] * (1 / math.factorial(low + k))
-        result.coefficients[..., 0] += 1 / math.factorial(low)  # the scalar comes first; in place keeps float32
+        result = result + 1 / math.factorial(low)
     growth = np.exp(np.asarray(sigma) / np.exp2(steps).astype(np.asarray(sigma).real.dtype))
     array = result.coefficients * growth[..., None]
     for step in range(int(steps.max(initial=0))):

@@ -32,7 +32,7 @@ __all__ = [
 def norm_squared(A: "Multivector") -> Any:
     """Return ⟨A ~A⟩_0: a number, or an array over the batch."""
     metric, array = A.algebra.form, A.coefficients
-    if metric.diagonal is None or is_exact(A):
+    if metric.diagonal is None or array.dtype.kind == "i" or is_exact(A):
         return A.inner(A).coefficients[..., 0][()]
     # Σ_S w_S a_S², each square rounded by itself: 0.1 e1 + 0.1 e2 in Cl(1, 1) has exactly 0 so, no fused additions
     live, signed, _ = _weights(metric, A.keys)
@@ -40,7 +40,7 @@ def norm_squared(A: "Multivector") -> Any:
         array = array[..., live]
     square = array * array
     if signed is not None:
-        square = square * (signed if array.dtype.kind == "i" else signed.astype(array.real.dtype))
+        square = square * signed.astype(array.real.dtype)
     return square.sum(axis=-1)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 
 __all__ = ["outermorphism"]
@@ -35,25 +36,29 @@ def outermorphism(A: Any, F: ArrayLike, target: Any = None) -> Any:
     result_keys = keys_of_grades(target.d, kept)
     dtype = np.result_type(A.coefficients, matrix)
     images = _images(target, matrix, [keys.masks[keys.slices[k]] for k in kept], kept)
-    parts = []
+    parts = [np.zeros((*batch, 0), dtype=dtype)]
     for k, image in zip(kept, images, strict=True):  # image (..., n_S, C(d', k))
         values = A.coefficients[..., keys.slices[k]]
-        if image.ndim == 2:
-            part = (values.reshape(-1, values.shape[-1]) @ image).reshape(*values.shape[:-1], image.shape[-1])
+        if values.dtype == INT and image.dtype == INT:
+            part = in_integers(_mapped, values.shape[-1] * largest(values) * largest(image), values, image)
         else:
-            part = (values[..., None, :] @ image)[..., 0, :]
+            part = _mapped(values, image)
         parts.append(np.broadcast_to(part, (*batch, image.shape[-1])))
-    values = np.concatenate(parts, axis=-1) if parts else np.zeros((*batch, 0), dtype=dtype)
-    return target.multivector(values.astype(dtype, copy=False), result_keys.grades)
+    return target._new(result_keys, np.concatenate(parts, axis=-1))
+
+
+def _mapped(values: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
+    """Return the images of coefficients (..., n): image (..., n, n')."""
+    if image.ndim == 2:
+        return (values.reshape(-1, values.shape[-1]) @ image).reshape(*values.shape[:-1], image.shape[-1])
+    return (values[..., None, :] @ image)[..., 0, :]
 
 
 def _as_matrix(F: ArrayLike, target: Any, d: int) -> NDArray[Any]:
-    given = F if isinstance(F, np.ndarray) or not hasattr(F, "tolist") else F.tolist()  # of SymPy
-    matrix = as_array(given, "F", "outermorphism")
-    if matrix.dtype.kind in "bu":
-        matrix = matrix.astype(np.int64)
-    if matrix.dtype.kind not in "ifcO":
-        raise fail("F", "outermorphism", "a matrix of numbers or symbols", describe(f"dtype {matrix.dtype}"))
+    sympy_matrix = hasattr(F, "tolist") and not isinstance(F, np.ndarray)
+    matrix = as_coefficients(
+        F.tolist() if sympy_matrix else F, "F", "outermorphism", rule="a matrix of numbers or symbols"
+    )  # type: ignore[union-attr]
     if matrix.ndim < 2 or matrix.shape[-2:] != (target.d, d):
         raise fail(
             "F",

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.bits import is_odd_swap
+from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, dense_keys
 from clifford_rand.geometry.coordinates import floating
 
@@ -48,7 +49,7 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
             keys, np.eye(keys.size, dtype=np.int64 if A.coefficients.dtype == object else A.coefficients.dtype)
         )
         images = (one * basis if left else basis * one)._on(keys).coefficients  # row S: the image of e_S
-        return np.swapaxes(images, -1, -2)
+        return np.swapaxes(images.copy(), -1, -2)
     given = np.asarray(A.keys.masks)[:, None]
     basis_masks = np.asarray(keys.masks)[None, :]
     swaps = is_odd_swap(given, basis_masks, d) if left else is_odd_swap(basis_masks, given, d)
@@ -56,13 +57,20 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     place = np.empty(keys.size, dtype=np.int64)
     place[keys.masks] = np.arange(keys.size)
     rows, columns = place[given ^ basis_masks], np.broadcast_to(np.arange(keys.size), factor.shape)
-    dtype = np.result_type(A.coefficients, np.int64) if A.coefficients.dtype.kind == "i" else A.coefficients.dtype
+    dtype = A.coefficients.dtype
     if factor.dtype == object or A.coefficients.dtype == object:
         dtype = np.dtype(object)
     elif factor.dtype.kind == "f" and dtype.kind == "i":
         dtype = np.dtype(np.float64)
     matrix = np.zeros((*A.shape, keys.size, keys.size), dtype=dtype)
-    matrix[..., rows, columns] = A.coefficients[..., :, None] * factor
+    values = A.coefficients[..., :, None]
+    if dtype == INT:
+        bound = largest(values) * largest(factor.astype(np.int64))
+        terms = in_integers(np.multiply, bound, values, factor)
+        matrix = matrix.astype(terms.dtype, copy=False)
+    else:
+        terms = values * factor
+    matrix[..., rows, columns] = terms
     return matrix
 
 

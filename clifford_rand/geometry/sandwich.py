@@ -164,4 +164,4 @@ def vector_matrix(R: Any) -> NDArray[Any]:
             describe("another multivector"),
             "Use left_matrix and right_matrix for other products.",
         )
-    return np.swapaxes(np.asarray(images._on(keys).coefficients), -1, -2)
+    return np.swapaxes(images._on(keys).coefficients.copy(), -1, -2)

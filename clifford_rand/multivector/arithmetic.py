@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.dtypes import common_dtype
+from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype, in_integers, is_scalar, largest
 from clifford_rand.basis.keys import union
 from clifford_rand.errors import ArgumentError
-from clifford_rand.multivector.coefficients import as_coefficients, is_scalar
 from clifford_rand.multivector.storage import Storage
 
 __all__ = ["Arithmetic"]
@@ -22,6 +22,20 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 _exact_quotient = np.frompyfunc(_quotient, 2, 1)  # integers divide to fractions, as nothing exact may become a float
+
+
+def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
+    """Return array · factor for a scalar or an array of scalars; i·∞ times a real number has no real part."""
+    kind = factor.dtype.kind if isinstance(factor, np.ndarray) else type(factor)
+    if array.dtype == INT and kind in ("i", int):
+        size = abs(factor) if kind is int else largest(factor)
+        return in_integers(np.multiply, max(largest(array) * size, size), array, np.asarray(factor))
+    if array.dtype.kind in "if" and kind in ("c", complex):
+        factor = np.asarray(factor, dtype=np.result_type(array.dtype if array.dtype.kind == "f" else factor, factor))
+        product = np.empty(np.broadcast_shapes(array.shape, factor.shape), dtype=factor.dtype)
+        product.real, product.imag = array * factor.real, array * factor.imag
+        return product
+    return np.asarray(array * factor)
 
 
 class Arithmetic(Storage):
@@ -48,7 +62,10 @@ class Arithmetic(Storage):
             dtype = common_dtype(a.dtype, b.dtype)
             a, b = a.astype(dtype), b.astype(dtype)
         keys = union(a.keys, b.keys)
-        return self._make(keys, combine(a._on(keys).coefficients, b._on(keys).coefficients))
+        x, y = a._on(keys).coefficients, b._on(keys).coefficients
+        if x.dtype == INT and y.dtype == INT:
+            return self._make(keys, in_integers(combine, largest(x) + largest(y), x, y))
+        return self._make(keys, combine(x, y))
 
     def __add__(self, other: Any) -> Any:
         return self._sum(other, operator.add)
@@ -72,10 +89,8 @@ class Arithmetic(Storage):
         """Return a scalar or an array of scalars with a component axis to broadcast, None for anything else."""
         if isinstance(other, np.ndarray):
             return as_coefficients(other, "other", type(self).__name__)[..., None]
-        if is_scalar(other):
-            if isinstance(other, int) and not -(2**63) <= other < 2**63:
-                return np.asarray(other, dtype=object)
-            return other  # Python numbers keep the dtype (NEP 50)
+        if is_scalar(other):  # Python numbers keep the dtype (NEP 50)
+            return as_coefficients(other, "other", type(self).__name__) if isinstance(other, np.generic) else other
         return None
 
     def _scaled(self, other: Any) -> Any:
@@ -87,7 +102,7 @@ class Arithmetic(Storage):
             from clifford_rand.multivector.products import multiply
 
             return multiply("gp", self, same)
-        return self._make(self.keys, as_coefficients(self.coefficients * factor, "other", "*"))
+        return self._make(self.keys, as_coefficients(_times(self.coefficients, factor), "other", "*"))
 
     def __truediv__(self, other: Any) -> Any:
         """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""

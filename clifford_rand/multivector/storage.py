@@ -1,15 +1,24 @@
 """Where the numbers of a multivector are: keys, coefficients, batch axes, indexing, equality."""
 
 import functools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import (
+    INT,
+    as_coefficients,
+    common_dtype,
+    in_integers,
+    is_scalar,
+    largest,
+    read_only,
+)
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks, union
-from clifford_rand.multivector.coefficients import as_coefficients, is_scalar
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -28,7 +37,7 @@ _equal = np.frompyfunc(_same, 2, 1)
 class Storage:
     """Keys and coefficients. The coefficient array is (..., number of keys): batch axes first, components last.
 
-    A multivector is a value: nothing changes it after it was made, so that it can be shared, hashed and cached.
+    A multivector is a value: the array is its own and read-only, so that it can be shared, hashed and cached.
     """
 
     __slots__ = ("algebra", "coefficients", "keys")
@@ -38,7 +47,7 @@ class Storage:
     coefficients: NDArray[Any]
 
     def __init__(self, algebra: "Algebra", keys: Keys, coefficients: ArrayLike) -> None:
-        array = as_coefficients(coefficients, "coefficients", type(self).__name__)
+        array = as_coefficients(coefficients, "coefficients", type(self).__name__, own=True)
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "coefficients",
@@ -48,10 +57,11 @@ class Storage:
             )
         self.algebra = algebra
         self.keys = keys
-        self.coefficients = array
+        self.coefficients = read_only(array)
 
     def _make(self, keys: Keys, coefficients: NDArray[Any]) -> Self:
-        """Return a multivector of the same algebra; the fast way, without checks."""
+        """Return a multivector of the same algebra, its array one that nobody else holds; without checks."""
+        coefficients.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
         made = object.__new__(type(self))
         made.algebra = self.algebra
         made.keys = keys
@@ -68,8 +78,32 @@ class Storage:
         return self
 
     def copy(self) -> Self:
-        """Return a multivector with coefficients of its own."""
+        """Return a multivector with coefficients of its own, as a part of a batch holds on to all of it."""
         return self._make(self.keys, self.coefficients.copy())
+
+    def replace(self, coefficients: Mapping[str, ArrayLike]) -> Self:
+        """Return a multivector with other coefficients on some blades, {name: number, or one for each of the batch}.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A = cr.Algebra(3)("e1 + 2*e23")
+        >>> A.replace({"e1": 3.0, "e32": 1})
+        3.0*e1 - 1.0*e23
+        """
+        given = {}
+        for name, value in coefficients.items():
+            mask, sign = self.algebra.parse_blade(name)
+            number = as_coefficients(value, name, "replace")
+            given[mask] = number if sign > 0 else -number
+        parts = self._on(union(self.keys, keys_of_masks(self.algebra.d, tuple(given))))
+        dtype = functools.reduce(common_dtype, (number.dtype for number in given.values()), self.dtype)
+        batch = np.broadcast_shapes(self.shape, *(number.shape for number in given.values()))
+        array = np.empty((*batch, parts.keys.size), dtype=dtype)
+        array[...] = parts.coefficients
+        for mask, number in given.items():
+            array[..., parts.keys.find(mask)] = number
+        return self._make(parts.keys, array)
 
     # ---- what is stored
 
@@ -107,13 +141,8 @@ class Storage:
         array([ 1,  0,  0,  0, -2,  0])
         """
         filled = self.keys.filled
-        if filled is self.keys:
-            values = self.coefficients.view()
-        else:
-            check_size(filled.size, "values", "the array of components")
-            values = self._on(filled).coefficients
-        values.flags.writeable = False
-        return values
+        check_size(filled.size, "values", "the array of components")
+        return self._on(filled).coefficients
 
     def _on(self, keys: Keys) -> Self:
         """Return the same multivector on more keys."""
@@ -160,8 +189,16 @@ class Storage:
         return self._make(keys, array)
 
     def astype(self, dtype: DTypeLike) -> Self:
-        """Return the multivector with coefficients of another dtype."""
-        return self._make(self.keys, as_coefficients(self.coefficients.astype(dtype), "dtype", "astype"))
+        """Return the multivector with coefficients of another dtype; fractions of floats are cut off for integers."""
+        wanted = np.dtype(dtype)
+        if wanted == self.dtype:
+            return self
+        array = self.coefficients
+        if wanted.kind in "iu":
+            wanted = INT
+            if array.dtype.kind in "fc" and not (abs(array.real) < 2.0**63).all():
+                raise fail("coefficients", "astype", "within ±2^63 for integers", describe("larger ones, or NaN"))
+        return self._make(self.keys, as_coefficients(array.astype(wanted), "dtype", "astype"))
 
     # ---- batch axes
 
@@ -218,7 +255,11 @@ class Storage:
 
     def sum(self, axis: int | tuple[int, ...] | None = None) -> Self:
         """Return the sum over batch axes, over all of them by default."""
-        return self._make(self.keys, self.coefficients.sum(axis=self._axes(axis)))
+        array, axes = self.coefficients, self._axes(axis)
+        if array.dtype.kind != "i":
+            return self._make(self.keys, array.sum(axis=axes))
+        count = math.prod(self.shape[one] for one in axes)
+        return self._make(self.keys, in_integers(lambda x: x.sum(axis=axes), count * largest(array), array))
 
     def mean(self, axis: int | tuple[int, ...] | None = None) -> Self:
         """Return the mean over batch axes, over all of them by default."""
@@ -254,15 +295,10 @@ class Storage:
                 )
             return other  # type: ignore[return-value]
         if is_scalar(other) or isinstance(other, np.ndarray):
-            if (
-                isinstance(other, int | float | complex)
-                and not isinstance(other, np.generic)
-                and self.dtype.kind != "O"
-            ):
-                other = np.asarray(
-                    other, dtype=np.result_type(self.dtype, other)
-                )  # Python numbers widen nothing (NEP 50)
-            array = as_coefficients(other, "other", type(self).__name__)  # type: ignore[arg-type]
+            exact = self.dtype.kind == "O" or (self.dtype == INT and isinstance(other, int))
+            if isinstance(other, int | float | complex) and not exact and not isinstance(other, np.generic):
+                other = np.asarray(other, dtype=np.result_type(self.dtype, other))  # as NumPy's, they widen nothing
+            array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
             return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
         return None
 

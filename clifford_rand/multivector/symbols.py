@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from clifford_rand._checks import check_integer, fail
-from clifford_rand.multivector.coefficients import is_scalar
+from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.multivector.geometry import Geometry
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.dtypes import common_dtype
+from clifford_rand.basis.coefficients import common_dtype
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import RULES

@@ -1,12 +1,14 @@
 """A product by its table: one tensor, one matrix, a gather, or the compiled kernel."""
 
+import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
-from clifford_rand.basis.dtypes import common_dtype
+from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed, read_only
 from clifford_rand.basis.keys import Keys, check_size
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
@@ -39,11 +41,13 @@ class TablePlan:
                 tensor = self._tensors[a.dtype]
             except KeyError:
                 tensor = self._tensor(a.dtype)
-            if tensor is not None:
+            if tensor is not None and (a.dtype != INT or self._bound(a, b) <= MOST):
                 return (a @ tensor).reshape(-1, self.size_b) @ b
         dtype = self.result_type(a.dtype, b.dtype)
         if dtype.kind == "O":
             return self._by_rows(a, b)
+        if dtype == INT and self._bound(a, b) > MOST:
+            return narrowed(self._by_rows(a, b))
         a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
         batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         if not len(self.table.left):
@@ -57,6 +61,16 @@ class TablePlan:
         work = len(flat_a) * len(self.table.left)
         apply = self._by_kernel if work >= KERNEL_FROM else self._by_gather
         return apply(flat_a, flat_b).reshape(*batch, self.keys.size)
+
+    def _bound(self, a: NDArray[Any], b: NDArray[Any]) -> int:
+        """Return what no component of the product of two arrays of integers exceeds."""
+        return self._growth * largest(a) * largest(b)
+
+    @cached_property
+    def _growth(self) -> int:
+        """The largest Σ |coef| of one component of the result."""
+        sizes = np.abs(self.table.coef.astype(np.float64))
+        return math.ceil(np.bincount(self.table.out, sizes).max(initial=0.0) * (1 + 1e-9))
 
     def result_type(self, a: np.dtype, b: np.dtype) -> np.dtype:
         """Return the dtype of the product: the operands' common one, and floating where the metric is."""
@@ -141,7 +155,7 @@ class TablePlan:
         from clifford_rand.kernels.bilinear import apply_table
 
         rows = self.table
-        a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
+        a, b = (read_only(np.ascontiguousarray(x).view()) for x in (a, b))  # as multivectors are: one machine code
         coef = rows.coef.astype(a.dtype)
         out = np.empty((len(a), self.keys.size), dtype=a.dtype)
         sample = (self.size_a + self.size_b + self.keys.size) * a.itemsize

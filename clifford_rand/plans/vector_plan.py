@@ -1,10 +1,13 @@
 """Two vectors in a high dimension, where no table is wanted."""
 
+import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric
 
@@ -30,12 +33,24 @@ class VectorPlan:
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the products of (..., d) and (..., d)."""
+        if a.dtype == INT and b.dtype == INT:
+            return in_integers(self._compute, self._growth * largest(a) * largest(b), a, b)
+        return self._compute(a, b)
+
+    @cached_property
+    def _growth(self) -> int:
+        """What no component of a product of vectors of ±1 exceeds: Σ_ij |G_ij| for the scalar, 2 for bivectors."""
+        diagonal = self.metric.diagonal
+        sizes = np.abs((self.metric.gram if diagonal is None else diagonal).astype(np.float64))
+        return max(2, math.ceil(sizes.sum() * (1 + 1e-9)))
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         d = self.metric.d
         parts = []
         if self.scalar:
             diagonal = self.metric.diagonal
             lowered = b * diagonal if diagonal is not None else b @ self.metric.gram
-            parts.append((a * lowered).sum(axis=-1)[..., None])
+            parts.append((a * lowered).sum(axis=-1, keepdims=True))
         if self.bivector:
             upper = ~np.tri(d, dtype=bool)
             area = a[..., :, None] * b[..., None, :]

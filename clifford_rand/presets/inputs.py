@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.multivector.coefficients import as_coefficients
+from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 
 __all__ = [

@@ -1,0 +1,120 @@
+"""What may be a coefficient: the dtypes of multivectors, that of a result, and integers that never wrap.
+
+int64 coefficients lie within ±(2^63 - 1), so that each has a negative. Every sum and product of integers goes through
+`in_integers` with a bound on its result; beyond that range it is one of Python integers, in an object array.
+"""
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_array, describe, fail
+
+__all__ = [
+    "INT",
+    "MOST",
+    "as_coefficients",
+    "common_dtype",
+    "in_integers",
+    "is_scalar",
+    "largest",
+    "narrowed",
+    "read_only",
+]
+
+INT = np.dtype(np.int64)
+MOST = 2**63 - 1
+_FEW = 64  # integers of which a Python list has the largest sooner than NumPy
+_FLOATS = frozenset(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
+
+
+def as_coefficients(
+    value: ArrayLike, name: str, owner: str, *, own: bool = False, rule: str = "numbers, fractions or symbols"
+) -> NDArray[Any]:
+    """Return an array of float32, float64, complex64, complex128, int64 or objects (fractions, symbols).
+
+    Booleans and other integers become int64, or objects where they do not fit, float16 float32, extended precision
+    float64 or complex128. Text, dates, masked entries and ragged lists are refused. With ``own`` it is a copy that
+    nobody else holds.
+    """
+    array = as_array(value, name, owner)
+    if own and not isinstance(value, list | tuple | numbers.Number):
+        array = array.copy()
+    if array.dtype in _FLOATS:
+        return array
+    kind = array.dtype.kind
+    if kind in "biu":
+        if array.itemsize == 8 and array.size and (array.max() > MOST or array.min() < -MOST):
+            return array.astype(object)
+        return array.astype(INT, copy=False)
+    if kind == "f":
+        return array.astype(np.float32 if array.itemsize == 2 else np.float64)
+    if kind == "c":
+        return array.astype(np.complex128)
+    if kind != "O":
+        raise fail(name, owner, rule, describe(f"dtype {array.dtype}"))
+    for entry in array.ravel().tolist():
+        if not is_scalar(entry):
+            raise fail(name, owner, rule, entry)
+    return array
+
+
+def is_scalar(value: object) -> bool:
+    """Tell whether ``value`` is a number or a symbolic expression (which has ``free_symbols``)."""
+    return isinstance(value, numbers.Number | np.bool_) or hasattr(value, "free_symbols")
+
+
+def common_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
+    """Return NumPy's common dtype, but for integers beside floating numbers that of the latter.
+
+    Basis blades have integer coefficients; a float32 vector times ``alg.e1`` stays float32.
+    """
+    if a is b:
+        return a
+    if a.kind == "i" and b.kind in "fc":
+        return b
+    if b.kind == "i" and a.kind in "fc":
+        return a
+    return np.result_type(a, b)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return ``array``, which nobody else holds, made read-only."""
+    array.setflags(write=False)
+    return array
+
+
+# ---- integers
+
+
+def largest(array: NDArray[Any]) -> int:
+    """Return max |n| of an int64 array, 0 if it is empty."""
+    if array.size > _FEW:
+        return max(int(array.max()), -int(array.min()))
+    listed = array.ravel().tolist()
+    return max(max(listed), -min(listed)) if listed else 0
+
+
+def narrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of Python integers as int64 if it fits, else as it is."""
+    listed = array.ravel().tolist()
+    if all(isinstance(n, int) and -MOST <= n <= MOST for n in listed):
+        return array.astype(INT)
+    return array
+
+
+def in_integers(compute: Callable[..., Any], bound: int, *arrays: NDArray[Any]) -> NDArray[Any]:
+    """Return ``compute(*arrays)`` of int64 arrays, whose result is at most ``bound``: by Python integers beyond int64.
+
+    Examples
+    --------
+    >>> a = np.array([2**40, 1])
+    >>> in_integers(np.multiply, largest(a) ** 2, a, a)
+    array([1208925819614629174706176, 1], dtype=object)
+    """
+    if bound <= MOST:
+        return np.asarray(compute(*arrays))
+    return narrowed(np.asarray(compute(*(array.astype(object) for array in arrays)), dtype=object))

@@ -1,0 +1,232 @@
+"""Multivectors are values: nothing aliases an argument, nothing that is handed out can be written, no integer wraps."""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.basis.coefficients import MOST
+from clifford_rand.basis.keys import dense_keys
+from clifford_rand.presets import cga, pga
+
+ALG = cr.Algebra(3)
+
+
+# ---- nothing is shared
+
+
+def _made_of_arrays():
+    """(what, a function of one array, an array that it takes) for all that takes coordinates or coefficients."""
+    x = np.array([1.0, 2.0, 3.0])
+    yield "vector", ALG.vector, x
+    yield "bivector", ALG.bivector, x
+    yield "multivector", ALG.multivector, np.arange(8.0)
+    yield "scalar", ALG.scalar, x
+    yield "call", ALG, x
+    yield "constructor", lambda a: cr.Multivector(ALG, ALG.vector(x).keys, a), x
+    yield "objects", ALG.vector, np.array([1, Fraction(1, 2), 3], dtype=object)
+    yield "integers", ALG.vector, np.array([1, 2, 3])
+    yield "sum", lambda a: a + ALG.scalar(0.0), x
+    yield "replace", lambda a: ALG.scalar(x).replace({"e1": a}), x
+    yield "from_left_matrix", ALG.from_left_matrix, ALG.e12.left_matrix().astype(float)
+    yield "outermorphism", ALG.e1.outermorphism, np.eye(3)
+    yield "metric", lambda a: cr.Algebra(metric=a).e1 * cr.Algebra(metric=a).e1, np.array([[2.0, 1.0], [1.0, 3.0]])
+    yield "cga point", lambda a: cga.up(cr.Algebra.cga(3), a), x
+    yield "cga null point", lambda a: cga.up(cr.Algebra.cga(3, null_basis=True), a), x
+    yield "pga point", lambda a: pga.point(cr.Algebra.pga(3), a), x
+    yield "pga plane", lambda a: pga.plane(cr.Algebra.pga(3), a), x
+    t = ALG.symbols("t", grades=1)
+    yield "compiled", t.lambdify(t), x
+
+
+@pytest.mark.parametrize("what", [name for name, _, _ in _made_of_arrays()])
+def test_nothing_follows_an_argument(what):
+    make, array = next((make, array.copy()) for name, make, array in _made_of_arrays() if name == what)
+    made = make(array)
+    before = made.coefficients.copy()
+    array[...] = 77
+    assert (made.coefficients == before).all()
+    array[...] = 78  # and the argument is not frozen
+    with pytest.raises(ValueError, match="read-only"):
+        made.coefficients[...] = 5
+
+
+def test_every_result_is_read_only():
+    """Of each method that needs no argument, and each operator, dense, graded and sparse, one and a batch."""
+    R = (1 + 0.5 * ALG.e12).normalized()
+    batch = ALG.vector(np.arange(6.0).reshape(2, 3) + 1)
+    names = (
+        "reverse involute conjugate even odd star star_right dual undual left_complement right_complement dense sparse"
+    )
+    found = [getattr(A, name)() for A in (R, batch, ALG.e1) for name in names.split()]
+    found += [
+        R.inv(),
+        R.exp(),
+        R.log(),
+        R.sqrt(),
+        R.normalized(),
+        R >> batch,
+        batch[0],
+        batch.sum(),
+        batch.mean(),
+        *batch,
+    ]
+    found += [R * batch, R + batch, 2 * R, R / 2, -R, +R, R**3, R ^ batch, R | batch, R & batch, R << batch, R.grade(2)]
+    found += [
+        R.astype(np.float32),
+        R.copy(),
+        copy.deepcopy(R),
+        pickle.loads(pickle.dumps(R)),
+        ALG.random_multivector(0),
+    ]
+    found += [ALG.I, ALG.inverse_I, ALG.e12, ALG.scalar(2), batch.reshape(2, 1), batch.prod(), ALG("e1 + 2*e23")]
+    for A in found:
+        assert not A.coefficients.flags.writeable, A
+        assert not A.values.flags.writeable, A
+
+
+def test_caches_are_not_reachable():
+    """What the algebra keeps for later cannot be changed by who holds it, as by `ALG.I.coefficients[0] = 7`."""
+    skew = cr.Algebra(metric=[[2, 1], [1, 3]])
+    keys = dense_keys(3)
+    kept = [ALG.I.coefficients, ALG.inverse_I.coefficients, ALG.metric, ALG.form.gram, ALG.form.diagonal]
+    kept += [skew.metric, skew.form.gram, keys.masks, keys.grade_of, (ALG.e1 + ALG.e23).keys.masks]
+    for array in kept:
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    before = ALG.e1.dual()
+    assert before == ALG.e1 * ALG.I.inv()
+
+
+def test_matrices_belong_to_the_caller():
+    for alg in (ALG, cr.Algebra(metric=[[2, 1], [1, 3]])):
+        R = alg.e1 * alg.e2 + 2
+        for matrix in (R.left_matrix(), R.right_matrix(), R.vector_matrix()):
+            matrix[...] = 0  # writable, and of nobody else
+        assert (R.left_matrix() != 0).any()
+
+
+def test_replace():
+    A = ALG("e1 + 2*e23")
+    assert A.replace({"e1": 3.0}) == ALG("3*e1 + 2*e23")
+    assert ALG("e1 + 2*e23") == A
+    assert A.replace({"e32": 1, "1": 4}) == ALG("4 + e1 - e23")
+    batch = ALG.vector(np.eye(3)).replace({"e1": np.array([5, 6, 7]), "e12": 1})
+    assert (batch["e1"] == [5, 6, 7]).all()
+    assert (batch["e2"] == [0, 1, 0]).all()
+    assert (batch["e12"] == 1).all()
+    assert A.replace({"e1": 2**70})["e1"] == 2**70
+    assert A.replace({}) == A
+    with pytest.raises(cr.ArgumentError, match="name of a blade"):
+        A.replace({"e9": 1})
+    with pytest.raises(cr.ArgumentError, match="numbers, fractions or symbols"):
+        A.replace({"e1": "x"})
+
+
+# ---- integers
+
+
+def _python(A):
+    """The same multivector in Python integers, which never wrap."""
+    return A.astype(object)
+
+
+def _algebras():
+    return [
+        ALG,
+        cr.Algebra(1, 1, 1),
+        cr.Algebra(70),
+        cr.Algebra(8),
+        cr.Algebra(metric=[[2, 1], [1, 3]]),
+        cr.Algebra(metric=np.diag([2**40, 3, -(2**40)])),
+        cr.Algebra(metric=[[2**40, 1, 0], [1, 2**41, 5], [0, 5, 3]]),
+    ]
+
+
+OPERATIONS = {
+    "gp": lambda a, b: a * b,
+    "wedge": lambda a, b: a ^ b,
+    "fat_dot": lambda a, b: a | b,
+    "inner": lambda a, b: a.inner(b),
+    "vee": lambda a, b: a & b if a.algebra.d < 9 else a ^ b,
+    "commutator": lambda a, b: a.commutator(b),
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "scale": lambda a, b: a * int(b.coefficients.ravel()[0]),
+    "scale_array": lambda a, b: a * np.full(a.shape, 3),
+    "scale_left": lambda a, b: (2**62 + 1) * a,
+    "negate": lambda a, b: -a,
+    "reverse": lambda a, b: ~(a * b),
+    "norm_squared": lambda a, b: a.algebra.scalar(np.asarray(a.norm_squared())),
+    "power": lambda a, b: a**3,
+    "sum": lambda a, b: (a if a.ndim else a.reshape(1)).sum(),
+    "wedge of three": lambda a, b: a.wedge(b, a + b),
+}
+
+
+@pytest.mark.parametrize("operation", list(OPERATIONS))
+def test_integers_never_wrap(operation):
+    """Against the same in Python integers: seven metrics, three sizes, one and a batch (2,646 products in all)."""
+    rng = np.random.default_rng(0)
+    apply = OPERATIONS[operation]
+    for alg in _algebras():
+        for most in (9, 2**31, MOST):
+            for shape in ((), (4,)):
+                a, b = (alg.vector(rng.integers(-most, most, (*shape, alg.d), endpoint=True)) for _ in range(2))
+                found, expected = apply(a, b), apply(_python(a), _python(b))
+                assert np.all(found == expected), (alg, most, shape)
+                if most == 9 and not alg.form.gram.max() > 9 and operation != "scale_left":
+                    assert found.dtype == np.int64, "small integers stay int64"
+
+
+def test_integers_of_the_issue():
+    assert (ALG.scalar(10) ** 25)["1"] == 10**25
+    assert (ALG.vector([2**40, 0, 0]) ^ ALG.vector([0, 2**40, 0]))["e12"] == 2**80
+    assert (ALG.vector([2**62, 0, 0]) * 4)["e1"] == 2**64
+    assert ALG.vector([3 * 10**9, 4 * 10**9, 0]).norm_squared() == 25 * 10**18
+    assert ALG.vector(np.full((4, 3), 2**62)).sum()["e1"] == 2**64
+    assert ALG.vector(np.array([-(2**63), 0, 0])).involute()["e1"] == 2**63
+    assert ALG.vector(np.array([2**63, 0, 0], dtype=np.uint64))["e1"] == 2**63
+    assert ALG.vector([1, 2, 3]) == ALG.vector([1, 2, 3]) * np.uint64(1)
+    assert (ALG.e1 == 2**80) is False
+    assert ALG.scalar(2) + 2**80 == 2**80 + 2
+
+
+def test_python_integers_come_back_to_int64():
+    large = ALG.vector([2**62, 0, 0])
+    assert (large * large).dtype == object
+    assert (large * ALG.e1).dtype == np.int64  # a bound that holds
+    both = ALG.vector([2**62, 2**62, 0])
+    assert (both * ALG("e1 + e2"))["1"] == 2**63
+    assert (both ^ ALG("e1 + e2")).dtype == np.int64  # the bound did not hold, the result fits
+
+
+def test_linear_maps_of_integers():
+    F = np.array([[2**40, 1, 0], [3, 2**41, 5], [0, 7, 2**42]])
+    for A in (ALG.I, ALG.e12 + 2**40 * ALG.e3, ALG.vector(np.full((2, 3), 2**40))):
+        assert np.all(A.outermorphism(F) == _python(A).outermorphism(F.astype(object)))
+    assert cr.Algebra(metric=np.diag([2**40] * 3)).e12.left_matrix().min() == -(2**80)
+    assert ALG.scalar(2**62).left_matrix()[0, 0] == 2**62
+
+
+def test_metrics_of_large_integers():
+    large = cr.Algebra(metric=[[2**53]])
+    assert large != cr.Algebra(metric=[[2**53 + 1]])
+    assert large == cr.Algebra(metric=[[2.0**53]])
+    assert hash(large) == hash(cr.Algebra(metric=[[2.0**53]]))
+    wide = [np.eye(9, dtype=np.int64) * (2**53 + k) for k in range(2)]
+    assert cr.Algebra(metric=wide[0]) != cr.Algebra(metric=wide[1])
+    assert cr.Algebra(metric=np.array([[2**63]], dtype=np.uint64)).e1.inner(cr.Algebra(metric=[[2**63]]).e1) == 2**63
+    assert cr.Algebra(metric=[[-0.0, 1.0], [1.0, 0.0]]) == cr.Algebra(metric=[[0, 1], [1, 0]])
+
+
+def test_floats_that_no_integer_holds():
+    with pytest.raises(cr.ArgumentError, match="within ±2"):
+        ALG.vector([1e30, 0, 0]).astype(int)
+    with pytest.raises(cr.ArgumentError, match="within ±2"):
+        ALG.vector([np.nan, 0, 0]).astype(int)
+    assert ALG.vector([2**40, 1, 0]).astype(np.int32) == ALG.vector([2**40, 1, 0])
