@@ -55,10 +55,7 @@ def _mapped(values: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_matrix(F: ArrayLike, target: Any, d: int) -> NDArray[Any]:
-    sympy_matrix = hasattr(F, "tolist") and not isinstance(F, np.ndarray)
-    matrix = as_coefficients(
-        F.tolist() if sympy_matrix else F, "F", "outermorphism", rule="a matrix of numbers or symbols"
-    )  # type: ignore[union-attr]
+    matrix = as_coefficients(F, "F", "outermorphism", rule="a matrix of numbers or symbols")
     if matrix.ndim < 2 or matrix.shape[-2:] != (target.d, d):
         raise fail(
             "F",
