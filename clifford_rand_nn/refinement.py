@@ -15,7 +15,7 @@ from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, price_gates, removal_costs
 from clifford_rand_nn.pricing.gate_climb import climbed
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
 
@@ -65,9 +65,11 @@ class Refinement:
     candidates : Gates
         The last ones.
     rounds : tuple of RefinementRound
-    status : str
+    status : Status
         "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before; Ctrl-C
         does, and the model of the rounds before is returned.
+    message : str
+        The status in words, with what to do about it.
     """
 
     gates: Gates
@@ -77,18 +79,19 @@ class Refinement:
     relative_gap: float
     candidates: Gates
     rounds: tuple[RefinementRound, ...]
-    status: str
+    status: Status
+    message: str
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it; the model is the best of the rounds before."""
-        return "interrupt" in self.status
+        return self.status is Status.INTERRUPTED
 
     def __repr__(self) -> str:
         return (
             f"Refinement(objective={self.result.objective:.8g} from {self.rounds[0].objective:.8g}, "
             f"n_gates={len(self.gates)}, rounds={len(self.rounds) - 1}, relative_gap={self.relative_gap:.1e}, "
-            f"status={self.status!r})"
+            f"status={self.status.value!r})"
         )
 
 
@@ -269,24 +272,26 @@ class _Search:
 
         model = self._solved(first.gates, first.patterns, None)
         note(model, 0.0, 0.0, True)
-        undone, status = 0, ""
+        undone, message = 0, ""
+        status: Status | None = None
         offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
         try:
             if model.result.interrupted:
                 raise KeyboardInterrupt
             offered = self._candidates(model)
-            while True:
+            while status is None:
                 prices = self._prices(model, offered.patterns)
                 price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
                 if gain <= tol * model.result.objective:
-                    status = "refined"
+                    status = Status.REFINED
                 elif len(rounds) > max_rounds:
-                    status = f"stopped after {max_rounds} rounds: try a larger max_rounds"
+                    status, message = Status.MAX_ITER, f"stopped after {max_rounds} rounds: try a larger max_rounds"
                 elif undone == _PATIENCE:
-                    status = f"stopped after {undone} rounds in a row without a lower objective"
+                    status = Status.STALLED
+                    message = f"stopped after {undone} rounds in a row without a lower objective"
                 elif self.ends is not None and time.perf_counter() >= self.ends:
-                    status = f"stopped after {time.perf_counter() - began:.1f} s: try a larger max_time"
-                if status:
+                    status = Status.MAX_TIME
+                if status is not None:
                     break
                 adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
                 best = np.argsort(-prices.gain, kind="stable")[:adding]
@@ -296,8 +301,12 @@ class _Search:
                 note(model, price, gain, lower)
                 offered = self._candidates(model)
         except KeyboardInterrupt:
-            status = f"stopped by an interrupt after {time.perf_counter() - began:.1f} s: this is the best model so far"
-        return self._refinement(model, offered, tuple(rounds), status)
+            status = Status.INTERRUPTED
+        except MemoryError:
+            status = Status.MAX_MEMORY
+        gap, seconds = model.result.relative_gap, time.perf_counter() - began
+        message = message or explain(status, len(rounds) - 1, seconds, gap)
+        return self._refinement(model, offered, tuple(rounds), status, message)
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
         problem = GatedReLUProblem(self.X, self.y, patterns, **self.options)
@@ -353,12 +362,17 @@ class _Search:
         return _Model(gates.take(keep), problem, replace(wide.result, coefficients=_taken(wide, keep)))
 
     def _refinement(
-        self, model: _Model, offered: ActivationPatterns, rounds: tuple[RefinementRound, ...], status: str
+        self,
+        model: _Model,
+        offered: ActivationPatterns,
+        rounds: tuple[RefinementRound, ...],
+        status: Status,
+        message: str,
     ) -> Refinement:
         both = GatedReLUProblem(self.X, self.y, np.hstack([model.patterns, offered.patterns]), **self.options)
         bound = both.dual_bound(model.result.fitted).value
         gap = both.relative_gap(model.result.objective, bound)
-        return Refinement(model.gates, model.patterns, model.result, bound, gap, offered.gates, rounds, status)
+        return Refinement(model.gates, model.patterns, model.result, bound, gap, offered.gates, rounds, status, message)
 
 
 def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:

@@ -77,15 +77,15 @@ def run_fit(
         complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
         raise typer.Exit(INTERRUPTED)
     if not result.converged:
-        complain("warning", f"not converged: {_as_options(result.status)}.")
+        complain("warning", f"not converged: {_as_options(result.message)}.")
     if not quiet:
         say(written)
 
 
-def _as_options(status: str) -> str:
-    """Name the options where a status advises on parameters and solvers."""
-    status = re.sub(r"\b(max_time|max_iter|tol)\b", lambda name: "--" + name[0].replace("_", "-"), status)
-    return re.sub(r"\bFista\b", "--solver fista", status)
+def _as_options(message: str) -> str:
+    """Name the options where a message advises on parameters and solvers."""
+    message = re.sub(r"\b(max_time|max_iter|tol)\b", lambda name: "--" + name[0].replace("_", "-"), message)
+    return re.sub(r"\bFista\b", "--solver fista", message)
 
 
 def _fit(model: Any, table: Table) -> None:

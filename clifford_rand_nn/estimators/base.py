@@ -137,7 +137,7 @@ class ConvexNetwork(Parameters):
 
     def _warn(self, result: Result[Any]) -> None:
         if not result.converged:
-            warnings.warn(f"{type(self).__name__}: {result.status}.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=4)
 
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
         """Set what describes a gated network."""

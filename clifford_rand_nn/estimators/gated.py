@@ -1,7 +1,6 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
@@ -163,16 +162,13 @@ class GatedReLU(GatedFamily):
 
     def _ended(self, found: Refinement, began: float) -> Result[Coefficients] | None:
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
-        result, gap = found.result, f"at a relative gap of {found.result.relative_gap:.1e}"
         seconds = time.perf_counter() - began
         if found.interrupted:
-            status = f"stopped by an interrupt after {seconds:.1f} s {gap}: this is the best point so far"
-            return replace(result, status=status)
+            return found.result.ended(Status.INTERRUPTED, seconds=seconds)
         if self.max_time is None or seconds < self.max_time:
             return None
-        if result.relative_gap <= self.tol:
-            return replace(result, status="optimal")
-        return replace(result, status=f"stopped after {seconds:.1f} s {gap}: try a larger max_time")
+        reached = found.result.relative_gap <= self.tol
+        return found.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
     def _least_empty_beta(self, task: Task) -> float:
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()

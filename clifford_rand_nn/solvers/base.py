@@ -1,14 +1,47 @@
-"""What every solver returns."""
+"""What all solvers share: limits that they keep to, statuses in which they end, and the result that they return."""
 
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HistoryRow", "Result"]
+from clifford_rand._checks import check_integer, check_positive, describe, fail
+
+__all__ = ["HistoryRow", "Limits", "Result", "Status", "check_limits", "explain"]
 
 Solution = TypeVar("Solution")
+
+_SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with
+_NO_BOUND = (
+    "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of this loss "
+    "is not attained: use fewer gates, bias=False or loss='squared'"
+)
+
+
+class Status(StrEnum):
+    """Why a solver ended; each is equal to its text, so that ``result.status == "optimal"`` holds."""
+
+    OPTIMAL = "optimal"
+    """The tolerance was reached."""
+    MAX_ITER = "max_iter"
+    MAX_TIME = "max_time"
+    MAX_MEMORY = "max_memory"
+    INTERRUPTED = "interrupted"
+    """By Ctrl-C."""
+    STALLED = "stalled"
+    """Rounding leaves no better point, or no better bound."""
+    NOT_FINITE = "not_finite"
+    """A step overflowed."""
+    REFINED = "refined"
+    """Of `refine_gates`: no candidate gate lowers the objective by much."""
+
+    @property
+    def ends_all(self) -> bool:
+        """Whether a run ends with this status all others that it belongs to, as a path."""
+        return self in (Status.INTERRUPTED, Status.MAX_TIME, Status.MAX_MEMORY)
 
 
 class HistoryRow(NamedTuple):
@@ -18,6 +51,82 @@ class HistoryRow(NamedTuple):
     seconds: float
     objective: float
     relative_gap: float
+
+
+def check_limits(
+    owner: str,
+    tol: object,
+    max_iter: object,
+    max_time: object = None,
+    max_memory: object = None,
+    callback: object = None,
+) -> None:
+    """Raise unless limits are what `Limits` says."""
+    check_positive(tol, "tol", owner)
+    check_integer(max_iter, "max_iter", owner)
+    if max_time is not None:
+        check_positive(max_time, "max_time", owner, "These are seconds.")
+    if max_memory is not None:
+        check_positive(max_memory, "max_memory", owner, "These are bytes.")
+    if callback is not None and not callable(callback):
+        raise fail("callback", owner, "None or a function of one argument", callback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How far a solver goes; every solver is one, with defaults of its own.
+
+    Attributes
+    ----------
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Most iterations.
+    max_time : float or None
+        Seconds after which the best point so far is returned. An iteration that has begun is finished.
+    max_memory : float or None
+        Bytes that a solver may take beside the data. One that knows beforehand that it takes more refuses the problem.
+    callback : callable or None
+        Called with each `HistoryRow`. A KeyboardInterrupt there, or elsewhere, ends the solver with its best point.
+
+    Raises
+    ------
+    ArgumentError
+        A limit breaks its rule.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 20_000
+    max_time: float | None = None
+    max_memory: float | None = None
+    callback: Callable[[Any], object] | None = None
+
+    def __post_init__(self) -> None:
+        check_limits(type(self).__name__, self.tol, self.max_iter, self.max_time, self.max_memory, self.callback)
+
+    @classmethod
+    def of(cls, owner: str, **limits: Any) -> Self:
+        """Return limits that a function called ``owner`` was given."""
+        names = ("tol", "max_iter", "max_time", "max_memory", "callback")
+        check_limits(owner, *(limits.get(name, getattr(cls, name)) for name in names))
+        return cls(**limits)
+
+    def after(self, seconds: float, **changes: Any) -> Self:
+        """Return the same limits when so many seconds have passed."""
+        if self.max_time is not None:
+            changes["max_time"] = max(self.max_time - seconds, _SOONEST)
+        return replace(self, **changes)
+
+    def shared(self, **changes: Any) -> dict[str, Any]:
+        """Return the limits as keywords, for another solver."""
+        names = ("tol", "max_iter", "max_time", "max_memory", "callback")
+        return {name: getattr(self, name) for name in names} | changes
+
+    def admit_memory(self, needed: float, what: str, hint: str) -> None:
+        """Refuse a problem that takes more than ``max_memory``."""
+        if self.max_memory is not None and needed > self.max_memory:
+            limit = describe(f"{self.max_memory:.2g}")
+            raise fail("max_memory", type(self).__name__, f"at least {needed:.2g} bytes for {what}", limit, hint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +142,8 @@ class Result(Generic[Solution]):
     relative_gap : float
         ``duality_gap / objective``.
     n_iter : int
-    status : str
-        "optimal", or what stopped the solver and what to do about it.
+    status : Status
+        "optimal", or what stopped the solver.
     history : tuple of HistoryRow
         One row for each check of the gap.
     solver : str
@@ -47,13 +156,15 @@ class Result(Generic[Solution]):
         The feasible dual point that proves the bound.
     reason : str
         Why this solver, if it was chosen automatically.
+    message : str
+        The status in words, with what to do about it.
     """
 
     objective: float
     duality_gap: float
     relative_gap: float
     n_iter: int
-    status: str
+    status: Status
     history: tuple[HistoryRow, ...]
     solver: str
     seconds: float
@@ -61,24 +172,56 @@ class Result(Generic[Solution]):
     fitted: NDArray[np.float64]
     dual_point: NDArray[np.float64]
     reason: str = ""
+    message: str = ""
 
     @property
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
-        return self.status == "optimal"
+        return self.status is Status.OPTIMAL
 
     @property
     def stuck(self) -> bool:
         """Whether rounding, or its number of steps, ended the solver; another solver may go on from here."""
-        return not self.converged and not any(why in self.status for why in ("max_time", "interrupt"))
+        return not self.converged and not self.status.ends_all
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the solver."""
-        return "interrupt" in self.status
+        return self.status is Status.INTERRUPTED
+
+    def ended(self, status: Status, advice: str = "", **changes: Any) -> Self:
+        """Return the result with another status, and the message that belongs to it."""
+        other = replace(self, status=status, **changes)
+        bound = other.objective - other.duality_gap
+        message = explain(status, other.n_iter, other.seconds, other.relative_gap, advice, bound > 0)
+        return replace(other, message=message)
 
     def __repr__(self) -> str:
         return (
             f"Result(objective={self.objective:.8g}, relative_gap={self.relative_gap:.1e}, n_iter={self.n_iter}, "
-            f"status={self.status!r}, solver={self.solver!r}, seconds={self.seconds:.2f})"
+            f"status={self.status.value!r}, solver={self.solver!r}, seconds={self.seconds:.2f})"
         )
+
+
+def explain(
+    status: Status, n_iter: int, seconds: float, relative_gap: float, advice: str = "", bounded: bool = True
+) -> str:
+    """Return a status in words, with what to do about it unless ``advice`` says; ``bounded``: there is a bound > 0."""
+    reached = f"at a relative gap of {relative_gap:.1e}"
+    when, usual = {
+        Status.OPTIMAL: (f"reached the tolerance after {n_iter} iterations", ""),
+        Status.MAX_ITER: (f"stopped after {n_iter} iterations", "try a larger max_iter or a larger tol"),
+        Status.MAX_TIME: (f"stopped after {seconds:.1f} s", "try a larger max_time"),
+        Status.MAX_MEMORY: (f"stopped by memory after {n_iter} iterations", "try a larger max_memory"),
+        Status.INTERRUPTED: (f"stopped by an interrupt after {seconds:.1f} s", "this is the best point so far"),
+        Status.STALLED: (f"stopped after {n_iter} iterations by rounding", "try a larger tol"),
+        Status.NOT_FINITE: (
+            f"stopped after {n_iter} iterations by a step that is not finite",
+            "bring the columns of X and y to similar scales",
+        ),
+        Status.REFINED: ("no candidate gate lowers the objective", ""),
+    }[status]
+    advice = advice or usual
+    if status is not Status.OPTIMAL and not bounded:
+        advice = f"{_NO_BOUND}; else {advice}"
+    return f"{when} {reached}" + (f": {advice}" if advice else "")

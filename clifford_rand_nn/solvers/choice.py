@@ -1,16 +1,15 @@
 """Which solver for a gated problem: a cost model fitted to measurements, and the run that follows from it."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
@@ -88,12 +87,11 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
         iterations = _PER_ROOT * float(np.sqrt(condition)) * max(-np.log(tol), 1.0)
     size = float(n) * a.d * a.n_patterns * C
     single = _SINGLE if problem.X.dtype == np.float32 else 1.0
-    bytes_ = 8.0 * (8 * a.d * a.n_patterns * C + 8 * n * C)
-    return Estimate(iterations * (2 * _PRODUCT * single * size + _ITERATION), bytes_)
+    return Estimate(iterations * (2 * _PRODUCT * single * size + _ITERATION), Fista.memory(problem))
 
 
-@dataclass(frozen=True)
-class AutoSolver:
+@dataclass(frozen=True, kw_only=True)
+class AutoSolver(Limits):
     """Solve a gated problem by the solver that is expected to be fastest within the memory there is.
 
     The kernel method takes a few steps of order n³, FISTA many of order nrP; both times are estimated from n, the rank
@@ -104,16 +102,8 @@ class AutoSolver:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Iterations of FISTA, or steps of the kernel method, which takes at most 100.
-    max_time : float or None
-        Seconds after which the best point so far is returned.
-    max_memory : float or None
-        Bytes that the solver may take beside the data; None for half of the machine's.
-    callback : callable or None
-        Called with each `HistoryRow`.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`. The kernel method takes at most 100 iterations; ``max_memory=None`` is half of the machine's.
 
     Examples
     --------
@@ -123,19 +113,6 @@ class AutoSolver:
     >>> AutoSolver().solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).solver
     'kernel'
     """
-
-    tol: float = 1e-6
-    max_iter: int = 20_000
-    max_time: float | None = None
-    max_memory: float | None = None
-    callback: Callable[[HistoryRow], object] | None = None
-
-    def __post_init__(self) -> None:
-        check_positive(self.tol, "tol", "AutoSolver")
-        check_integer(self.max_iter, "max_iter", "AutoSolver")
-        for name in ("max_time", "max_memory"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name, "AutoSolver")
 
     def choose(
         self, problem: GatedTask, shared: bool = False
@@ -162,10 +139,10 @@ class AutoSolver:
             if on_a_path * kernel.seconds <= fista.seconds:
                 steps = min(self.max_iter, _MOST_STEPS)
                 method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
-                return method(self.tol, steps, self.max_time, None, self.callback), about
-        first = Fista(tol=self.tol, max_iter=self.max_iter, max_time=self.max_time, callback=self.callback)
+                return method(**self.shared(max_iter=steps)), about
+        first = Fista(**self.shared())
         if isinstance(problem, GatedReLUProblem) and restriction_pays(problem):
-            return GateWorkingSet(first, tol=self.tol, max_time=self.max_time, callback=self.callback), about
+            return GateWorkingSet(replace(first, callback=None), **self.shared()), about
         return first, about
 
     def solve(
@@ -177,10 +154,9 @@ class AutoSolver:
         if isinstance(chosen, Fista | GateWorkingSet):
             return replace(solver.solve(problem, start), reason=reason)
         result = solver.solve(problem, start, kernel)
-        left = None if self.max_time is None else self.max_time - result.seconds
-        if not result.stuck or result.n_iter >= self.max_iter or (left is not None and left <= 0):
+        if not result.stuck or result.n_iter >= self.max_iter:
             return replace(result, reason=reason)
-        more = Fista(tol=self.tol, max_iter=self.max_iter, max_time=left, callback=self.callback)
+        more = Fista(**self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared())
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
         return replace(better, reason=f"{reason}; the kernel method ended by rounding, FISTA went on")
 
@@ -196,15 +172,14 @@ def _merged(
     later = tuple(
         row._replace(n_iter=row.n_iter + first.n_iter, seconds=row.seconds + first.seconds) for row in second.history
     )
-    return replace(
-        best,
+    return best.ended(
+        Status.OPTIMAL if gap <= tol and not second.status.ends_all else second.status,
         duality_gap=max(best.objective - bound, 0.0),
         relative_gap=gap,
         dual_point=proof.dual_point,
         n_iter=first.n_iter + second.n_iter,
         seconds=first.seconds + second.seconds,
         history=first.history + later,
-        status="optimal" if gap <= tol else second.status,
         solver=f"{first.solver}, fista",
     )
 

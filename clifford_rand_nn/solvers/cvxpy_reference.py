@@ -9,15 +9,25 @@ from typing import Any
 import cvxpy as cp
 
 from clifford_rand._checks import check_positive, fail
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedProblem
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.cvxpy_programs import Problem, Program, translate
+from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["CvxpyReference"]
 
 
-@dataclass(frozen=True)
-class CvxpyReference:
+# The names of the options by which solvers know the limits; any other solver is refused with a limit.
+_OPTIONS = {
+    "CLARABEL": {"max_iter": "max_iter", "max_time": "time_limit"},
+    "SCS": {"max_iter": "max_iters", "max_time": "time_limit_secs"},
+    "OSQP": {"max_iter": "max_iter", "max_time": "time_limit"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CvxpyReference(Limits):
     """Solve a problem as it is written down, by CVXPY: slow, accurate, and sharing no code with our solvers.
 
     It takes a `GatedReLUProblem`, a `GatedRidgeProblem`, a `ConvexReLUProblem` or a `LassoProblem`. Only the gap is
@@ -26,18 +36,20 @@ class CvxpyReference:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap above which the status says that it was missed. The solver's own tolerances are its own;
-        pass them in ``options``.
+    tol, max_iter, max_time, callback
+        See `Limits`. A gap above ``tol`` is told by the status; the solver's own tolerances are its own, pass them in
+        ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and ``max_time``; the callback is called at the end.
+    max_memory : None
+        No solver can be held to one.
     solver : str
         Any solver that CVXPY has installed; CLARABEL comes with it.
     options : dict or None
-        Passed to the solver.
+        Passed to the solver; they replace the limits.
 
     Raises
     ------
     ArgumentError
-        The solver is not installed.
+        The solver is not installed, or does not keep to a limit that was given.
 
     Examples
     --------
@@ -51,15 +63,18 @@ class CvxpyReference:
     [True, True]
     """
 
-    tol: float = 1e-6
     solver: str = "CLARABEL"
     options: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.tol, "tol", "CvxpyReference")
+        super().__post_init__()
         if self.solver not in cp.installed_solvers():
             rule = f"one of {', '.join(cp.installed_solvers())}"
             raise fail("solver", "CvxpyReference", rule, self.solver, "Install the solver, or choose one of these.")
+        for name, usual in (("max_iter", Limits.max_iter), ("max_time", None), ("max_memory", None)):
+            value = getattr(self, name)
+            if value != usual and name not in _OPTIONS.get(self.solver, {}):
+                raise fail(name, "CvxpyReference", f"{usual} with {self.solver}, which has no such limit", value)
 
     def solve(self, problem: Problem, start: object = None) -> Result[Any]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
@@ -71,14 +86,17 @@ class CvxpyReference:
         program = translate(problem)
         results = []
         for beta in betas:
-            began = time.perf_counter()
-            results.append(self._solve(program, _with_beta(problem, beta), began))
+            results.append(self._solve(program, _with_beta(problem, beta), time.perf_counter()))
         return results
 
     def _solve(self, program: Program, problem: Problem, began: float) -> Result[Any]:
+        watch = Watch[Any](self, problem.relative_gap, "tighten options", began)
         program.beta.value = program.factor * problem.beta
+        left = self.after(watch.seconds)
+        limits = {option: getattr(left, name) for name, option in _OPTIONS.get(self.solver, {}).items()}
+        options = {option: value for option, value in limits.items() if value is not None} | (self.options or {})
         try:
-            program.problem.solve(solver=self.solver, **(self.options or {}))
+            program.problem.solve(solver=self.solver, **options)
         except cp.SolverError as error:
             raise RuntimeError(f"{self.solver} failed on this problem: try another solver or options") from error
         if program.problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE, cp.USER_LIMIT):
@@ -86,23 +104,13 @@ class CvxpyReference:
         if any(variable.value is None for variable in program.problem.variables()):
             raise RuntimeError(f"{self.solver} returned no point: {program.problem.status}")
         reply = program.read(problem)
-        gap = problem.relative_gap(reply.objective, reply.dual_value)
-        seconds = time.perf_counter() - began
         n_iter = int(program.problem.solver_stats.num_iters or 0)
-        missed = f"{program.problem.status}, relative gap {gap:.1e}: tighten options"
-        return Result(
-            objective=reply.objective,
-            duality_gap=max(reply.objective - reply.dual_value, 0.0),
-            relative_gap=gap,
-            n_iter=n_iter,
-            status="optimal" if gap <= self.tol else missed,
-            history=(HistoryRow(n_iter, seconds, reply.objective, gap),),
-            solver=f"cvxpy:{self.solver}",
-            seconds=seconds,
-            coefficients=reply.coefficients,
-            fitted=reply.fitted,
-            dual_point=reply.theta,
-        )
+        with watch:
+            bound = DualBound(reply.dual_value, reply.theta)
+            watch.check(n_iter, reply.objective, bound, reply.coefficients, reply.fitted)
+        if watch.status is None:
+            watch.stop(Status.STALLED)
+        return watch.result(f"cvxpy:{self.solver}", watch.point)
 
 
 def _with_beta(problem: Problem, beta: float) -> Problem:

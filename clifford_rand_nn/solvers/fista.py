@@ -1,6 +1,5 @@
 """FISTA with adaptive restart and adaptive step, stopped by the relative duality gap."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import check_choice, check_integer, check_positive
+from clifford_rand._checks import check_choice, check_integer
 from clifford_rand_nn.datafits.squared import Huber, Squared
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.penalties import GroupL2
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["Fista"]
@@ -27,6 +26,7 @@ _RELAX = 0.98
 # A start from the solution on every eighth row does not pay: the gap there was 0.6 to 1.0, and as many iterations were
 # left (n = 16,000, d = 64, P = 40, beta from 0.1 to 0.001 beta_max). Nor does the kernel method's on 3000 rows of
 # 20,000 (d = 384, P = 200): 30, 180, 40 and 140 iterations from there to 1e-2, 40, 150, 40 and 140 without.
+_TRIALS = 200  # steps of an iteration; each is shorter, so where so many fail the data overflow
 _GROW = 1.1  # least growth of the Lipschitz estimate when the test fails
 _NOISE = 64  # predictions that differ by less than so many roundings differ by rounding only
 # Single precision ends at this gap. To there it takes as many iterations as double precision (n = 3000, d = 64, P = 50,
@@ -47,8 +47,8 @@ _SELDOM = 0.5
 _RANGE = 1e12  # data between its inverse and this, with their squares and products, are far from overflow in float32
 
 
-@dataclass(frozen=True)
-class Fista:
+@dataclass(frozen=True, kw_only=True)
+class Fista(Limits):
     r"""Accelerated proximal gradient for `GatedReLUProblem` and `GatedRidgeProblem`.
 
     Beck and Teboulle's FISTA with the gradient restart of O'Donoghue and Candès. The step 1/L starts from a power
@@ -61,15 +61,10 @@ class Fista:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-    max_time : float or None
-        Seconds after which the best point so far is returned.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
     check_every : int
         Least number of iterations between two checks of the gap; late checks are a tenth of the iterations apart.
-    callback : callable or None
-        Called with each `HistoryRow`.
     precision : {"auto", "single", "double"}
         Of the iterations; objectives and bounds are always in double precision. "auto" begins in single precision if
         the data are in float32 or large, and changes to double at a gap of 1e-4, or where rounding stops progress.
@@ -90,30 +85,35 @@ class Fista:
     'optimal'
     """
 
-    tol: float = 1e-6
-    max_iter: int = 20_000
-    max_time: float | None = None
     check_every: int = 10
-    callback: Callable[[HistoryRow], object] | None = None
     precision: str = "auto"
 
     def __post_init__(self) -> None:
-        check_positive(self.tol, "tol", "Fista")
-        check_integer(self.max_iter, "max_iter", "Fista")
+        super().__post_init__()
         check_integer(self.check_every, "check_every", "Fista")
         check_choice(self.precision, "precision", "Fista", ("auto", "single", "double"))
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time", "Fista")
+
+    @staticmethod
+    def memory(problem: GatedProblem) -> float:
+        """Return the bytes of the iterates of a solve, and of the predictions."""
+        return 8.0 * 8 * problem.outputs * (problem.map.d * problem.map.n_patterns + problem.n)
 
     def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
+        self.admit_memory(self.memory(problem), f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little
             return self._solve(problem, problem.null_point() if start is None else start)
 
     def _solve(self, problem: GatedProblem, z: Point) -> Result[Coefficients]:
-        watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
-        f = problem.predictions(z)
-        watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+        watch = Watch[Point](self, problem.relative_gap)
+        with watch, np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged
+            f = problem.predictions(z)
+            watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+            if watch.status is None:
+                self._iterate(problem, z, f, watch)
+        return watch.result("fista", problem.coefficients(watch.point))
+
+    def _iterate(self, problem: GatedProblem, z: Point, f: Array, watch: Watch[Point]) -> None:
         single = self.precision == "single" or (self.precision == "auto" and _single_pays(problem))
         state = _State.at(z, f, np.float32 if single else np.float64, problem.lipschitz())
         norms = isinstance(problem.penalty, GroupL2)
@@ -122,30 +122,28 @@ class Fista:
         estimated = norms and isinstance(problem.datafit, Squared) and not isinstance(problem.datafit, Huber)
         usual = latest = 0
         k, next_check = 0, self.check_every
-        with watch:
-            while not watch.status:
-                k += 1
-                state.step(problem)
-                last = k == self.max_iter or watch.late
-                if estimated and next_check <= k < latest and not last:
-                    aim = max(self.tol, _SINGLE) if single and self.precision == "auto" else self.tol
-                    level = max(aim * (_NEAR if k >= usual else 1.0), _FALL * watch.gap)
-                    if state.estimate(problem) > level:
-                        next_check = k + self.check_every
-                        continue
-                if k >= next_check or last:
-                    next_check = k + (self.check_every if estimated else max(self.check_every, k // 10))
-                    usual, latest = k + max(self.check_every, k // 10), k + max(self.check_every, int(_SELDOM * k))
-                    z, f = state.point, state.f
-                    if single:  # a gap is proved in double precision
-                        z = Point(z.U.astype(np.float64), z.c)
-                        f = problem.predictions(z)
-                    watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
-                    if not watch.status and k == self.max_iter:
-                        watch.stop(f"after {k} iterations", "try a larger max_iter or a larger tol")
-                    if single and self.precision == "auto" and _rounded(watch.history):
-                        single, state = False, state.in_double(z, f)
-        return watch.result("fista", problem.coefficients(watch.point))
+        while watch.status is None:
+            k += 1
+            finite = state.step(problem)
+            last = watch.last(k) or not finite
+            if estimated and next_check <= k < latest and not last:
+                aim = max(self.tol, _SINGLE) if single and self.precision == "auto" else self.tol
+                level = max(aim * (_NEAR if k >= usual else 1.0), _FALL * watch.gap)
+                if state.estimate(problem) > level:
+                    next_check = k + self.check_every
+                    continue
+            if k >= next_check or last:
+                next_check = k + (self.check_every if estimated else max(self.check_every, k // 10))
+                usual, latest = k + max(self.check_every, k // 10), k + max(self.check_every, int(_SELDOM * k))
+                z, f = state.point, state.f
+                if single:  # a gap is proved in double precision
+                    z = Point(z.U.astype(np.float64), z.c)
+                    f = problem.predictions(z)
+                watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
+                if single and self.precision == "auto" and (_rounded(watch.history) or not finite):
+                    single, state = False, state.in_double(z, f)
+                elif not finite and watch.status is None:
+                    watch.stop(Status.NOT_FINITE)
 
 
 @dataclass
@@ -178,8 +176,8 @@ class _State:
         state.metric, state.multiplier = self.metric, self.multiplier
         return state
 
-    def step(self, problem: GatedProblem) -> None:
-        """One iteration: a gradient, a proximal step short enough, restart or momentum."""
+    def step(self, problem: GatedProblem) -> bool:
+        """One iteration: a gradient, a proximal step short enough, restart or momentum; False if none is finite."""
         z, y, f_y, L, metric = self.point, self.y, self.f_y, self.L, self.metric
         dtype = y.U.dtype
         omega = 1.0 if metric is None else metric.omega
@@ -187,9 +185,11 @@ class _State:
         noise = _NOISE * np.finfo(dtype).eps
         gU, gc = problem.map.adjoint((problem.datafit.residual(f_y) / -problem.n).astype(dtype, copy=False))
         self.slope = f_y, gU
+        if not np.isfinite(gU).all():
+            return False
         direction = gU if metric is None else metric.solve(gU)
         L *= _RELAX
-        while True:
+        for _ in range(_TRIALS):
             U = direction * dtype.type(-1 / L)
             U += y.U
             if metric is None:
@@ -208,7 +208,9 @@ class _State:
             needed = float(np.sum(kappa * (f_new - f_y) ** 2))
             if needed <= L * square + largest * (noise * np.linalg.norm(f_new)) ** 2:
                 break
-            L = max(_GROW * L, min(needed / square, 2 * L)) if square > 0 else 2 * L
+            L = max(_GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
+        else:
+            return False
         ahead = Point(new.U - z.U, new.c - z.c)
         t = 1.0 if _dot(move, ahead) < 0 else self.t  # the step points against the momentum
         self.t = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
@@ -218,6 +220,7 @@ class _State:
         )
         self.f_y = f_new + m * (f_new - self.f)
         self.point, self.f, self.L = new, f_new, L
+        return True
 
     def estimate(self, problem: GatedProblem) -> float:
         """Relative gap of the iterate against the bound from the last gradient, without a product; not proved."""

@@ -1,6 +1,5 @@
 """The gated problem over thousands of gates: solved on those that matter, with a gap over all of them."""
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -8,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, check_positive, fail
+from clifford_rand._checks import check_integer, fail
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -41,7 +40,7 @@ class GateSolver(Protocol):
 
 
 @dataclass(frozen=True)
-class GateWorkingSet:
+class GateWorkingSet(Limits):
     r"""Solve `GatedReLUProblem` on a growing set of gates, until the gap over all gates is small.
 
     A round solves the problem with :math:`U_i = 0` outside the working set and all biases free, prices every gate by
@@ -55,14 +54,12 @@ class GateWorkingSet:
     ----------
     inner : solver
         Solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and ``solve(problem, start)`` that
-        takes the unpenalised columns from ``problem.map.Q``. Its own ``tol`` is replaced.
-    tol : float
-        Relative duality gap over all gates to reach.
+        takes the unpenalised columns from ``problem.map.Q``. Its own ``tol`` is replaced, and so are its ``max_iter``,
+        ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
     max_rounds : int
-    max_time : float or None
-        Seconds after which the best point so far is returned. It is passed on to an inner solver that has this field.
-    callback : callable or None
-        Called with each `HistoryRow`, one a round.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`: the gap is over all gates, iterations are those of the inner solver in all rounds, and there is a
+        `HistoryRow` for each round.
 
     Raises
     ------
@@ -87,27 +84,28 @@ class GateWorkingSet:
     """
 
     inner: GateSolver = field(default_factory=Fista)
-    tol: float = 1e-6
     max_rounds: int = 100
-    max_time: float | None = None
-    callback: Callable[[HistoryRow], object] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         owner = "GateWorkingSet"
         if "tol" not in getattr(self.inner, "__dataclass_fields__", ()) or not callable(
             getattr(self.inner, "solve", None)
         ):
             rule = "a solver such as Fista(): a dataclass with a field tol and a method solve(problem, start)"
             raise fail("inner", owner, rule, self.inner)
-        check_positive(self.tol, "tol", owner)
         check_integer(self.max_rounds, "max_rounds", owner)
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time", owner)
 
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem over all its gates, from ``start`` or the best point without a gate."""
-        watch = Watch[Coefficients](problem.relative_gap, self.tol, self.max_time, self.callback)
-        z = problem.null_point() if start is None else start
+        watch = Watch[Coefficients](self, problem.relative_gap)
+        needed = 8.0 * 4 * problem.outputs * (problem.map.d * problem.map.n_patterns + problem.n)
+        self.admit_memory(needed, f"{problem.map.n_patterns} gates", "Take fewer gates.")
+        with watch:
+            self._rounds(problem, problem.null_point() if start is None else start, watch)
+        return watch.result(f"working_set:{_name(self.inner)}", watch.point)
+
+    def _rounds(self, problem: GatedReLUProblem, z: Point, watch: Watch[Coefficients]) -> None:
         f = problem.predictions(z)
         chosen = problem.penalty.norms(z.U) > 0
         bound, sizes = priced(problem, problem.datafit.residual(f))
@@ -115,33 +113,36 @@ class GateWorkingSet:
         watch.check(0, problem.objective(z, f), bound, coefficients, f)
         chosen[_largest(np.where(chosen, -np.inf, sizes), max(_FIRST, int(_FIRST_SHARE * sizes.size)))] = True
         gates, small, steps, rounds = np.zeros(0, dtype=np.intp), problem, 0, 0
-        with watch:
-            while not watch.status:
-                rounds += 1
-                if rounds == 1 or gates.size < np.count_nonzero(chosen):
-                    gates = np.flatnonzero(chosen)
-                    small = restricted(problem, gates)
-                inner = self._inner(max(_LAST * self.tol, _SHARE * watch.gap), watch)
-                found = inner.solve(small, small.point(_taken(coefficients, gates)))
-                steps += found.n_iter
-                coefficients = _spread(found.coefficients, gates, chosen.size)
-                bound, sizes = priced(problem, found.dual_point)
-                watch.check(steps, found.objective, bound, coefficients, found.fitted)
-                above = np.where(chosen, -np.inf, sizes) > problem.n * problem.beta * (1 + _VIOLATED)
-                chosen[_largest(np.where(above, sizes, -np.inf), gates.size)] = True
-                if not watch.status and rounds == self.max_rounds:
-                    watch.stop(f"after {rounds} rounds", "try a larger max_rounds or a larger tol")
-                elif not watch.status and not found.converged:
-                    watch.stop(f"in round {rounds}", f"the inner solver ({found.solver}) {found.status}")
-                elif not watch.status and not above.any() and found.relative_gap <= _LAST * self.tol < watch.gap:
-                    watch.stop(f"after {rounds} rounds", "rounding leaves no gate to add, try a larger tol")
-        return watch.result(f"working_set:{_name(self.inner)}", watch.point)
+        while watch.status is None:
+            rounds += 1
+            if rounds == 1 or gates.size < np.count_nonzero(chosen):
+                gates = np.flatnonzero(chosen)
+                small = restricted(problem, gates)
+            needed = getattr(type(self.inner), "memory", lambda problem: 0.0)(small)
+            if self.max_memory is not None and needed > self.max_memory:
+                return watch.stop(Status.MAX_MEMORY)
+            inner = self._inner(max(_LAST * self.tol, _SHARE * watch.gap), watch)
+            found = inner.solve(small, small.point(_taken(coefficients, gates)))
+            steps += found.n_iter
+            coefficients = _spread(found.coefficients, gates, chosen.size)
+            bound, sizes = priced(problem, found.dual_point)
+            watch.check(steps, found.objective, bound, coefficients, found.fitted)
+            above = np.where(chosen, -np.inf, sizes) > problem.n * problem.beta * (1 + _VIOLATED)
+            chosen[_largest(np.where(above, sizes, -np.inf), gates.size)] = True
+            if found.status.ends_all or (watch.status is None and not found.converged):
+                watch.stop(found.status, f"the inner solver ({found.solver}) {found.message}")
+            elif watch.status is None and rounds == self.max_rounds:
+                watch.stop(Status.MAX_ITER, f"after {rounds} rounds, try a larger max_rounds or a larger tol")
+            elif watch.status is None and not above.any() and found.relative_gap <= _LAST * self.tol < watch.gap:
+                watch.stop(Status.STALLED, "rounding leaves no gate to add, try a larger tol")
+        return None
 
     def _inner(self, tol: float, watch: Watch[Coefficients]) -> GateSolver:
-        changes: dict[str, Any] = {"tol": tol}
-        if self.max_time is not None and "max_time" in getattr(self.inner, "__dataclass_fields__", ()):
-            changes["max_time"] = max(self.max_time - watch.seconds, np.finfo(np.float64).eps)
-        return replace(self.inner, **changes)  # type: ignore[type-var]
+        fields = getattr(self.inner, "__dataclass_fields__", ())
+        left = self.after(watch.seconds)
+        changes: dict[str, Any] = {"tol": tol, "max_time": left.max_time, "max_memory": self.max_memory}
+        changes["max_iter"] = min(getattr(self.inner, "max_iter", self.max_iter), self.max_iter - watch.n_iter)
+        return replace(self.inner, **{name: value for name, value in changes.items() if name in fields})  # type: ignore[type-var]
 
 
 def restriction_pays(problem: GatedReLUProblem) -> bool:

@@ -9,35 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, explain
 
 __all__ = ["Watch"]
 
 Array = NDArray[np.float64]
-_NO_BOUND = (
-    "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of this loss "
-    "is not attained: use fewer gates, bias=False or loss='squared'"
-)
 
 P = TypeVar("P")
 S = TypeVar("S")
 
 
 class Watch(Generic[P]):
-    """Judges a solver's points, keeps the best one, and ends the run by tolerance, time or Ctrl-C.
+    """Judges a solver's points, keeps the best one, and ends the run by a limit, Ctrl-C or a step that is not finite.
 
-    Used as a context: a KeyboardInterrupt inside the block ends it, and the best point that was judged is returned like
-    any other; before the first check the interrupt goes on to the caller.
+    Used as a context: a KeyboardInterrupt or MemoryError inside the block ends it, and the best point that was judged
+    is returned like any other; before the first check the error goes on to the caller.
 
     Parameters
     ----------
+    limits : Limits
     relative_gap : callable
         Of a primal and a dual value.
-    tol : float
-    max_time : float or None
-        Seconds from the making of this object.
-    callback : callable or None
-        Called with each `HistoryRow`.
+    advice : str
+        What to do where rounding stops this solver.
+    began : float, optional
+        Of `time.perf_counter`; otherwise now.
 
     Attributes
     ----------
@@ -45,26 +41,28 @@ class Watch(Generic[P]):
         Of the best point, against the best bound.
     point, fitted, bound
         The best point, its predictions, the best dual bound.
-    status : str
-        Empty while the solver should go on.
+    status : Status or None
+        None while the solver should go on.
     """
 
     point: P
     fitted: Array
+    bound: DualBound
 
     def __init__(
         self,
+        limits: Limits,
         relative_gap: Callable[[float, float], float],
-        tol: float,
-        max_time: float | None = None,
-        callback: Callable[[HistoryRow], object] | None = None,
+        advice: str = "",
+        began: float | None = None,
     ) -> None:
-        self._began = time.perf_counter()
-        self._relative_gap, self._tol, self._max_time, self._callback = relative_gap, tol, max_time, callback
+        self._began = time.perf_counter() if began is None else began
+        self._limits, self._relative_gap, self._advice = limits, relative_gap, advice
         self.objective, self.gap = np.inf, np.inf
-        self.bound: DualBound | None = None
+        self._judged = False
         self.history: list[HistoryRow] = []
-        self.status = ""
+        self.status: Status | None = None
+        self.message = ""
         self.n_iter = 0
 
     @property
@@ -75,29 +73,55 @@ class Watch(Generic[P]):
     @property
     def late(self) -> bool:
         """Whether the time is over."""
-        return self._max_time is not None and self.seconds >= self._max_time
+        return self._limits.max_time is not None and self.seconds >= self._limits.max_time
+
+    def last(self, n_iter: int) -> bool:
+        """Whether this iteration must be judged, because the number of iterations or the time ends here."""
+        return n_iter >= self._limits.max_iter or self.late
 
     def check(self, n_iter: int, objective: float, bound: DualBound, point: P, fitted: Array) -> None:
         """Judge a point: keep it if it is the best, write a row of the history, and set ``status`` if it is time."""
-        if objective < self.objective:
-            self.objective, self.point, self.fitted = objective, point, fitted
-        if self.bound is None or bound.value > self.bound.value:
-            self.bound = bound
-        self.n_iter = n_iter
-        self.gap = self._relative_gap(self.objective, self.bound.value)
+        self.judge(n_iter, objective, bound, point, fitted)
         self.history.append(HistoryRow(n_iter, self.seconds, self.objective, self.gap))
-        if self._callback is not None:
-            self._callback(self.history[-1])
-        if self.gap <= self._tol:
-            self.status = "optimal"
+        if self._limits.callback is not None:
+            self._limits.callback(self.history[-1])
+        if self.gap <= self._limits.tol:
+            self.stop(Status.OPTIMAL)
+        elif not np.isfinite(objective):
+            self.stop(Status.NOT_FINITE)
         elif self.late:
-            self.stop(f"after {self.seconds:.1f} s", "try a larger max_time")
+            self.stop(Status.MAX_TIME)
+        elif n_iter >= self._limits.max_iter:
+            self.stop(Status.MAX_ITER)
 
-    def stop(self, when: str, advice: str) -> None:
-        """Set the status of a run that ends short of its tolerance."""
-        if self.bound is None or self.bound.value <= 0:
-            advice = f"{_NO_BOUND}; else {advice}"
-        self.status = f"stopped {when} at a relative gap of {self.gap:.1e}: {advice}"
+    def judge(
+        self, n_iter: int, objective: float, bound: DualBound, point: P, fitted: Array, allowed: float = -np.inf
+    ) -> None:
+        """Keep a point if it is the best, or its objective at most ``allowed``, and the bound if it is the best."""
+        if objective < self.objective or objective <= allowed or not self._judged:
+            self.objective, self.point, self.fitted = objective, point, fitted
+        if not self._judged or bound.value > self.bound.value:
+            self.bound = bound if np.isfinite(bound.value) else DualBound(-np.inf, bound.theta)
+        self._judged = True
+        self.n_iter = n_iter
+        with np.errstate(invalid="ignore"):
+            gap = self._relative_gap(self.objective, self.bound.value)
+        self.gap = np.inf if np.isnan(gap) else gap
+
+    def polish(self, objective: float, bound: DualBound, point: P, fitted: Array, allowed: float = np.inf) -> None:
+        """Take a better form of the best point after the end, if its objective is at most ``allowed``."""
+        self.judge(self.n_iter, objective, bound, point, fitted, allowed)
+        if self.status is Status.OPTIMAL and self.gap > self._limits.tol:
+            self.stop(Status.STALLED)
+        elif self.status is not None:
+            reached = self.gap <= self._limits.tol and not self.status.ends_all
+            self.stop(Status.OPTIMAL if reached else self.status, self._advice)
+
+    def stop(self, status: Status, advice: str = "") -> None:
+        """End the run; ``advice`` says what to do where it is not the usual one."""
+        self.status, self._advice = status, advice or (self._advice if status is Status.STALLED else "")
+        bounded = self._judged and self.bound.value > 0
+        self.message = explain(status, self.n_iter, self.seconds, self.gap, self._advice, bounded)
 
     def __enter__(self) -> "Watch[P]":
         return self
@@ -105,14 +129,14 @@ class Watch(Generic[P]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if kind is None or not issubclass(kind, KeyboardInterrupt) or not self.history:
+        if kind is None or not self.history or not issubclass(kind, KeyboardInterrupt | MemoryError):
             return False
-        self.stop(f"by an interrupt after {self.seconds:.1f} s", "this is the best point so far")
+        self.stop(Status.INTERRUPTED if issubclass(kind, KeyboardInterrupt) else Status.MAX_MEMORY)
         return True
 
     def result(self, solver: str, coefficients: S) -> Result[S]:
         """Return the best point, written as ``coefficients``."""
-        assert self.bound is not None
+        assert self.status is not None
         return Result(
             objective=self.objective,
             duality_gap=max(self.objective - self.bound.value, 0.0),
@@ -125,4 +149,5 @@ class Watch(Generic[P]):
             coefficients=coefficients,
             fitted=self.fitted,
             dual_point=self.bound.theta,
+            message=self.message,
         )

@@ -48,7 +48,7 @@ def run(name, X, y, beta, n_gates, rounds):
     )  # fmt: skip
     spent = time.perf_counter() - began
     target = found.result.objective
-    print(f"  {spent:7.2f} s: {found.status}; gap over the gates {found.result.relative_gap:.1e}")
+    print(f"  {spent:7.2f} s: {found.message}; gap over the gates {found.result.relative_gap:.1e}")
     draws, began = [], time.perf_counter()
     while time.perf_counter() - began < spent:
         draws.append(random_gates(X, y, beta, n_gates, 100 + len(draws)).objective)

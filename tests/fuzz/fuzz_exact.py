@@ -78,7 +78,7 @@ def main(seed, seconds):
         count += 1
         if not (model.result_.relative_gap <= 1e-6 and again.relative_gap <= 1e-5):
             bad += 1
-            print(f"{words}: {model.result_.status}; verified {again.relative_gap:.1e}", flush=True)
+            print(f"{words}: {model.result_.message}; verified {again.relative_gap:.1e}", flush=True)
     print(f"{count} fits, {bad} bad")
     return bad == 0 and count > 0
 

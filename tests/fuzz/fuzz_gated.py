@@ -139,7 +139,7 @@ def main(seed, seconds, only=None):
         for name, result in results.items():
             missed[name] += not result.converged
         if not results["kernel"].converged:
-            print(f"MISS {number}: {words}: {results['kernel'].status}; {results['fista']}", flush=True)
+            print(f"MISS {number}: {words}: {results['kernel'].message}; {results['fista']}", flush=True)
     print(f"{count} problems, {bad} bad; misses {missed}; steps mean {np.mean(steps):.1f}, largest {max(steps)}")
     return bad == 0
 

@@ -65,7 +65,7 @@ def main():
             recomputed = objective(problem, found.coefficients)
             scale = problem.datafit.value(np.zeros_like(problem.datafit.y))
             if not found.converged:
-                complaint = found.status
+                complaint = found.message
             elif abs(recomputed - found.objective) > 1e-7 * abs(found.objective) + 1e-12 * scale:
                 complaint = f"objective {found.objective!r}, recomputed {recomputed!r}"
             else:

@@ -208,12 +208,12 @@ def test_kernel_agrees_with_fista(library, bias, fit_intercept, weights):
 def test_kernel_says_what_stopped_it(library):
     problem = make("squared", n=50, beta=1e-3)
     short = solved(library, problem, solver="kernel", tol=1e-10, max_iter=1)
-    assert "stopped after 1 steps at a relative gap of" in short.status
+    assert "stopped after 1 iterations at a relative gap of" in short.message
     assert short.n_iter == 1
     late = solved(library, problem, solver="kernel", tol=1e-10, max_time=1e-4)
-    assert "try a larger max_time" in late.status
+    assert "try a larger max_time" in late.message
     rounded = solved(library, problem, solver="kernel", tol=1e-16)
-    assert rounded.status == "optimal" or "by rounding" in rounded.status
+    assert rounded.status == "optimal" or "by rounding" in rounded.message
     assert rounded.relative_gap < 1e-9
     with pytest.raises(ArgumentError, match=r"'solver' parameter of solve_array must be one of 'fista', 'kernel'"):
         solved(library, problem, solver="ipm")
@@ -273,9 +273,9 @@ def test_arrays_stay_in_their_library(library):
     rows = []
     short = solved(library, make(n=50, beta=1e-3), tol=1e-12, max_iter=3, callback=rows.append)
     assert tuple(rows) == short.history
-    assert "stopped after 3 iterations at a relative gap of" in short.status
+    assert "stopped after 3 iterations at a relative gap of" in short.message
     late = solved(library, make(n=50, beta=1e-3), tol=1e-15, max_time=1e-4)
-    assert "try a larger max_time" in late.status
+    assert "try a larger max_time" in late.message
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -21,6 +21,7 @@ from clifford_rand_nn import (
     spiral,
 )
 from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.choice import estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.watch import Watch
@@ -110,7 +111,7 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.KernelPath.step", jammed)
     problem.penalty.beta = 0.05 * problem.beta_max()  # from the null network the path is not followed as far as that
     alone = KernelInteriorPoint().solve(problem)
-    assert "by rounding" in alone.status
+    assert "by rounding" in alone.message
     assert alone.stuck
     result = AutoSolver().solve(problem)
     assert result.status == "optimal"
@@ -121,11 +122,11 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     monkeypatch.undo()
     few = AutoSolver(tol=1e-12, max_iter=1).solve(problem)  # no iterations are left for another solver
     assert few.solver == "kernel"
-    assert "stopped after 1 steps" in few.status
+    assert "stopped after 1 iterations" in few.message
 
 
 def test_a_watch_keeps_the_best_point_and_the_best_bound():
-    watch = Watch(lambda primal, dual: (primal - dual) / primal, 1e-9)
+    watch = Watch(Limits(tol=1e-9), lambda primal, dual: (primal - dual) / primal)
     for objective, bound in ((3.0, 1.0), (2.0, 0.5), (2.5, 1.5)):
         watch.check(0, objective, DualBound(bound, np.zeros(1)), objective, np.zeros(1))
     assert (watch.point, watch.objective, watch.bound.value) == (2.0, 2.0, 1.5)
@@ -136,7 +137,7 @@ def test_time_ends_a_fit_with_its_best_network():
     X, y, D = data(3000, 60, 40)
     problem = GatedReLUProblem(X, y, D, 1e-6)
     result = AutoSolver(tol=1e-12, max_time=1e-3).solve(problem)
-    assert "try a larger max_time" in result.status
+    assert "try a larger max_time" in result.message
     assert not result.stuck
     assert np.isfinite(result.relative_gap)
     assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)

@@ -96,7 +96,7 @@ def test_other_solvers_and_options():
     with pytest.warns(UserWarning, match="inaccurate"):  # CVXPY's own
         rough = CvxpyReference(tol=1e-8, options={"max_iter": 3}).solve(problem)
     assert rough.n_iter == 3
-    assert "tighten options" in rough.status
+    assert "tighten options" in rough.message
 
 
 def test_errors():

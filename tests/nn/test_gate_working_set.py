@@ -150,12 +150,12 @@ def test_warm_start_callback_and_status():
     warm = GateWorkingSet(tol=1e-8).solve(problem, problem.point(first.coefficients))
     assert warm.n_iter < first.n_iter / 3
     short = GateWorkingSet(tol=1e-12, max_rounds=1).solve(problem)
-    assert "stopped after 1 rounds" in short.status
-    assert "larger max_rounds" in short.status
+    assert "after 1 rounds" in short.message
+    assert "larger max_rounds" in short.message
     weak = GateWorkingSet(Fista(max_iter=2), tol=1e-8).solve(problem)
-    assert "the inner solver (fista) stopped after 2 iterations" in weak.status
+    assert "the inner solver (fista) stopped after 2 iterations" in weak.message
     late = GateWorkingSet(tol=1e-14, max_time=1e-4).solve(problem)
-    assert "try a larger max_time" in late.status
+    assert "try a larger max_time" in late.message
     assert late.relative_gap > 1e-14
 
 

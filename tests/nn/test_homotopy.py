@@ -319,13 +319,13 @@ def test_callback_limits_and_honesty():
     short = homotopy(K, y, beta_min=0, max_breakpoints=5)
     assert len(short) == 5
     assert not short.converged
-    assert "after 5 breakpoints: try a larger max_breakpoints" in short.status
+    assert "after 5 breakpoints: try a larger max_breakpoints" in short.message
     np.testing.assert_allclose(short.betas, path.betas[:5], rtol=1e-12)
     # Columns that differ by 1e-9 of their norm: weights near 1e9, and a gap that float64 cannot close.
     close = rng.standard_normal((12, 1)) + 1e-9 * rng.standard_normal((12, 30))
     stopped = homotopy(close, rng.standard_normal(12), beta_min=0)
     assert stopped.relative_gaps.max() <= 1e-9
-    assert "the active columns are nearly dependent; try a larger beta_min" in stopped.status
+    assert "the active columns are nearly dependent; try a larger beta_min" in stopped.message
     assert repr(stopped).startswith("LassoPath(")
 
 
@@ -342,7 +342,7 @@ def test_a_wrong_turn_is_noticed(monkeypatch):
     K, y = rng.standard_normal((20, 60)), rng.standard_normal(20)
     path = homotopy(K, y, beta_min=0)
     assert len(path) < 8
-    assert "where ties could not be resolved" in path.status
+    assert "where ties could not be resolved" in path.message
     assert judge(K, y, path.betas[-1], path.at(path.betas[-1]), True)[1] <= 1e-9
 
 
@@ -359,7 +359,7 @@ def test_a_missed_breakpoint_is_noticed(monkeypatch):
     K, y = rng.standard_normal((20, 60)), rng.standard_normal(20)
     path = homotopy(K, y, beta_min=1e-6)
     assert len(path) == 4
-    assert "below which the relative gap is" in path.status
+    assert "below which the relative gap is" in path.message
     assert judge(K, y, path.betas[-1], path.at(path.betas[-1]), True)[1] <= 1e-9
 
 

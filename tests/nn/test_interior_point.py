@@ -118,11 +118,11 @@ def test_history_and_status():
     assert result.n_iter == rows[-1].n_iter == len(rows) - 1
     assert rows[-1].relative_gap <= 1e-8 < rows[0].relative_gap
     short = InteriorPoint(max_iter=3).solve(problem)
-    assert "stopped after 3 iterations at a relative gap of" in short.status
-    assert "larger max_iter" in short.status
+    assert "stopped after 3 iterations at a relative gap of" in short.message
+    assert "larger max_iter" in short.message
     assert short.objective - short.duality_gap <= result.objective
     beyond = InteriorPoint(tol=1e-18).solve(problem)
-    assert "larger tol" in beyond.status
+    assert "larger tol" in beyond.message
     assert beyond.relative_gap < 1e-11
 
 

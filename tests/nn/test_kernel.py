@@ -220,11 +220,11 @@ def test_statuses():
     assert rows[-1].relative_gap <= 1e-8 < rows[0].relative_gap
     short = KernelInteriorPoint(tol=1e-8, max_iter=3).solve(problem)
     assert short.n_iter == 3
-    assert "stopped after 3 steps at a relative gap of" in short.status
-    assert "larger max_iter" in short.status
+    assert "stopped after 3 iterations at a relative gap of" in short.message
+    assert "larger max_iter" in short.message
     assert short.objective - short.duality_gap <= result.objective <= short.objective
     late = KernelInteriorPoint(tol=1e-8, max_time=1e-5).solve(problem)
-    assert "try a larger max_time" in late.status
+    assert "try a larger max_time" in late.message
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -232,7 +232,7 @@ def test_rounding_ends_a_run_and_is_told(loss):
     for seed in range(3):
         result = KernelInteriorPoint(tol=1e-19).solve(make(loss, False, True, n=40, seed=seed))
         assert result.relative_gap <= 1e-9
-        assert result.relative_gap == 0 or "by rounding" in result.status
+        assert result.relative_gap == 0 or "by rounding" in result.message
 
 
 def test_an_interrupt_leaves_the_best_point():
@@ -242,7 +242,7 @@ def test_an_interrupt_leaves_the_best_point():
 
     problem = make("logistic", False, True, n=60, beta=1e-4)
     result = KernelInteriorPoint(tol=1e-8, callback=stop).solve(problem)
-    assert "interrupt" in result.status
+    assert "interrupt" in result.message
     assert result.n_iter == 4
     assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
 

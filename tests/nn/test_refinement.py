@@ -218,7 +218,7 @@ def test_a_round_that_does_not_help_is_undone():
     X, y = data(n=200)
     found = refine(X, y, solver=Spoiled(), max_rounds=10)
     assert [row.kept for row in found.rounds] == [True, False, False, False]
-    assert "3 rounds in a row without a lower objective" in found.status
+    assert "3 rounds in a row without a lower objective" in found.message
     assert found.result.objective == found.rounds[0].objective
     check(found, X, y, beta=0.02)
 
@@ -230,8 +230,8 @@ def test_status_callback_and_methods():
     assert tuple(rows) == found.rounds
     assert len(rows) == 2
     assert rows[1].largest_price > 1
-    assert "stopped after 1 rounds: try a larger max_rounds" in found.status
-    assert "try a larger max_time" in refine(X, y, max_time=1e-3).status
+    assert "stopped after 1 rounds: try a larger max_rounds" in found.message
+    assert "try a larger max_time" in refine(X, y, max_time=1e-3).message
     assert "objective=" in repr(found)
 
 

@@ -51,10 +51,10 @@ def test_history_falls_and_status_tells():
     assert gaps[-1] <= 1e-10 < gaps[0]
     short = Fista(tol=1e-12, max_iter=3).solve(problem)
     assert short.n_iter == 3
-    assert "stopped after 3 iterations at a relative gap of" in short.status
-    assert "larger max_iter" in short.status
+    assert "stopped after 3 iterations at a relative gap of" in short.message
+    assert "larger max_iter" in short.message
     late = Fista(tol=1e-15, max_time=1e-4).solve(problem)
-    assert "try a larger max_time" in late.status
+    assert "try a larger max_time" in late.message
 
 
 def test_warm_start_and_repeatability():

@@ -173,15 +173,15 @@ def test_no_columns_at_all():
 
 def test_status_tells_what_stopped_it():
     problem = lasso("squared", "wide", share=1e-3)
-    result = WorkingSet(max_rounds=2, most=3).solve_columns(problem)
+    result = WorkingSet(max_iter=2, most=3).solve_columns(problem)
     assert result.n_iter == 2
-    assert "stopped after 2 rounds at a relative gap of" in result.status
-    assert "larger max_rounds" in result.status
+    assert "stopped after 2 iterations at a relative gap of" in result.message
+    assert "larger max_iter" in result.message
     exact = InteriorPoint(tol=1e-10).solve(problem)
     assert result.objective - result.duality_gap <= exact.objective  # the bound holds all the same
     assert result.objective >= exact.objective * (1 - 1e-9)
     beyond = WorkingSet(tol=1e-18).solve_columns(problem)
-    assert "rounding" in beyond.status
+    assert "rounding" in beyond.message
     assert beyond.relative_gap < 1e-10
 
 
@@ -190,8 +190,8 @@ def test_errors():
     pricer = BruteForce(X, neurons)
     with pytest.raises(ArgumentError, match=r"'tol' parameter of WorkingSet must be a finite number > 0. Got 0"):
         WorkingSet(tol=0)
-    with pytest.raises(ArgumentError, match=r"'max_rounds' parameter of WorkingSet"):
-        WorkingSet(max_rounds=0)
+    with pytest.raises(ArgumentError, match=r"'max_iter' parameter of WorkingSet"):
+        WorkingSet(max_iter=0)
     with pytest.raises(ArgumentError, match=r"'most' parameter of WorkingSet"):
         WorkingSet(most=0)
     with pytest.raises(ArgumentError, match=r"'X' parameter of WorkingSet.solve must be an \(n, d\) array"):

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datasets import load_features, save_features
+from clifford_rand_nn.solvers.base import Status
 from examples.paper import accuracy as experiment_accuracy
 from examples.paper import protocol, summary, timing
 from examples.paper.methods import registry
@@ -325,7 +326,7 @@ def test_ctrl_c_in_a_solver_ends_the_experiment(half, monkeypatch):
     done = method._solve(method._prepare(X, y, 0), 0.1, 1e-3, None)
     monkeypatch.setattr(
         "examples.paper.methods.convex.AutoSolver.solve",
-        lambda self, problem, start, kernel: replace(done, status="stopped by an interrupt"),
+        lambda self, problem, start, kernel: replace(done, status=Status.INTERRUPTED),
     )
     with pytest.raises(KeyboardInterrupt, match="the same command goes on from there"):
         method.fit(X, y, 0.1, 0)

@@ -1,14 +1,15 @@
 """FISTA for the gated problem on arrays of any library; nothing waits for the device but the checks of the gap."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from clifford_rand._checks import check_choice, check_integer, check_positive, fail
+from clifford_rand._checks import check_choice, fail
 from clifford_rand_nn.solvers.arrays.kernel import run_kernel
 from clifford_rand_nn.solvers.arrays.namespace import constant
 from clifford_rand_nn.solvers.arrays.problem import ArrayCoefficients, ArrayPoint, ArrayProblem
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["ArrayResult", "solve_array"]
@@ -44,6 +45,7 @@ def solve_array(
     tol: float = 1e-6,
     max_iter: int = 20_000,
     max_time: float | None = None,
+    max_memory: float | None = None,
     solver: str = "fista",
     callback: Callable[[HistoryRow], object] | None = None,
 ) -> ArrayResult:
@@ -73,8 +75,8 @@ def solve_array(
     sample_weight : (n,) array of numbers > 0, optional
     huber_delta, tol : float > 0
     max_iter : int
-    max_time : float or None
-        Seconds.
+    max_time, max_memory : float or None
+        Seconds and bytes, as in `Limits`.
     solver : {"fista", "kernel"}
         "kernel" (squared loss only) is `KernelInteriorPoint`: some 5 steps of one Cholesky factorisation of order n,
         in float64, and room for five matrices of n² numbers.
@@ -103,10 +105,7 @@ def solve_array(
     ('optimal', (1, 1, 1))
     """
     owner = "solve_array"
-    check_positive(tol, "tol", owner)
-    check_integer(max_iter, "max_iter", owner)
-    if max_time is not None:
-        check_positive(max_time, "max_time", owner)
+    limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     check_choice(solver, "solver", owner, ("fista", "kernel"))
     if solver == "kernel" and loss != "squared":
         raise fail("solver", owner, f"'fista' for loss={loss!r}", solver, "The kernel knows the squared loss only.")
@@ -122,35 +121,38 @@ def solve_array(
         huber_delta=huber_delta,
         owner=owner,
     )
-    watch = Watch[ArrayPoint](problem.relative_gap, tol, max_time, callback)
-    if solver == "kernel":
-        run_kernel(problem, watch, tol, max_iter)
-    else:
-        _run_fista(problem, watch, max_iter)
+    gates = problem.map.n_patterns * int(X.shape[1]) * problem.outputs
+    needed = 8.0 * (5 * problem.n**2 if solver == "kernel" else 8 * (gates + problem.n * problem.outputs))
+    limits.admit_memory(needed, f"solver={solver!r} and this problem", "Take fewer rows, or gates.")
+    watch = Watch[ArrayPoint](limits, problem.relative_gap, "try a larger tol, or solver='fista'")
+    with watch:
+        if solver == "kernel":
+            run_kernel(problem, watch, tol)
+        else:
+            _run_fista(problem, watch)
     found = watch.result(f"{solver} on arrays", problem.coefficients(watch.point))
     return ArrayResult(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
-def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint], max_iter: int) -> None:
-    """Iterate until the watch or ``max_iter`` ends it."""
+def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint]) -> None:
+    """Iterate until the watch ends it."""
     narrow = problem.map.narrows
     z = problem.start()
     state = _State.at(z, problem.map.forward(z.U, z.c), problem.lipschitz())
     watch.check(0, problem.objective(z.U, state.f), problem.dual_bound(state.f), z, state.f)
     k, next_check = 0, _CHECK_EVERY
-    with watch:
-        while not watch.status:
-            k += 1
-            state = state.stepped(problem, narrow)
-            if k >= next_check or k == max_iter or watch.late:
-                next_check = k + max(_CHECK_EVERY, k // 10)
-                z = state.z
-                f = problem.map.forward(z.U, z.c) if narrow else state.f  # a gap is proved in double precision
-                watch.check(k, problem.objective(z.U, f), problem.dual_bound(f), z, f)
-                if not watch.status and k == max_iter:
-                    watch.stop(f"after {k} iterations", "try a larger max_iter or a larger tol")
-                if narrow and _rounded(watch.history):
-                    narrow, state = False, _State.at(z, f, float(state.L))
+    while watch.status is None:
+        k += 1
+        state = state.stepped(problem, narrow)
+        if k >= next_check or watch.last(k):
+            next_check = k + max(_CHECK_EVERY, k // 10)
+            z = state.z
+            f = problem.map.forward(z.U, z.c) if narrow else state.f  # a gap is proved in double precision
+            watch.check(k, problem.objective(z.U, f), problem.dual_bound(f), z, f)
+            if watch.status is None and not math.isfinite(float(state.L)):
+                watch.stop(Status.NOT_FINITE)
+            if narrow and _rounded(watch.history):
+                narrow, state = False, _State.at(z, f, float(state.L))
 
 
 @dataclass(frozen=True)

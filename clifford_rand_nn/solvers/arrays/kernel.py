@@ -7,6 +7,7 @@ from array_api_compat import device as device_of
 from array_api_compat import is_cupy_array, is_numpy_array, is_torch_array
 
 from clifford_rand_nn.solvers.arrays.problem import ArrayPoint, ArrayProblem
+from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["ArrayKernelPath", "run_kernel"]
@@ -22,7 +23,6 @@ _LOST = 25
 _FLOOR = 1e-3
 _SHORTEST = 1e-8
 _STEPS = 100
-_ADVICE = "try a larger tol, or solver='fista'"
 
 
 class SingularMatrixError(Exception):
@@ -217,36 +217,32 @@ class ArrayKernelPath:
         return 1 / largest if largest > 0 else float("inf")
 
 
-def run_kernel(problem: ArrayProblem, watch: Watch[ArrayPoint], tol: float, max_iter: int) -> None:
-    """Take steps until the watch, ``max_iter`` or rounding ends them."""
+def run_kernel(problem: ArrayProblem, watch: Watch[ArrayPoint], tol: float) -> None:
+    """Take steps until the watch or rounding ends them."""
     f, z = problem.null_fit()
     watch.check(0, problem.objective(z.U, f), problem.dual_bound(f), z, f)
-    with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
-        if not watch.status:
+    with np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
+        if watch.status is None:
             try:
-                _take_steps(ArrayKernelPath(problem), watch, tol, min(max_iter, _STEPS))
+                _take_steps(ArrayKernelPath(problem), watch, tol)
             except SingularMatrixError:
-                watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
+                watch.stop(Status.STALLED)
 
 
-def _take_steps(path: ArrayKernelPath, watch: Watch[ArrayPoint], tol: float, max_iter: int) -> None:
+def _take_steps(path: ArrayKernelPath, watch: Watch[ArrayPoint], tol: float) -> None:
     problem, since, least = path.problem, 0, float("inf")
-    for k in range(max_iter + 1):
+    for k in range(_STEPS + 1):
         if not path.finite():
-            break
+            return watch.stop(Status.NOT_FINITE)
         _check(path, k, watch, tol)
         since, least = (0, watch.gap) if watch.gap < 0.9 * least else (since + 1, least)
-        if watch.status:
-            return
-        if since >= (_STALLED if watch.gap <= _LATE else _LOST):
-            break
-        if k == max_iter:
-            watch.stop(f"after {k} steps", "try a larger max_iter, or solver='fista'")
-            return
+        if watch.status is not None:
+            return None
         floor = _FLOOR * tol * problem.n * abs(watch.objective) / problem.map.n_patterns
-        if not path.step(watch.gap, floor) > _SHORTEST:
-            break
-    watch.stop(f"after {watch.n_iter} steps by rounding", _ADVICE)
+        lost = since >= (_STALLED if watch.gap <= _LATE else _LOST)
+        if lost or not path.step(watch.gap, floor) > _SHORTEST:
+            return watch.stop(Status.STALLED)
+    return watch.stop(Status.MAX_ITER, "the kernel takes no more, try solver='fista'")
 
 
 def _check(path: ArrayKernelPath, k: int, watch: Watch[ArrayPoint], tol: float) -> None:

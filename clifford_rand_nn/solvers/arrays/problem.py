@@ -91,6 +91,11 @@ class ArrayProblem:
         """Curvature bounds of the mean loss: row by row, (n, 1), and the largest."""
         return self._curvature
 
+    @property
+    def outputs(self) -> int:
+        """Number of outputs C."""
+        return int(self.loss.y.shape[1])
+
     def start(self) -> ArrayPoint:
         """Return zero with the best intercept and biases of the squared loss, for it and Huber's; else zero."""
         xp, y, Q = self.xp, self.loss.y, self.map.Q

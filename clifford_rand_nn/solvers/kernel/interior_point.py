@@ -2,13 +2,14 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
@@ -35,7 +36,7 @@ _SLOW = 0.7  # the gap that a further one must leave, as a share
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KernelInteriorPoint(KernelMethod):
     r"""Interior-point method for `GatedReLUProblem` of up to some ten thousand rows.
 
@@ -46,16 +47,8 @@ class KernelInteriorPoint(KernelMethod):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Steps.
-    max_time : float or None
-        Seconds after which the best point so far is returned.
-    max_memory : float or None
-        Bytes that the matrices may take.
-    callback : callable or None
-        Called with each `HistoryRow`.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
 
     References
     ----------
@@ -107,24 +100,24 @@ class KernelInteriorPoint(KernelMethod):
         ArgumentError
             The matrices would take more than ``max_memory``, or the problem has another penalty.
         """
-        self._admit(problem, GatedReLUProblem, "KernelNewton is for the penalty 'ridge'.")
-        self._admit_memory(problem, self.memory(problem))
+        needed = self.memory(problem) if isinstance(problem, GatedReLUProblem) else 0.0
+        self._admit(problem, GatedReLUProblem, needed, "KernelNewton is for the penalty 'ridge'.")
         with self._threads(problem):
             return self._solve(problem, start, kernel)
 
     def _solve(
         self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel] | None
     ) -> Result[Coefficients]:
-        watch = Watch[Point](problem.relative_gap, self.tol, self.max_time, self.callback)
+        watch = Watch[Point](self, problem.relative_gap, ADVICE)
         known = kernel[0].last if start is not None and kernel else None
-        if known is not None and known.problem is problem:  # from the last solve: its point is judged, not the null one
-            self._judge(known, 0, watch)
-        else:
-            z = problem.null_point()
-            f = problem.predictions(z)
-            watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
-            if not watch.status:
+            if known is not None and known.problem is problem:  # from the last solve: its point, not the null one
+                self._judge(known, 0, watch)
+            else:
+                z = problem.null_point()
+                f = problem.predictions(z)
+                watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+            if watch.status is None:
                 kept = [] if kernel is None else kernel
                 if not kept:
                     kept.append(GatedKernel(problem))
@@ -135,7 +128,7 @@ class KernelInteriorPoint(KernelMethod):
                         path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
                         self._run(path, watch)
                     except np.linalg.LinAlgError:
-                        watch.stop(f"after {watch.n_iter} steps by rounding", ADVICE)
+                        watch.stop(Status.STALLED)
         return watch.result("kernel", problem.coefficients(watch.point))
 
     def _follow(self, problem: GatedReLUProblem, kernel: GatedKernel, start: Point | None, watch: Watch[Point]) -> bool:
@@ -166,7 +159,7 @@ class KernelInteriorPoint(KernelMethod):
                 if not np.isfinite(weights.theta).all():
                     return False
                 now = self._judge(weights, k, watch)
-                if watch.status:
+                if watch.status is not None:
                     kernel.last = weights
                     return True
                 if now > (_FAR if k == 1 else _SLOW * gap):
@@ -188,20 +181,18 @@ class KernelInteriorPoint(KernelMethod):
     def _run(self, path: KernelPath, watch: Watch[Point]) -> None:
         """Take steps until the watch or rounding ends them."""
         problem, since, least = path.problem, 0, np.inf
-        for k in range(watch.n_iter, self.max_iter + 1):
+        for k in count(watch.n_iter):
             if not (np.isfinite(path.f).all() and np.isfinite(path.theta).all()):
-                return watch.stop(f"after {k} steps by rounding", ADVICE)
+                return watch.stop(Status.NOT_FINITE)
             self._check(path, k, watch)
             since, least = (0, watch.gap) if watch.gap < 0.9 * least or not path.arrived else (since + 1, least)
-            if watch.status:
+            if watch.status is not None:
                 return None
-            if since >= (_STALLED if watch.gap <= _LATE else _LOST):
-                return watch.stop(f"after {k} steps by rounding", ADVICE)
-            if k < self.max_iter:
-                floor = _FLOOR * self.tol * problem.n * abs(watch.objective) / path.eta.size
-                if not path.step(watch.gap, floor) > _SHORTEST:
-                    return watch.stop(f"after {k} steps by rounding", ADVICE)
-        return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter, or Fista")
+            floor = _FLOOR * self.tol * problem.n * abs(watch.objective) / path.eta.size
+            lost = since >= (_STALLED if watch.gap <= _LATE else _LOST)
+            if lost or not path.step(watch.gap, floor) > _SHORTEST:
+                return watch.stop(Status.STALLED)
+        return None
 
     def _check(self, path: KernelPath, k: int, watch: Watch[Point]) -> None:
         """Judge the point by the better of two bounds; leave its idle gates out if that is good enough."""

@@ -1,13 +1,14 @@
 """Ridge regression over gates, for any loss: Newton's method in the dual variable on the kernel of all gates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
 from clifford_rand_nn.solvers.kernel.newton_step import NewtonStep, State
@@ -23,7 +24,7 @@ _STALLED = 3  # steps in a row that lower neither the gap nor the objective by t
 _NO_LESS = 1e-13
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KernelNewton(KernelMethod):
     r"""Newton's method for `GatedRidgeProblem` of up to some ten thousand rows, on one matrix of order n.
 
@@ -39,16 +40,8 @@ class KernelNewton(KernelMethod):
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Steps.
-    max_time : float or None
-        Seconds after which the best point so far is returned.
-    max_memory : float or None
-        Bytes that the matrices may take.
-    callback : callable or None
-        Called with each `HistoryRow`.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
 
     References
     ----------
@@ -88,21 +81,21 @@ class KernelNewton(KernelMethod):
         ArgumentError
             The matrices would take more than ``max_memory``, or the problem has another penalty.
         """
-        self._admit(problem, GatedRidgeProblem, "KernelInteriorPoint is for the penalty 'group_l2'.")
-        self._admit_memory(problem, self.memory(problem))
+        needed = self.memory(problem) if isinstance(problem, GatedRidgeProblem) else 0.0
+        self._admit(problem, GatedRidgeProblem, needed, "KernelInteriorPoint is for the penalty 'group_l2'.")
         with self._threads(problem):
             return self._solve(problem, start, [] if kernel is None else kernel)
 
     def _solve(
         self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]
     ) -> Result[Coefficients]:
-        watch = Watch[Array](problem.relative_gap, self.tol, self.max_time, self.callback)
+        watch = Watch[Array](self, problem.relative_gap, ADVICE)
         free = problem.null_predictions
         theta = np.zeros_like(free)
         square = kernel[0].square if kernel else None
-        watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
-            if not watch.status:
+            watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
+            if watch.status is None:
                 if not kernel:
                     kernel.append(SummedKernel(problem))
                 newton = NewtonStep(problem, kernel[0])
@@ -121,20 +114,10 @@ class KernelNewton(KernelMethod):
             U = a.gated_adjoint(theta) / (radius * a.weights**2)[:, None, None]
             free = free - kernel[0].apply(theta) / radius
         free = a.Q.T @ free
-        result = watch.result("newton", problem.with_biases(U, *a.biases_in(free)))
         fitted = a.gated(U) + a.Q @ free
         objective = problem.datafit.value(fitted) + problem.penalty.value(U)
-        lower = result.objective - result.duality_gap
-        gap = problem.relative_gap(objective, lower)
-        lost = result.converged and gap > self.tol  # K is of rows whose scales differ too much
-        return replace(
-            result,
-            objective=objective,
-            duality_gap=max(objective - lower, 0.0),
-            relative_gap=gap,
-            fitted=fitted,
-            status=f"stopped by rounding at a relative gap of {gap:.1e}: {ADVICE}" if lost else result.status,
-        )
+        watch.polish(objective, watch.bound, theta, fitted)  # where scales of rows differ much, K has lost the small
+        return watch.result("newton", problem.with_biases(U, *a.biases_in(free)))
 
     @staticmethod
     def _ahead(problem: GatedRidgeProblem, kernel: SummedKernel, start: Point | None) -> Array | None:
@@ -148,19 +131,19 @@ class KernelNewton(KernelMethod):
         """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
         # The squared loss is done after one step in double precision.
         since, enough = 0, _SINGLE if newton.problem.loss != "squared" or self.tol > _ROUGH else np.inf
-        for k in range(1, self.max_iter + 1):
+        for k in count(1):
             gap, least = watch.gap, state.objective * (1 - _NO_LESS)
             try:
                 found = newton.step(state, ahead if k == 1 else None, watch.gap > enough)
             except np.linalg.LinAlgError:
                 found = None
             if found is None:
-                return watch.stop(f"after {k - 1} steps by rounding", ADVICE)
+                return watch.stop(Status.STALLED)
             state = found
             watch.check(k, state.objective, newton.bound(state.f), state.theta, state.f)
-            if watch.status:
+            if watch.status is not None:
                 return None
             since = 0 if watch.gap < gap or state.objective < least else since + 1
             if since >= _STALLED:
-                return watch.stop(f"after {k} steps by rounding", ADVICE)
-        return watch.stop(f"after {self.max_iter} steps", "try a larger max_iter")
+                return watch.stop(Status.STALLED)
+        return None

@@ -68,10 +68,6 @@ class CentralPath:
         penalty = float(np.linalg.norm(self.Z, axis=1).sum())
         return self.problem.datafit.value(self.f) + self.problem.beta * penalty
 
-    def bound(self) -> float:
-        """Dual objective; theta is feasible up to rounding of the intercept's equality."""
-        return self.problem.datafit.dual_value(self.theta)
-
     def step(self, least: float) -> bool:
         """Take one step towards products whose sum is not below n times ``least``; False if rounding leaves none.
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
 
 __all__ = ["LassoPath", "PathPoint", "solution_at"]
 
@@ -47,9 +47,11 @@ class LassoPath:
     columns, values : (M,)
         Breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
     starts : (B + 1,) int
-    status : str
-        "optimal" if ``betas[-1]`` is the β that was asked for, or what stopped the path and what to do.
+    status : Status
+        "optimal" if ``betas[-1]`` is the β that was asked for, or what stopped the path.
     seconds : float
+    message : str
+        Where it stopped, and what to do about it.
 
     Examples
     --------
@@ -74,8 +76,9 @@ class LassoPath:
     columns: NDArray[np.intp]
     values: Array
     starts: NDArray[np.intp]
-    status: str
+    status: Status
     seconds: float
+    message: str = ""
 
     def __len__(self) -> int:
         return int(self.betas.size)
@@ -83,7 +86,7 @@ class LassoPath:
     @property
     def converged(self) -> bool:
         """Whether the path reaches the β that was asked for."""
-        return self.status == "optimal"
+        return self.status is Status.OPTIMAL
 
     def point(self, k: int) -> PathPoint:
         """Return the solution at breakpoint k."""
@@ -139,7 +142,7 @@ class LassoPath:
     def __repr__(self) -> str:
         return (
             f"LassoPath({len(self)} breakpoints, beta={self.betas[0]:.6g}…{self.betas[-1]:.6g}, "
-            f"n_active={self.n_active[-1]}, status={self.status!r}, seconds={self.seconds:.2f})"
+            f"n_active={self.n_active[-1]}, status={self.status.value!r}, seconds={self.seconds:.2f})"
         )
 
 
@@ -153,16 +156,22 @@ def solution_at(path: LassoPath, problem: LassoProblem, tol: float) -> Result[We
     f = problem.predictions(weights)
     objective, bound = problem.objective(weights, f), problem.dual_bound(f)
     gap = problem.relative_gap(objective, bound.value)
+    if gap <= tol and not path.status.ends_all:
+        status, message = Status.OPTIMAL, ""
+    else:
+        status = Status.STALLED if path.converged else path.status
+        message = f"a relative gap of {gap:.1e} at the end of the path: {path.message or 'try a larger tol'}"
     return Result(
         objective=objective,
         duality_gap=max(objective - bound.value, 0.0),
         relative_gap=gap,
         n_iter=len(path),
-        status="optimal" if gap <= tol else f"a relative gap of {gap:.1e} at the end of the path: {path.status}",
+        status=status,
         history=(HistoryRow(len(path), path.seconds, objective, gap),),
         solver="homotopy",
         seconds=path.seconds,
         coefficients=weights,
         fitted=f,
         dual_point=bound.theta,
+        message=message,
     )

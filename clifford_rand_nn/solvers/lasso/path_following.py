@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand_nn.datafits.weights import normalised
+from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
 from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
 from clifford_rand_nn.solvers.lasso.turning import turn
@@ -50,6 +51,7 @@ def homotopy(
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     max_breakpoints: int = 100_000,
+    max_time: float | None = None,
     callback: Callable[[PathRow], object] | None = None,
 ) -> LassoPath:
     r"""Solve the Lasso for every β at once (paper, Lemma 1).
@@ -76,14 +78,16 @@ def homotopy(
     sample_weight : (n,) array of numbers > 0, optional
         As in `LassoProblem`: the loss is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`.
     max_breakpoints : int
+    max_time : float or None
+        Seconds after which the path so far is returned.
     callback : callable or None
         Called with each `PathRow`.
 
     Returns
     -------
     LassoPath
-        Its ``status`` is "optimal", or says what stopped the path early. Each breakpoint was checked to have a
-        relative duality gap of at most 1e-9.
+        Its ``status`` is "optimal", or says what stopped the path early, Ctrl-C as well. Each breakpoint was checked to
+        have a relative duality gap of at most 1e-9.
 
     Raises
     ------
@@ -118,9 +122,10 @@ def homotopy(
     if not (np.isfinite(beta_min) and beta_min >= 0):
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
     check_integer(max_breakpoints, "max_breakpoints", owner)
+    limits = Limits.of(owner, max_time=max_time, callback=callback)
     weights = normalised(sample_weight, len(columns), owner)
     with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
-        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), callback)
+        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), limits)
         return follower.follow(max_breakpoints)
 
 
@@ -139,7 +144,7 @@ class _Follower:
         fit_intercept: bool,
         weights: Array | None,
         beta_min: float,
-        callback: Callable[[PathRow], object] | None,
+        limits: Limits,
     ) -> None:
         self.began = time.perf_counter()
         self.n = len(K)
@@ -153,7 +158,7 @@ class _Follower:
         if np.linalg.norm(self.y) <= 4 * _EPS * np.linalg.norm(y):
             self.y = np.zeros_like(y)
         self.active = ActiveColumns(self.columns)
-        self.callback = callback
+        self.limits = limits
         self.rows: list[PathRow] = []
         self.points: list[PathPoint] = []
         self.largest = float(self.columns.sizes[self.columns.norms > 0].max(initial=0.0))
@@ -169,7 +174,16 @@ class _Follower:
         self.q = self.columns.correlate(segment.g)
 
     def follow(self, max_breakpoints: int) -> LassoPath:
-        """Follow the path from its first breakpoint down to ``beta_min``."""
+        """Follow the path from its first breakpoint down to ``beta_min``, or as far as the limits and Ctrl-C allow."""
+        try:
+            return self._follow(max_breakpoints)
+        except (KeyboardInterrupt, MemoryError) as error:
+            if not self.points:
+                raise
+            status = Status.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Status.MAX_MEMORY
+            return self._path(status, "this is the path so far")
+
+    def _follow(self, max_breakpoints: int) -> LassoPath:
         lam_end = self.n * self.beta_min
         lam = float(np.abs(self.p).max(initial=0.0))
         if lam <= self.floor:
@@ -177,27 +191,29 @@ class _Follower:
         self._keep(self._solve(lam))
         stalls = 0
         while lam > lam_end:
-            here = f"stopped at beta = {lam / self.n:.6g}"
             if len(self.rows) >= max_breakpoints:
-                return self._path(f"{here} after {max_breakpoints} breakpoints: try a larger max_breakpoints")
+                return self._path(Status.MAX_ITER, f"after {max_breakpoints} breakpoints: try a larger max_breakpoints")
+            if self.limits.max_time is not None and time.perf_counter() - self.began >= self.limits.max_time:
+                return self._path(Status.MAX_TIME, f"after {self.limits.max_time:g} s: try a larger max_time")
             skipped = self._turn(lam)
             # A tie that the tolerance did not see ends the piece at once. Each time a column comes in or goes out, so
             # more turns at one λ than there are columns at the bound mean that rounding decides.
             stalls += 1
             if skipped is None or stalls > 2 * (self.n + skipped.size):
-                return self._path(f"{here}, where ties could not be resolved: {_ADVICE}")
+                return self._path(Status.STALLED, f"where ties could not be resolved: {_ADVICE}")
             end, zero = self._next(lam, lam_end, skipped)
             for j in np.array(self.active.index, dtype=np.intp)[zero].tolist():
                 self.active.remove(j)  # before the others are solved for, which then make up for the rounding of its 0
             if end >= lam * (1 - _TIE):
                 continue
             found = self._solve(end)
-            if found.row.relative_gap > _GAP:
-                return self._path(f"{here}, below which the relative gap is {found.row.relative_gap:.1e}: {_ADVICE}")
+            if not found.row.relative_gap <= _GAP:
+                gap = f"{found.row.relative_gap:.1e}"
+                return self._path(Status.STALLED, f"below which the relative gap is {gap}: {_ADVICE}")
             lam = end
             stalls = 0
             self._keep(found)
-        return self._path("optimal")
+        return self._path(Status.OPTIMAL)
 
     def _turn(self, lam: float) -> NDArray[np.intp] | None:
         """Choose the active columns below λ, and return the columns that are tied all along the piece."""
@@ -252,10 +268,10 @@ class _Follower:
     def _keep(self, found: _Found) -> None:
         self.rows.append(found.row)
         self.points.append(found.point)
-        if self.callback is not None:
-            self.callback(found.row)
+        if self.limits.callback is not None:
+            self.limits.callback(found.row)
 
-    def _path(self, status: str) -> LassoPath:
+    def _path(self, status: Status, why: str = "") -> LassoPath:
         index, values, intercepts = zip(*self.points, strict=True)
         counts = np.array([part.size for part in index])
         return LassoPath(
@@ -270,4 +286,5 @@ class _Follower:
             starts=np.concatenate([[0], np.cumsum(counts)]),
             status=status,
             seconds=time.perf_counter() - self.began,
+            message=f"stopped at beta = {self.rows[-1].beta:.6g}, {why}" if why else "",
         )

@@ -1,24 +1,24 @@
 """Column generation: the Lasso over a family of atoms too large to write down, solved on those that matter."""
 
-import time
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import as_real, check_integer, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.lasso.atom_sets import AtomSet, MatrixColumns, PricedNeurons
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.polish import polished
+from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["WorkingSet"]
 
@@ -33,8 +33,8 @@ _CROWDED = 8  # atoms in use per one that matters, above which half of them are 
 _ROOM = 1.5  # growth of that limit with every drop, so that in the end nothing is dropped and the method converges
 
 
-@dataclass(frozen=True)
-class WorkingSet:
+@dataclass(frozen=True, kw_only=True)
+class WorkingSet(Limits):
     r"""Solve the Lasso over a family of atoms by column generation, with a bound that holds for the whole family.
 
     A round solves the problem over the atoms in use (the master, by `InteriorPoint`), prices its dual point over the
@@ -45,13 +45,11 @@ class WorkingSet:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_rounds : int
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`. An iteration is a round; the matrix of the atoms in use, and what a master takes, grow up to
+        ``max_memory``.
     most : int or None
         Atoms added in a round; None for 2n, at most 1000.
-    callback : callable or None
-        Called with each `HistoryRow`, one a round.
 
     References
     ----------
@@ -69,13 +67,11 @@ class WorkingSet:
     """
 
     tol: float = 1e-8
-    max_rounds: int = 200
+    max_iter: int = 200
     most: int | None = None
-    callback: Callable[[HistoryRow], object] | None = None
 
     def __post_init__(self) -> None:
-        check_positive(self.tol, "tol", "WorkingSet")
-        check_integer(self.max_rounds, "max_rounds", "WorkingSet")
+        super().__post_init__()
         if self.most is not None:
             check_integer(self.most, "most", "WorkingSet")
 
@@ -109,7 +105,6 @@ class WorkingSet:
         ArgumentError
             As `LassoProblem`; X is not an (n, d) array, or ``start`` has another d.
         """
-        began = time.perf_counter()
         owner = "WorkingSet.solve"
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
         if data.ndim != 2 or len(data) == 0:
@@ -128,49 +123,64 @@ class WorkingSet:
             huber_delta=huber_delta,
             sample_weight=sample_weight,
         )
-        return self._solve(problem, atoms, began)
+        return self._solve(problem, atoms)
 
     def solve_columns(self, problem: LassoProblem) -> Result[Weights]:
         """Minimise a problem whose family is the columns of its K."""
-        began = time.perf_counter()
-        return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)), began)
+        return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)))
 
-    def _solve(self, family: LassoProblem, atoms: AtomSet[Solution], began: float) -> Result[Solution]:
+    def _solve(self, family: LassoProblem, atoms: AtomSet[Solution]) -> Result[Solution]:
+        watch = Watch[tuple[AtomSet[Solution], Weights]](self, family.relative_gap)
+        with watch:
+            self._rounds(family, atoms, watch)
+        with watch, ONE_BLAS_THREAD:
+            self._make_basic(family, watch)
+        atoms, weights = watch.point
+        return watch.result("working_set", atoms.solution(weights))
+
+    def _rounds(
+        self, family: LassoProblem, atoms: AtomSet[Solution], watch: Watch[tuple[AtomSet[Solution], Weights]]
+    ) -> None:
+        """Solve masters and add atoms until the watch or rounding ends it."""
         radius = family.n * family.beta
         most = min(2 * family.n, _MOST) if self.most is None else self.most
-        best: tuple[AtomSet[Solution], Weights] = (atoms, _nothing(family))
-        lowest, highest = np.inf, DualBound(-np.inf, np.zeros_like(family.datafit.y))
-        tol, room, why = max(_CENTRAL, self.tol), 2 * most, ""
-        history: list[HistoryRow] = []
-        while True:
+        tol, room = max(_CENTRAL, self.tol), 2 * most
+        for k in count(1):
             master = _over(family, atoms.K)
-            found = InteriorPoint(tol=tol, basic=False).solve(master)
-            if found.objective < lowest:
-                best, lowest = (atoms, found.coefficients), found.objective
+            inner = InteriorPoint(tol=tol, basic=False, max_time=self.after(watch.seconds).max_time)
+            if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
+                return watch.stop(Status.MAX_MEMORY)
+            found = inner.solve(master)
             bound, new = self._priced(family, atoms, found.dual_point, most)
-            highest = max(highest, bound, key=lambda bound: bound.value)
-            gap = family.relative_gap(lowest, highest.value)
-            history.append(HistoryRow(len(history) + 1, time.perf_counter() - began, lowest, gap))
-            if self.callback is not None:
-                self.callback(history[-1])
-            if gap <= self.tol:
-                break
-            if len(history) == self.max_rounds:
-                why = "try a larger max_rounds or a larger tol"
-                break
+            watch.check(k, found.objective, bound, (atoms, found.coefficients), found.fitted)
+            if found.status.ends_all:
+                watch.stop(found.status)
+            if watch.status is not None:
+                return None
             more = atoms.added(new)
             if more.K.shape[1] == atoms.K.shape[1] and tol <= _SHARE * self.tol:
-                why = "rounding leaves no atom to add, try a larger tol"
-                break
+                return watch.stop(Status.STALLED, "rounding leaves no atom to add, try a larger tol")
             sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
             room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
             if sizes.size > room:
                 more = atoms.kept(np.sort(np.argsort(-sizes, kind="stable")[: room // 2])).added(new)
                 room = int(_ROOM * room)
             stuck = _SHARE if more.K.shape[1] == atoms.K.shape[1] else 1.0
-            tol = max(min(stuck * tol, _SHARE * gap), _SHARE * self.tol)
+            tol = max(min(stuck * tol, _SHARE * watch.gap), _SHARE * self.tol)
             atoms = more
-        return self._result(family, best, lowest, highest, history, why, began)
+        return None
+
+    def _make_basic(self, family: LassoProblem, watch: Watch[tuple[AtomSet[Solution], Weights]]) -> None:
+        """Take a basic form of the best point."""
+        atoms, weights = watch.point
+        master = _over(family, atoms.K)
+        lowest, bound = watch.objective, watch.bound.value
+        reached = bound + self.tol * lowest  # up to here the gap still is what was asked for
+        weights = polished(master, weights, max(lowest, min(lowest + _SHARE * max(lowest - bound, 0.0), reached)))
+        fitted = master.predictions(weights)
+        # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
+        own, _ = self._priced(family, atoms, family.datafit.residual(fitted), 1)
+        watch.polish(master.objective(weights, fitted), own, (atoms, weights), fitted)
 
     def _priced(self, family: LassoProblem, atoms: AtomSet[Solution], theta: Array, most: int) -> tuple[DualBound, Any]:
         """Lower bound over the family from the dual point of a master, and the atoms that cut the point off."""
@@ -184,54 +194,12 @@ class WorkingSet:
 
         return dual_bound(family.datafit, theta, family.Q, size, radius), found[-1]
 
-    def _result(
-        self,
-        family: LassoProblem,
-        best: tuple[AtomSet[Solution], Weights],
-        lowest: float,
-        bound: DualBound,
-        history: list[HistoryRow],
-        why: str,
-        began: float,
-    ) -> Result[Solution]:
-        atoms, weights = best
-        master = _over(family, atoms.K)
-        reached = bound.value + self.tol * lowest  # up to here the gap still is what was asked for
-        allowed = max(lowest, min(lowest + _SHARE * max(lowest - bound.value, 0.0), reached))
-        with ONE_BLAS_THREAD:
-            weights = polished(master, weights, allowed)
-        fitted = master.predictions(weights)
-        objective = master.objective(weights, fitted)
-        # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
-        own, _ = self._priced(family, atoms, family.datafit.residual(fitted), 1)
-        bound = max(bound, own, key=lambda bound: bound.value)
-        gap = family.relative_gap(objective, bound.value)
-        rounds = len(history)
-        status = f"stopped after {rounds} rounds at a relative gap of {gap:.1e}: {why or 'try a larger tol'}"
-        return Result(
-            objective=objective,
-            duality_gap=max(objective - bound.value, 0.0),
-            relative_gap=gap,
-            n_iter=rounds,
-            status="optimal" if gap <= self.tol else status,
-            history=tuple(history),
-            solver="working_set",
-            seconds=time.perf_counter() - began,
-            coefficients=atoms.solution(weights),
-            fitted=fitted,
-            dual_point=bound.theta,
-        )
-
 
 def _over(problem: LassoProblem, K: Array) -> LassoProblem:
     """Return the same problem over other columns."""
     other = copy(problem)
     other.K = K
     return other
-
-
-def _nothing(problem: LassoProblem) -> Weights:
-    return Weights(np.zeros(0, dtype=np.intp), np.zeros((0, problem.outputs)), np.zeros(problem.outputs))
 
 
 def _matter(weights: Weights, sizes: Array, radius: float) -> int:

@@ -1,7 +1,5 @@
 """ADMM for the convex ReLU program: one factorisation, then products; for units with many coordinates."""
 
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import check_integer, check_positive
+from clifford_rand._checks import check_integer
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
+from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["AugmentedLagrangian"]
 
@@ -41,8 +40,8 @@ class _Split(NamedTuple):
     f: Array
 
 
-@dataclass(frozen=True)
-class AugmentedLagrangian:
+@dataclass(frozen=True, kw_only=True)
+class AugmentedLagrangian(Limits):
     r"""Alternating direction method of multipliers (ADMM) for `ConvexReLUProblem`.
 
     The unknowns are split: v = U meets the norm, s = YU + b the cones, f = FU + t the loss; each has its proximal
@@ -61,15 +60,10 @@ class AugmentedLagrangian:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-    max_time : float or None
-        Seconds after which the best point so far is returned.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
     check_every : int
         Least number of iterations between two checks of the gap; late checks are a tenth of the iterations apart.
-    callback : callable or None
-        Called with each `HistoryRow`.
 
     References
     ----------
@@ -86,84 +80,66 @@ class AugmentedLagrangian:
     'optimal'
     """
 
-    tol: float = 1e-6
-    max_iter: int = 20_000
-    max_time: float | None = None
     check_every: int = 20
-    callback: Callable[[HistoryRow], object] | None = None
 
     def __post_init__(self) -> None:
-        owner = "AugmentedLagrangian"
-        check_positive(self.tol, "tol", owner)
-        check_integer(self.max_iter, "max_iter", owner)
-        check_integer(self.check_every, "check_every", owner)
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time", owner)
+        super().__post_init__()
+        check_integer(self.check_every, "check_every", "AugmentedLagrangian")
+
+    @staticmethod
+    def memory(problem: ConvexReLUProblem) -> float:
+        """Return the bytes of two (n, n) matrices, and of the parts of the iterate in every cone."""
+        n, P = problem.n, problem.n_patterns
+        return float(8 * (3 * n * n + 12 * P * problem.outputs * (n + problem.X.shape[1] + 1)))
 
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem, from ``start`` or zero."""
+        what = f"{problem.n} rows, {problem.n_patterns} patterns"
+        self.admit_memory(self.memory(problem), what, "Take fewer gates.")
         flops = 2 * problem.n * problem.X.shape[1] * problem.n_patterns * problem.outputs
         with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
             return self._solve(problem, start)
 
     def _solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None) -> Result[ReLUCoefficients]:
-        began = time.perf_counter()
-        program = ReLUProgram(problem)
-        state = _State(program, start)
-        found = state.constant() if start is None else problem.feasible(start)
-        fitted = problem.network_predictions(found)
-        best = problem.objective(found, fitted)
-        bound = problem.dual_bound(fitted, state.multipliers())
-        gap = problem.relative_gap(best, bound.value)
-        history: list[HistoryRow] = []
+        watch = Watch[ReLUCoefficients](self, problem.relative_gap)
+        with watch, np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged
+            state = _State(ReLUProgram(problem), start)
+            found = state.constant() if start is None else problem.feasible(start)
+            f = problem.network_predictions(found)
+            watch.check(0, problem.objective(found, f), problem.dual_bound(f, state.multipliers()), found, f)
+            self._run(state, watch)
+        return watch.result("augmented_lagrangian", watch.point)
+
+    def _run(self, state: "_State", watch: Watch[ReLUCoefficients]) -> None:
+        """Iterate until the watch ends it."""
+        program, problem = state.program, state.program.problem
         work = 2 * problem.n_patterns * problem.outputs * problem.n * program.width**2
         k, check, balance = 0, self.check_every, _FIRST_BALANCE
-        status = "optimal" if gap <= self.tol else ""
-        while not status:
+        while watch.status is None:
             k += 1
             state.step()
             if k == balance:
                 balance = int(_BALANCE_GROWTH * balance)
                 state.balance()
-            seconds = time.perf_counter() - began
-            late = self.max_time is not None and seconds >= self.max_time
-            if k < check and k < self.max_iter and not late:
+            last = watch.last(k)
+            if k < check and not last:
                 continue
             check = k + max(self.check_every, k // 10)
-            new = problem.dual_bound(program.scale * state.x.f, state.multipliers())
-            bound = new if new.value > bound.value else bound
+            if not np.isfinite(state.x.f).all():
+                return watch.stop(Status.NOT_FINITE)
+            found, f, objective = watch.point, watch.fitted, watch.objective
+            bound = problem.dual_bound(program.scale * state.x.f, state.multipliers())
+            highest = max(bound.value, watch.bound.value)
             coefficients = state.coefficients()
-            promise = problem.relative_gap(problem.network_objective(coefficients), bound.value)
-            if work <= _PROJECT_WORK or promise <= max(self.tol, _PROMISE * gap) or k == self.max_iter or late:
-                coefficients = problem.feasible(coefficients)
-                f = problem.network_predictions(coefficients)
-                objective = problem.objective(coefficients, f)
-                if objective < best:
-                    best, found, fitted = objective, coefficients, f
-            gap = problem.relative_gap(best, bound.value)
-            history.append(HistoryRow(k, time.perf_counter() - began, best, gap))
-            if self.callback is not None:
-                self.callback(history[-1])
-            reached = f"at a relative gap of {gap:.1e}"
-            if gap <= self.tol:
-                status = "optimal"
-            elif late:
-                status = f"stopped after {seconds:.1f} s {reached}: try a larger max_time or solver ConeInteriorPoint"
-            elif k == self.max_iter:
-                status = f"stopped after {k} iterations {reached}: try a larger max_iter or solver ConeInteriorPoint"
-        return Result(
-            objective=best,
-            duality_gap=max(best - bound.value, 0.0),
-            relative_gap=gap,
-            n_iter=k,
-            status=status,
-            history=tuple(history),
-            solver="augmented_lagrangian",
-            seconds=time.perf_counter() - began,
-            coefficients=found,
-            fitted=fitted,
-            dual_point=bound.theta,
-        )
+            promise = problem.relative_gap(problem.network_objective(coefficients), highest)
+            if work <= _PROJECT_WORK or promise <= max(self.tol, _PROMISE * watch.gap) or last:
+                found = problem.feasible(coefficients)
+                f = problem.network_predictions(found)
+                objective = problem.objective(found, f)
+            watch.check(k, objective, bound, found, f)
+        if watch.status in (Status.MAX_ITER, Status.MAX_TIME):
+            watch.stop(watch.status, f"try a larger {watch.status} or solver ConeInteriorPoint")
+        return None
 
 
 class _State:

@@ -1,22 +1,21 @@
 """Interior-point method for the convex ReLU program: high accuracy where units have few coordinates."""
 
-import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import check_integer, check_positive
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.relu.loss_terms import largest_step, loss_term
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, NormCones, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
+from clifford_rand_nn.solvers.watch import Watch
 
 __all__ = ["ConeInteriorPoint"]
 
@@ -40,8 +39,8 @@ _INSIDE = (
 )
 
 
-@dataclass(frozen=True)
-class ConeInteriorPoint:
+@dataclass(frozen=True, kw_only=True)
+class ConeInteriorPoint(Limits):
     r"""Primal-dual interior-point method for `ConvexReLUProblem`, to a gap of 1e-8 or so.
 
     Mehrotra's predictor-corrector steps with a slack for every row of every cone and a second-order cone (p = 2) or
@@ -51,13 +50,8 @@ class ConeInteriorPoint:
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-    max_time : float or None
-        Seconds after which the best point so far is returned.
-    callback : callable or None
-        Called with each `HistoryRow`.
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
 
     References
     ----------
@@ -75,15 +69,12 @@ class ConeInteriorPoint:
 
     tol: float = 1e-8
     max_iter: int = 200
-    max_time: float | None = None
-    callback: Callable[[HistoryRow], object] | None = None
 
-    def __post_init__(self) -> None:
-        owner = "ConeInteriorPoint"
-        check_positive(self.tol, "tol", owner)
-        check_integer(self.max_iter, "max_iter", owner)
-        if self.max_time is not None:
-            check_positive(self.max_time, "max_time", owner)
+    @staticmethod
+    def memory(problem: ConvexReLUProblem) -> float:
+        """Return the bytes of an (nC, nC) matrix with its factor, and of the blocks, slacks and multipliers."""
+        n, C, P, w = problem.n, problem.outputs, problem.n_patterns, problem.X.shape[1] + 1
+        return float(8 * (2 * (n * C) ** 2 + 2 * P * ((C * w) ** 2 + 6 * n * C)))
 
     @staticmethod
     def suits(problem: ConvexReLUProblem) -> bool:
@@ -96,73 +87,53 @@ class ConeInteriorPoint:
 
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
+        what = f"{problem.n} rows, {problem.n_patterns} patterns"
+        self.admit_memory(self.memory(problem), what, "Use AugmentedLagrangian, or fewer rows.")
         nC, w = problem.n * problem.outputs, problem.X.shape[1] + 1
         flops = nC**2 * (nC + 2 * problem.n_patterns * w)
         with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
             return self._solve(problem)
 
     def _solve(self, problem: ConvexReLUProblem) -> Result[ReLUCoefficients]:
-        began = time.perf_counter()
+        watch = Watch[ReLUCoefficients](self, problem.relative_gap, "try a larger tol or a larger beta")
+        with watch:
+            point = _Point(ReLUProgram(problem))
+            found = point.constant()
+            f = problem.network_predictions(found)
+            watch.check(0, problem.objective(found, f), problem.dual_bound(f, point.multipliers()), found, f)
+            if watch.status is None:
+                with np.errstate(all="ignore"):  # a step that overflows is not taken
+                    self._run(point, watch)
+        return watch.result("cone_interior_point", watch.point)
+
+    def _run(self, point: "_Point", watch: Watch[ReLUCoefficients]) -> None:
+        """Take steps until the watch or rounding ends them."""
+        problem = point.program.problem
         work = 2.0 * problem.n_patterns * problem.outputs * problem.n * problem.X.shape[1] ** 2
-        point = _Point(ReLUProgram(problem))
-        found = point.constant()
-        best = problem.objective(found)
-        bound = problem.dual_bound(problem.predictions(found), point.multipliers())
-        history: list[HistoryRow] = []
-        gap = problem.relative_gap(best, bound.value)
-        least = (
-            np.inf,
-            np.inf,
-        )  # complementarity and violation; where beta is small the first has to rise before it falls
-        k, last_gain, status = 0, 0, "optimal" if gap <= self.tol else ""
-        while not status:
-            k += 1
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step that overflows is not taken
-                moved = point.step()
-            coefficients = point.coefficients()
+        least = np.inf, np.inf  # complementarity, violation; where beta is small the first has to rise before it falls
+        last_gain = 0
+        for k in count(1):
+            moved = point.step()
+            gap, found, f, objective, bound = watch.gap, watch.point, watch.fitted, watch.objective, watch.bound
             if point.error <= _INSIDE:
-                coefficients = problem.feasible(coefficients)
-                f = problem.network_predictions(coefficients)
-                objective = problem.objective(coefficients, f)
-                if objective < best:
-                    best, found = objective, coefficients
+                found = problem.feasible(point.coefficients())
+                f = problem.network_predictions(found)
+                objective = problem.objective(found, f)
                 theta = point.dual_point()
-                new = problem.bound_at(theta, point.multipliers())
-                if point.complementarity() <= _NEAR * self.tol * best and work <= _EXACT_WORK:
-                    exact = problem.bound_at(theta)
-                    new = exact if exact.value > new.value else new
-                bound = new if new.value > bound.value else bound
-            now, progress = problem.relative_gap(best, bound.value), (point.complementarity(), point.error)
-            last_gain = k if now < gap or any(a < b for a, b in zip(progress, least, strict=True)) else last_gain
-            gap, least = min(gap, now), (min(progress[0], least[0]), min(progress[1], least[1]))
-            seconds = time.perf_counter() - began
-            history.append(HistoryRow(k, seconds, best, gap))
-            if self.callback is not None:
-                self.callback(history[-1])
-            reached = f"at a relative gap of {gap:.1e}"
-            if gap <= self.tol:
-                status = "optimal"
-            elif self.max_time is not None and seconds >= self.max_time:
-                status = f"stopped after {seconds:.1f} s {reached}: try a larger max_time"
-            elif k == self.max_iter:
-                status = f"stopped after {k} iterations {reached}: try a larger max_iter or a larger tol"
-            elif not moved or k - last_gain >= _STALLED:
-                status = f"rounding stopped the iteration {reached}: try a larger tol or a larger beta"
-        fitted = problem.network_predictions(found)
-        objective = problem.objective(found, fitted)
-        return Result(
-            objective=objective,
-            duality_gap=max(objective - bound.value, 0.0),
-            relative_gap=problem.relative_gap(objective, bound.value),
-            n_iter=k,
-            status=status,
-            history=tuple(history),
-            solver="cone_interior_point",
-            seconds=time.perf_counter() - began,
-            coefficients=found,
-            fitted=fitted,
-            dual_point=bound.theta,
-        )
+                bound = problem.bound_at(theta, point.multipliers())
+                near = point.complementarity() <= _NEAR * self.tol * min(objective, watch.objective)
+                if near and work <= _EXACT_WORK:
+                    bound = max(bound, problem.bound_at(theta), key=lambda bound: bound.value)
+            watch.check(k, objective, bound, found, f)
+            progress = point.complementarity(), point.error
+            if watch.gap < gap or any(a < b for a, b in zip(progress, least, strict=True)):
+                last_gain = k
+            least = min(progress[0], least[0]), min(progress[1], least[1])
+            if watch.status is not None:
+                return None
+            if not moved or k - last_gain >= _STALLED:
+                return watch.stop(Status.STALLED)
+        return None
 
 
 class _Point:
