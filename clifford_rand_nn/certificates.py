@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr, log_softmax
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.claims import Claim, NetworkClaim
+from clifford_rand_nn.datafits.choice import as_loss, encode_labels
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.targets import encode_labels
 
 __all__ = ["Certificate"]
 
@@ -132,7 +132,7 @@ class Certificate:
         )
         return wider.verify(X, y, sample_weight)
 
-    def _bound(self, loss: str, X: Array, targets: Array, weights: Array) -> float:
+    def _bound(self, loss: Loss, X: Array, targets: Array, weights: Array) -> float:
         """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
         largest, excess = self.claim.pressure(X, theta, self.bias)
@@ -162,45 +162,20 @@ class Certificate:
             raise fail("sample_weight", owner, rule, describe(f"{found} positive weights"))
         return weights
 
-    def _targets(self, y: NDArray[Any], owner: str) -> tuple[Array, str]:
+    def _targets(self, y: NDArray[Any], owner: str) -> tuple[Array, Loss]:
+        loss = as_loss(self.loss, owner, self.huber_delta)
         if self.classes is None:
-            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), self.loss
+            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), loss
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
-        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss)
+        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), loss)
 
-    def _mean_loss(self, loss: str, f: Array, y: Array, weights: Array) -> float:
-        return float(np.mean(weights * self._losses(loss, f, y)))
+    def _mean_loss(self, loss: Loss, f: Array, y: Array, weights: Array) -> float:
+        return float(np.mean(weights * loss.stated_value(f, y)))
 
-    def _losses(self, loss: str, f: Array, y: Array) -> Array:
-        """Loss of every row (n,)."""
-        if loss == "squared":
-            return np.asarray(0.5 * np.sum((f - y) ** 2, axis=1))
-        if loss == "huber":
-            r, delta = np.abs(f - y), self.huber_delta
-            return np.asarray(np.sum(np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2), axis=1))
-        if loss == "squared_hinge":
-            return np.asarray(0.5 * np.sum(np.maximum(1 - y * f, 0) ** 2, axis=1))
-        if loss == "logistic":
-            return np.asarray(np.logaddexp(0, -y * f)[:, 0])
-        return np.asarray(-np.sum(y * log_softmax(f, axis=1), axis=1))
-
-    def _dual_value(self, loss: str, theta: Array, y: Array, weights: Array) -> float:
+    def _dual_value(self, loss: Loss, theta: Array, y: Array, weights: Array) -> float:
         r"""Mean of :math:`-w\,\ell^*(-\theta/w)`, the conjugate of w times the loss."""
-        return float(np.mean(weights * self._gains(loss, theta / weights[:, None], y)))
-
-    def _gains(self, loss: str, theta: Array, y: Array) -> Array:
-        """Minus the conjugate of every row's loss (n,)."""
-        if loss == "huber" and np.abs(theta).max() > self.huber_delta * (1 + _EQUALITY_TOL):
-            return np.full(len(y), -np.inf)
-        if loss in ("squared", "huber"):
-            return np.asarray(np.sum(theta * y - 0.5 * theta**2, axis=1))
-        if loss == "squared_hinge":
-            a = y * theta
-            return np.asarray(np.sum(a - 0.5 * a**2, axis=1)) if a.min() >= 0 else np.full(len(y), -np.inf)
-        if loss == "logistic":
-            return np.asarray(entr(y * theta) + entr(1 - y * theta))[:, 0]
-        return np.asarray(np.sum(entr(y - theta), axis=1))
+        return float(np.mean(weights * loss.stated_dual_value(theta / weights[:, None], y)))
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
-from clifford_rand_nn.datafits.base import Datafit
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.duality import relative_gap

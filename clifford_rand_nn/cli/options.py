@@ -5,6 +5,7 @@ from typing import Any
 
 from clifford_rand._checks import check_positive, fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.datafits.choice import loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
@@ -20,10 +21,7 @@ _ESTIMATORS: dict[tuple[str, str], Any] = {
     ("lasso", "regression"): CrossProductLassoRegressor,
 }
 _REGRESSORS = {model: kind for (model, task), kind in _ESTIMATORS.items() if task == "regression"}
-_LOSSES = {
-    "classification": ("squared", "logistic", "squared_hinge"),
-    "regression": ("squared", "huber"),
-}
+_LOSSES = {task: loss_names(task) for task in ("classification", "regression")}
 _OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
 _MODELS_OF = {

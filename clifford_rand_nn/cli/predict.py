@@ -49,7 +49,7 @@ def prediction_columns(model: Any, X: NDArray[np.float64]) -> dict[str, NDArray[
         columns: dict[str, NDArray[Any]] = {"prediction": model.predict(X)}
         if not isinstance(model, NetworkClassifier):
             return columns
-        if model.loss == "logistic":
+        if hasattr(model, "predict_proba"):
             values, prefix = model.predict_proba(X), "probability"
         else:
             values, prefix = model.decision_function(X), "score"

@@ -1,54 +1,90 @@
-"""A loss by its name, with its targets checked."""
+"""The losses there are, and a loss with its targets, by name; arguments are checked."""
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_choice, check_positive, describe, fail
-from clifford_rand_nn.datafits.base import Datafit
-from clifford_rand_nn.datafits.margin import Logistic, SquaredHinge
-from clifford_rand_nn.datafits.softmax import Softmax
-from clifford_rand_nn.datafits.squared import Huber, Squared
+from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.datafits.entropy import Logistic, Softmax
+from clifford_rand_nn.datafits.functions import library
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.quadratic import Huber, Squared, SquaredHinge
 from clifford_rand_nn.datafits.weights import normalised
 
-__all__ = ["LOSSES", "make_datafit"]
+__all__ = ["LOSSES", "as_loss", "check_targets", "encode_labels", "loss_names", "make_datafit"]
 
 Array = NDArray[np.float64]
 
-LOSSES = ("squared", "huber", "logistic", "squared_hinge", "softmax")
+LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, Logistic, SquaredHinge, Softmax)}
 
 
-def make_datafit(loss: str, y: Any, n: int, owner: str, huber_delta: float = 1.0, sample_weight: Any = None) -> Datafit:
+def loss_names(task: str) -> tuple[str, ...]:
+    """Names of the losses that estimators of a task, "classification" or "regression", offer."""
+    return tuple(name for name, kind in LOSSES.items() if task in kind.tasks)
+
+
+def as_loss(loss: str | Loss, owner: str, huber_delta: float = 1.0) -> Loss:
+    """Return a loss by its name; ``huber_delta`` is the ``delta`` of those that have one.
+
+    Raises
+    ------
+    ArgumentError
+        Another name; ``huber_delta`` ≤ 0 where it acts.
+
+    Examples
+    --------
+    >>> as_loss("huber", "example", 0.5), as_loss("logistic", "example")
+    (Huber(delta=0.5), Logistic())
+    """
+    if isinstance(loss, Loss):
+        return loss
+    check_choice(loss, "loss", owner, tuple(LOSSES))
+    kind: Any = LOSSES[loss]
+    if any(field.name == "delta" for field in fields(kind)):
+        return cast(Loss, kind(delta=check_positive(huber_delta, "huber_delta", owner)))
+    return cast(Loss, kind())
+
+
+def encode_labels(index: NDArray[np.intp], n_classes: int, loss: str | Loss) -> tuple[Array, Loss]:
+    """Targets (n, C) for class indices, and the loss for that number of classes.
+
+    Two classes are one column of the two labels of the loss, -1 and 1; more are one-hot columns of these: 0 and 1 for
+    the softmax that "logistic" becomes.
+
+    Examples
+    --------
+    >>> encode_labels(np.array([0, 1, 2]), 3, "logistic")[0].tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    loss = as_loss(loss, "encode_labels").of_classes(n_classes)
+    off, on = (-1.0, 1.0) if loss.labels is None else loss.labels
+    marks = (index == 1)[:, None] if n_classes == 2 else np.eye(n_classes, dtype=bool)[index]
+    return np.where(marks, on, off), loss
+
+
+def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
+    """Return real targets (n, C) from (n,) or (n, C), of any library."""
+    if y.ndim not in (1, 2) or y.shape[0] != n or 0 in y.shape:
+        raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {tuple(y.shape)}"))
+    y = y[:, None] if y.ndim == 1 else y
+    if not loss.accepts(y):
+        xp = library(y)
+        said = f"shape {tuple(y.shape)}, values from {float(xp.min(y)):g} to {float(xp.max(y)):g}"
+        raise fail("y", owner, f"{loss.targets} for loss={loss.name!r}", describe(said))
+    return y
+
+
+def make_datafit(
+    loss: str | Loss, y: Any, n: int, owner: str, huber_delta: float = 1.0, sample_weight: Any = None
+) -> Datafit:
     """Return the loss with targets (n, C), and with weights (n,) > 0 for the rows, of which only the ratios matter.
 
     "squared" and "huber" (with threshold ``huber_delta``) take real targets, "logistic" one column of -1 and 1,
     "squared_hinge" columns of -1 and 1, "softmax" one-hot rows.
     """
-    check_choice(loss, "loss", owner, LOSSES)
-    targets = np.asarray(as_real(y, "y", owner), dtype=np.float64)
-    if targets.ndim == 1:
-        targets = targets[:, None]
-    if targets.ndim != 2 or len(targets) != n or targets.shape[1] == 0:
-        raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {np.shape(y)}"))
-    weights = normalised(sample_weight, n, owner)
-    if loss == "squared":
-        return Squared(targets, weights)
-    if loss == "huber":
-        check_positive(huber_delta, "huber_delta", owner)
-        return Huber(targets, float(huber_delta), weights)
-    if loss == "logistic":
-        if targets.shape[1] != 1 or not np.isin(targets, (-1, 1)).all():
-            raise fail("y", owner, "one column of -1 and 1 for loss='logistic'", describe(_range(targets)))
-        return Logistic(targets, weights)
-    if loss == "squared_hinge":
-        if not np.isin(targets, (-1, 1)).all():
-            raise fail("y", owner, "columns of -1 and 1 for loss='squared_hinge'", describe(_range(targets)))
-        return SquaredHinge(targets, weights)
-    if not (np.isin(targets, (0, 1)).all() and (targets.sum(axis=1) == 1).all() and targets.shape[1] > 1):
-        raise fail("y", owner, "one-hot rows of C ≥ 2 columns for loss='softmax'", describe(_range(targets)))
-    return Softmax(targets, weights)
-
-
-def _range(targets: Array) -> str:
-    return f"shape {targets.shape}, values from {targets.min():g} to {targets.max():g}"
+    kind = as_loss(loss, owner, huber_delta)
+    targets = check_targets(kind, np.asarray(as_real(y, "y", owner), dtype=np.float64), n, owner)
+    return Datafit(kind, targets, normalised(sample_weight, n, owner))

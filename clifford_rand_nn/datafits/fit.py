@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
-from clifford_rand_nn.datafits.base import Datafit
-from clifford_rand_nn.datafits.squared import Huber, Squared
+from clifford_rand_nn.datafits.datafit import Datafit
 
 __all__ = ["unpenalised_fit"]
 
@@ -30,8 +29,8 @@ def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
     If no minimum is attained (a logistic loss whose classes the columns separate), predictions far out are returned.
     """
     y = datafit.y
-    if isinstance(datafit, Squared) and not isinstance(datafit, Huber):
-        if isinstance(datafit.weights, float):
+    if datafit.loss.is_quadratic:
+        if datafit.sample_weight is None:
             return np.asarray(Q @ (Q.T @ y))
         root = np.sqrt(datafit.weights)
         return np.asarray(Q @ np.linalg.lstsq(root * Q, root * y, rcond=None)[0])
@@ -45,7 +44,7 @@ def unpenalised_fit(datafit: Datafit, Q: Array) -> Array:
         f = scale * (Q @ c.reshape(q, C))
         return datafit.value(f), -(scale / n) * (Q.T @ datafit.residual(f)).ravel()
 
-    start = (Q.T @ y / scale).ravel() if isinstance(datafit, Huber) else np.zeros(q * C)
+    start = (Q.T @ y / scale).ravel() if datafit.loss.labels is None else np.zeros(q * C)
     options = {"maxiter": _STEPS, "ftol": 0.0, "gtol": 0.0}
 
     first = value_and_slope(start)[0]

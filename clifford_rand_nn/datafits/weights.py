@@ -1,4 +1,4 @@
-"""Weights of rows: checked, normalised to mean 1, and what every loss does with them."""
+"""Weights of rows: checked, and normalised to mean 1."""
 
 from typing import Any
 
@@ -7,42 +7,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, describe, fail
 
-__all__ = ["WeightedRows", "check_weights", "normalised"]
+__all__ = ["check_weights", "normalised"]
 
 Array = NDArray[np.float64]
-
-
-class WeightedRows:
-    r"""Targets y (n, C) whose rows have weights :math:`\omega_i` of mean 1.
-
-    The loss is :math:`\frac1n\sum_i\omega_i\ell_i`.
-
-    The conjugate of :math:`\omega\ell` at :math:`-\theta` is :math:`\omega\,\ell^*(-\theta/\omega)`, so a dual point is
-    that of the plain loss times :math:`\omega`, a prediction belongs to :math:`\theta/\omega`, and a prox of step s is
-    one of step :math:`s\,\omega`.
-
-    Attributes
-    ----------
-    y : (n, C)
-    weights : 1.0 or (n, 1)
-    row_curvature : float or (n, 1)
-        Upper bounds of the eigenvalues of the Hessian of every row's weighted loss.
-    curvature : float
-        The largest of them.
-    """
-
-    _bend = 1.0  # curvature of the plain loss
-
-    def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
-        self.y = y
-        self.weights: Array | float = 1.0 if sample_weight is None else sample_weight[:, None]
-        self.row_curvature = self._bend * self.weights
-        self.curvature = float(np.max(self.row_curvature))
-
-    @property
-    def sample_weight(self) -> Array | None:
-        """Weights (n,), or None if all are equal."""
-        return None if isinstance(self.weights, float) else self.weights[:, 0]
 
 
 def check_weights(sample_weight: Any, n: int, owner: str) -> Array:

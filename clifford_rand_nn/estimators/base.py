@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clifford_rand._checks import check_choice, check_integer, check_positive, fail
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -29,7 +30,7 @@ class Task(NamedTuple):
 
     X: Array
     targets: Array
-    loss: str
+    loss: str | Loss
     classes: NDArray[Any] | None
     weights: Array | None
 

@@ -134,7 +134,7 @@ class CrossProductLasso(ConvexNetwork):
 
     def _follow(self, problem: LassoProblem) -> Result[Weights]:
         """Read the solution at beta from the exact path."""
-        if problem.loss != "squared" or problem.outputs > 1:
+        if not problem.datafit.loss.is_quadratic or problem.outputs > 1:
             rule = "'homotopy' only for loss='squared' and one output"
             value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
             raise fail("solver", type(self).__name__, rule, value, "Use solver='auto'.")

@@ -4,23 +4,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.problems.targets import encode_labels
 
 __all__ = ["NetworkClassifier", "NetworkRegressor"]
+
+_PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
 
 
 class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     """Labels of any kind: two classes are one output of -1 and 1, more are one output each."""
 
-    _losses = ("squared", "logistic", "squared_hinge")
+    _losses = loss_names("classification")
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
             Labels may be anything that scikit-learn takes. Two classes are -1 and 1; more are one output each, and the
@@ -63,13 +64,11 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         out = self.decision_function(X)
         return np.asarray(self.classes_[(out > 0).astype(int) if out.ndim == 1 else out.argmax(axis=1)])
 
-    @available_if(lambda self: self.loss == "logistic")
+    @available_if(lambda self: self.loss in _PROBABILISTIC)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities (n, n_classes); only for loss="logistic"."""
-        out = self.decision_function(X)
-        if out.ndim == 1:
-            return np.stack([expit(-out), expit(out)], axis=1)
-        return np.asarray(softmax(out, axis=1))
+        loss = as_loss(self.loss, type(self).__name__).of_classes(len(self.classes_))
+        return np.asarray(loss.probabilities(self._outputs(X)))
 
 
 class NetworkRegressor(RegressorMixin, ConvexNetwork):
@@ -77,7 +76,7 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
 
     huber_delta: float = 1.0
 
-    _losses = ("squared", "huber")
+    _losses = loss_names("regression")
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
             Several targets are several outputs, which share their neurons.

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice
+from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
@@ -87,7 +88,7 @@ def lasso_path(
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
     data = as_rows(X, owner)
     dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
-    if loss == "squared" and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
+    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
         return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, tol)
     family = Family.of(dictionary)
     pricer = family.pricer(data)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.datafits.base import Datafit
+from clifford_rand_nn.datafits.datafit import Datafit
 
 __all__ = ["DualBound", "dual_bound", "relative_gap"]
 

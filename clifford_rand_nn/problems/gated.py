@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_positive, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
@@ -54,7 +55,7 @@ class GatedProblem:
         patterns: ArrayLike,
         beta: float,
         *,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         bias: bool = True,
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
@@ -68,9 +69,9 @@ class GatedProblem:
         if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
             rule = f"a boolean array of shape ({len(data)}, P)"
             raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
-        self.loss = loss
         check_positive(beta, "beta", owner)
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
+        self.loss = self.datafit.loss.name
         self.X = data
         self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
         self.penalty = self._penalty(float(beta), self.map.weights)

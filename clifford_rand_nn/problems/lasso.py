@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_positive, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 
 __all__ = ["LassoProblem", "Weights", "constant_columns"]
@@ -69,7 +70,7 @@ class LassoProblem:
         y: ArrayLike,
         beta: float,
         *,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         fit_intercept: bool = True,
         huber_delta: float = 1.0,
         sample_weight: ArrayLike | None = None,
@@ -79,8 +80,8 @@ class LassoProblem:
         if columns.ndim != 2 or len(columns) == 0:
             raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
         check_positive(beta, "beta", owner)
-        self.loss = loss
         self.datafit = make_datafit(loss, y, len(columns), owner, huber_delta, sample_weight)
+        self.loss = self.datafit.loss.name
         self.K = np.asarray(columns, dtype=np.float64)
         self.beta = float(beta)
         self.fit_intercept = bool(fit_intercept)

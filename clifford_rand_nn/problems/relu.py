@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_rows, check_choice, check_positive, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.cones import project_on_cone
@@ -111,7 +112,7 @@ class ConvexReLUProblem:
         patterns: ArrayLike,
         beta: float,
         *,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         penalty: str = "group_l2",
         bias: bool = True,
         fit_intercept: bool = True,
@@ -129,7 +130,7 @@ class ConvexReLUProblem:
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
-        self.loss, self.penalty = loss, penalty
+        self.loss, self.penalty = self.datafit.loss.name, penalty
         self.p = 2 if penalty == "group_l2" else 1
         self.bias, self.fit_intercept = bool(bias), bool(fit_intercept)
         # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.

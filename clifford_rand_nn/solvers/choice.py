@@ -19,8 +19,6 @@ __all__ = ["AutoSolver", "Estimate", "estimate_fista", "estimate_kernel", "estim
 
 GatedTask = GatedReLUProblem | GatedRidgeProblem
 
-# Steps of the kernel method from scratch to a gap of 1e-6, with the factorisation that finds its start.
-_STEPS = {"squared": 6, "huber": 9, "logistic": 13, "squared_hinge": 16, "softmax": 14}
 # Seconds a unit of work on two cores; only their ratios matter for the choice.
 _FACTOR = 5.8e-12  # n³ of a Cholesky factorisation
 _INVERSE = 1.8e-11  # n³ of an inverse from its factor
@@ -39,7 +37,6 @@ _TOP = 0.1  # the largest eigenvalue of the kernel as a share of its trace, 0.02
 _PER_ROOT = 0.5  # iterations with squared norms per root of the condition and factor e of the gap, on those sets
 _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
-_NEWTON_STEPS = {"squared": 1, "huber": 6, "logistic": 6, "squared_hinge": 6, "softmax": 7}  # with squared norms
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 
@@ -53,22 +50,22 @@ class Estimate(NamedTuple):
 def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
     """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
-    cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (
-        C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0
-    )
+    loss = problem.datafit.loss
+    cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
     sides = a.n_patterns + a.Q.shape[1] * C
     step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
     step += _PRODUCTS * _PRODUCT * n * a.d * a.n_patterns * C + _STEP
-    return Estimate(_STEPS[problem.loss] * step, KernelInteriorPoint.memory(problem))
+    return Estimate(loss.interior_steps * step, KernelInteriorPoint.memory(problem))
 
 
 def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
     """Estimate of `KernelNewton` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
-    cubes = 1 if problem.loss == "squared" else C
-    cost = cubes * _FACTOR + (C * _INVERSE + _FACTOR if problem.loss == "softmax" else 0.0)
+    loss = problem.datafit.loss
+    cubes = 1 if loss.is_quadratic else C
+    cost = cubes * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
     step = cost * n**3 + n * n * _SOLVE * (a.Q.shape[1] * C + 1) * C + _STEP
-    whole = _NEWTON_STEPS[problem.loss] * step + n * n * _SUM * a.n_patterns + _PRODUCT * n * a.d * a.n_patterns * C
+    whole = loss.newton_steps * step + n * n * _SUM * a.n_patterns + _PRODUCT * n * a.d * a.n_patterns * C
     return Estimate(whole, KernelNewton.memory(problem))
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.datafits.base import Datafit
-from clifford_rand_nn.datafits.squared import Huber, Squared
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
@@ -71,30 +70,16 @@ def translate(problem: object) -> Program:
     raise fail("problem", "CvxpyReference", rule, describe(type(problem).__name__))
 
 
-def _loss(loss: str, datafit: Datafit, f: Any, unit: float) -> Any:
+def _loss(datafit: Datafit, f: Any, unit: float) -> Any:
     """Weighted sum of the losses as an expression; predictions and targets in units of ``unit``."""
-    y, plain = datafit.y / unit, isinstance(datafit.weights, float)
-    w = np.ascontiguousarray(np.broadcast_to(datafit.weights, y.shape))
-
-    def weighted(entries: Any, w: Array = w) -> Any:
-        return entries if plain else cp.multiply(w, entries)
-
-    if loss == "squared":
-        return 0.5 * cp.sum_squares(weighted(f - y, np.sqrt(w)))
-    if loss == "huber":
-        assert isinstance(datafit, Huber)
-        return 0.5 * cp.sum(weighted(cp.huber(f - y, datafit.delta / unit)))  # CVXPY's huber is r² inside
-    if loss == "logistic":
-        return cp.sum(weighted(cp.logistic(-cp.multiply(y, f))))
-    if loss == "squared_hinge":
-        return 0.5 * cp.sum_squares(weighted(cp.pos(1 - cp.multiply(y, f)), np.sqrt(w)))
-    return cp.sum(weighted(cp.log_sum_exp(f, axis=1), w[:, 0])) - cp.sum(cp.multiply(w * y, f))
+    scaled = datafit.in_units(unit)
+    return scaled.loss.cvxpy(cp, f, scaled.y, np.ascontiguousarray(np.broadcast_to(scaled.weights, scaled.y.shape)))
 
 
 def _units(X: Array, datafit: Datafit) -> tuple[float, float]:
     """Largest entries of the data and of real targets; 1 for labels and for zeros."""
     size = float(np.abs(X).max(initial=0.0)) or 1.0
-    target = float(np.abs(datafit.y).max()) if isinstance(datafit, Squared) else 1.0
+    target = float(np.abs(datafit.y).max()) if datafit.loss.labels is None else 1.0
     return size, target or 1.0
 
 
@@ -145,7 +130,7 @@ def _gated(problem: GatedProblem) -> Program:
         inside = inside + _summed(D.astype(float), seen)
     ridge = isinstance(problem, GatedRidgeProblem)
     penalty = None if not P else 0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2)
-    stated, beta = _stated(_loss(problem.loss, problem.datafit, f, unit), penalty, [f == inside])
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
     def read(now: GatedProblem) -> Reply:
         coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
@@ -176,7 +161,7 @@ def _relu(problem: ConvexReLUProblem) -> Program:
             constraints += [cp.multiply(signs, z) >= 0 for z in seen]
             inside = inside + sign * _summed(D.astype(float), seen)
             penalty = _norms(U, problem.p) + (0 if penalty is None else penalty)
-    stated, beta = _stated(_loss(problem.loss, problem.datafit, f, unit), penalty, [*constraints, f == inside])
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
 
     def read(now: ConvexReLUProblem) -> Reply:
         coefficients = now.start()._replace(intercept=unit * t.value[0])
@@ -198,7 +183,7 @@ def _lasso(problem: LassoProblem) -> Program:
     Z = cp.Variable((N, C)) if N else None
     inside = np.ones((n, 1)) @ t if Z is None else (problem.K / size) @ Z + np.ones((n, 1)) @ t
     penalty = None if Z is None else (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
-    stated, beta = _stated(_loss(problem.loss, problem.datafit, f, unit), penalty, [f == inside])
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
     def read(now: LassoProblem) -> Reply:
         values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)

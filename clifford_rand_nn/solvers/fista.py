@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_choice, check_integer
-from clifford_rand_nn.datafits.squared import Huber, Squared
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
@@ -119,7 +118,7 @@ class Fista(Limits):
         norms = isinstance(problem.penalty, GroupL2)
         if norms and problem.map.rows.size * problem.map.n_patterns * problem.outputs >= _METRIC_PAYS:
             state.take(problem.map.metric)
-        estimated = norms and isinstance(problem.datafit, Squared) and not isinstance(problem.datafit, Huber)
+        estimated = norms and problem.datafit.loss.is_quadratic
         usual = latest = 0
         k, next_check = 0, self.check_every
         while watch.status is None:

@@ -8,7 +8,7 @@ from clifford_rand_nn import CvxpyReference, activation_patterns, sample_gates, 
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.relu.loss_terms import loss_term
+from clifford_rand_nn.solvers.relu.loss_terms import LossTerm
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
@@ -111,7 +111,7 @@ def test_newton_system_against_dense(loss, penalty, n, m):
     root = rng.standard_normal((G, C * program.rank, C * program.rank))
     root = root + root.transpose(0, 2, 1)
     f = rng.standard_normal((n, C))
-    R = loss_term(program.problem.datafit, f, 1.0, 1.0).linearise(f)
+    R = LossTerm(program.problem.datafit, f, 1.0).linearise(f)
     blocks = UnitBlocks(program, root, ratio, R, 1e-8)
     assert (blocks.Q is None) == (n == 8)
     r, e = rng.standard_normal((G, C, program.width)), rng.standard_normal(C)
@@ -131,7 +131,7 @@ def test_loss_terms_linearise_their_own_equations(loss):
     """A step is the pull W q, for fixed predictions, and such steps end at the residual of the predictions."""
     datafit = make_relu(loss).datafit
     f = np.random.default_rng(0).standard_normal(datafit.y.shape)
-    term = loss_term(datafit, f + 0.3 * np.sin(7 * f), 1.0, 0.1)
+    term = LossTerm(datafit, f + 0.3 * np.sin(7 * f), 0.1)
     for _ in range(25):
         R = term.linearise(f)
         W = R @ R.transpose(0, 2, 1)
@@ -140,8 +140,7 @@ def test_loss_terms_linearise_their_own_equations(loss):
         term.turn(np.zeros_like(f))
         step = min(1.0, 0.99 * term.limit())
         term.advance(step)
-        if loss != "squared":
-            np.testing.assert_allclose(term.theta - before, step * Wq, atol=1e-9)
+        np.testing.assert_allclose(term.theta - before, step * Wq, atol=1e-9)
         assert np.linalg.eigvalsh(W).min() > -1e-12
     np.testing.assert_allclose(term.theta, datafit.residual(f), atol=1e-4)
 

@@ -1,17 +1,17 @@
 """Losses: derivative, prox, conjugate, domain, and the balance of a dual point, each against its definition."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, brentq, minimize_scalar
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.base import Separable
+from clifford_rand_nn.datafits import choice
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
-from clifford_rand_nn.datafits.softmax import Softmax
 from support.problems import LOSSES, targets
 
-SEPARABLE = [loss for loss in LOSSES if loss != "softmax"]
+SEPARABLE = [loss for loss in LOSSES if choice.LOSSES[loss].separable]
 
 
 WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -70,17 +70,16 @@ def test_conjugate_by_fenchel_young(loss, weighted):
     assert fit.value(f) == pytest.approx(fit.dual_value(theta) - np.sum(theta * f) / 7, rel=1e-12)
     other = fit.residual(rng.standard_normal(fit.y.shape))
     assert fit.value(f) > fit.dual_value(other) - np.sum(other * f) / 7
-    outside = {"huber": 0.71 * fit.weights * np.ones_like(fit.y), "squared": None}.get(loss, -1e-3 * fit.y)
-    if outside is not None:
-        assert fit.dual_value(outside) == -np.inf
+    low, high = fit.dual_domain()
+    for bound, out in ((low, -1e-3), (high, 1e-3)):
+        assert np.isneginf(fit.dual_value(np.where(np.isfinite(bound), bound + out, theta))) == np.isfinite(bound).any()
 
 
 @pytest.mark.parametrize("loss", SEPARABLE)
 def test_conjugate_by_maximisation_and_its_derivatives(loss):
     fit = make_datafit(loss, np.array([[1.0]]), 1, "test", 0.7)
-    assert isinstance(fit, Separable)
     low, high = (bound.item() for bound in fit.dual_domain())
-    for theta in (0.3, 0.69, 0.05):
+    for theta in (0.3, 0.69, 0.05):  # 1 is a label, 0.7 the delta
         best = minimize_scalar(lambda f, t=theta: t * f + fit.value(np.array([[f]])), bracket=(-1, 1))
         assert fit.dual_value(np.array([[theta]])) == pytest.approx(best.fun, abs=1e-8)
         assert low < theta < high
@@ -112,8 +111,69 @@ def test_weighted_predictions_and_their_derivative_at_a_dual_point(loss):
     np.testing.assert_allclose(fit.dual_curvature(theta), slope, rtol=1e-5)
 
 
-def test_the_softmax_does_not_separate():
-    assert not isinstance(Softmax(np.eye(2)), Separable)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_formulas_of_solvers_and_of_certificates_agree(loss):
+    """The record's two statements of value and conjugate, rows near and far, weighted; both end with the domain."""
+    fit, rng = fit_of(loss, n=40, weighted=True), np.random.default_rng(10)
+    w = fit.sample_weight
+    for size in (0.1, 2.0, 50.0):
+        f = size * rng.standard_normal(fit.y.shape)
+        theta = fit.residual(f)
+        assert fit.value(f) == pytest.approx(np.mean(w * fit.loss.stated_value(f, fit.y)), rel=1e-12)
+        for t in (1.0, 0.5):
+            stated = np.mean(w * fit.loss.stated_dual_value(t * theta / fit.weights, fit.y))
+            assert fit.dual_value(t * theta) == pytest.approx(stated, rel=1e-11)
+    low, high = fit.dual_domain()
+    for bound, out in ((low, -1e-3), (high, 1e-3)):
+        beyond = np.where(np.isfinite(bound), bound + out, 0.5 * theta) / fit.weights
+        assert np.isneginf(fit.loss.stated_dual_value(beyond, fit.y)).any() == np.isfinite(bound).any()
+    if not fit.loss.separable:
+        assert np.isneginf(fit.loss.stated_dual_value(theta / fit.weights - 1e-3, fit.y)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_cvxpy_has_the_same_value_and_units(loss):
+    fit, rng = fit_of(loss, n=12, weighted=True), np.random.default_rng(11)
+    f = 2 * rng.standard_normal(fit.y.shape)
+    for unit in (1.0, 0.3) if fit.loss.labels is None else (1.0,):
+        scaled = fit.in_units(unit)
+        assert scaled.value(f / unit) * unit**2 == pytest.approx(fit.value(f), rel=1e-12)
+        variable = cp.Variable(f.shape, value=f / unit)
+        total = scaled.loss.cvxpy(cp, variable, scaled.y, scaled.weights * np.ones_like(f))
+        assert total.is_dcp()
+        assert float(total.value) * unit**2 / len(f) == pytest.approx(fit.value(f), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("size", [0.3, 1.5])
+def test_curvature_roots_are_those_of_the_hessian(loss, size):
+    """By differences of the residual, row by row; Huber's and hinge's dual points are inside their bounds or free."""
+    fit, rng = fit_of(loss, n=200, weighted=True), np.random.default_rng(12)
+    f = size * rng.standard_normal(fit.y.shape)
+    theta = fit.residual(f)
+    low, high = fit.dual_domain()
+    inside = ((theta > low) & (theta < high)).all(axis=1)
+    R, C, h = fit.curvature_roots(np.where(inside[:, None], theta, 0.5 * theta)), f.shape[1], 1e-6
+    hessian = -np.stack([fit.residual(f + h * e) - fit.residual(f - h * e) for e in np.eye(C)], axis=2) / (2 * h)
+    assert inside.sum() >= 5
+    np.testing.assert_allclose((R @ R.transpose(0, 2, 1))[inside], hessian[inside], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_labels_and_probabilities(loss):
+    """Classes become targets that the loss of so many classes accepts; probabilities are rows that sum to one."""
+    if "classification" not in choice.LOSSES[loss].tasks:
+        pytest.skip("not a loss of classifiers")
+    for n_classes in (2, 3, 5):
+        index = np.arange(3 * n_classes) % n_classes
+        y, record = choice.encode_labels(index, n_classes, loss)
+        assert y.shape == (len(index), 1 if n_classes == 2 else n_classes)
+        assert record.accepts(y)
+        np.testing.assert_array_equal(y[:, 0] > 0 if n_classes == 2 else y.argmax(axis=1), index)
+        if record.probabilistic:
+            p = record.probabilities(4 * y)
+            np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+            np.testing.assert_array_equal(p.argmax(axis=1), index)
 
 
 @WEIGHTED
@@ -149,7 +209,7 @@ def test_scale_is_the_best_factor(loss, weighted):
         t = fit.scale(theta, largest)
         assert 0 <= t <= largest
         assert np.isfinite(fit.dual_value(t * theta))
-        if loss not in ("logistic", "softmax"):  # those keep the residual, the best of its ray at the optimum
+        if not fit.loss.barrier:  # those that are keep the residual, the best of its ray at the optimum
             others = [fit.dual_value(s * theta) for s in np.linspace(0, largest, 200)]
             assert fit.dual_value(t * theta) >= max(others) - 1e-12
 

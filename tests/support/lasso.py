@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 
-from clifford_rand_nn.datafits.squared import Huber
+from clifford_rand_nn.datafits.choice import LOSSES
 from clifford_rand_nn.problems.lasso import LassoProblem
 
 KINDS = ["wide", "tall", "repeated", "low rank", "integers"]
@@ -28,10 +28,9 @@ def lasso(loss="squared", kind="wide", fit_intercept=True, outputs=1, share=0.05
     K = scale * dictionary(kind, rng)
     n = len(K)
     y = rng.standard_normal((n, outputs))
-    if loss == "squared_hinge" or loss == "logistic":
-        y = np.where(y > 0.2, 1.0, -1.0)
-    if loss == "softmax":
-        y = np.eye(outputs)[np.arange(n) % outputs]
+    if LOSSES[loss].labels is not None:
+        off, on = LOSSES[loss].labels
+        y = np.where(y > 0.2, on, off) if LOSSES[loss].separable else np.eye(outputs)[np.arange(n) % outputs]
     options = {"loss": loss, "fit_intercept": fit_intercept, "huber_delta": 0.5, **options}
     return LassoProblem(K, y, share * LassoProblem(K, y, 1.0, **options).beta_max(), **options)
 
@@ -42,14 +41,5 @@ def reference(problem, unit=1.0):
     Z = cp.Variable((problem.K.shape[1], C))
     t = cp.Variable((1, C)) if problem.fit_intercept else np.zeros((1, C))
     f = (problem.K / unit) @ Z + np.ones((n, 1)) @ t
-    if isinstance(problem.datafit, Huber):
-        value = 0.5 * cp.sum(cp.huber(f - y, problem.datafit.delta))
-    elif problem.loss == "squared":
-        value = 0.5 * cp.sum_squares(f - y)
-    elif problem.loss == "squared_hinge":
-        value = 0.5 * cp.sum_squares(cp.pos(1 - cp.multiply(y, f)))
-    elif problem.loss == "logistic":
-        value = cp.sum(cp.logistic(-cp.multiply(y, f)))
-    else:
-        value = cp.sum(cp.log_sum_exp(f, axis=1)) - cp.sum(cp.multiply(y, f))
+    value = problem.datafit.loss.cvxpy(cp, f, y, np.ones_like(y))
     return cp.Problem(cp.Minimize(value / n + problem.beta / unit * cp.sum(cp.norm(Z, 2, axis=1)))).solve("CLARABEL")

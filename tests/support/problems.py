@@ -3,19 +3,21 @@
 import numpy as np
 
 from clifford_rand_nn import GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn.datafits import choice
 
-LOSSES = ["squared", "huber", "logistic", "squared_hinge", "softmax"]
+LOSSES = list(choice.LOSSES)  # every registered loss: a new one goes through all tests that run over these
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 
 def targets(loss, n, rng):
-    if loss in ("squared", "huber"):
+    record = choice.as_loss(loss, "targets")
+    if record.labels is None:
         return rng.standard_normal((n, 2))
-    if loss == "squared_hinge":
-        return np.where(rng.random((n, 2)) < 0.5, -1.0, 1.0)
-    if loss == "logistic":
-        return np.where(rng.random(n) < 0.5, -1.0, 1.0)
-    return np.eye(3)[rng.integers(0, 3, n)]
+    if not record.separable:
+        return np.eye(3)[rng.integers(0, 3, n)]
+    off, on = record.labels
+    several = record.accepts(np.full((1, 2), on))
+    return np.where(rng.random((n, 2) if several else n) < 0.5, off, on)
 
 
 def make(loss="squared", bias=True, fit_intercept=True, n=30, d=3, beta=0.03, seed=0, m=6):

@@ -248,7 +248,7 @@ def make_loss(
     xp: Any, loss: str, y: Any, n: int, owner: str, dtype: Any, huber_delta: float = 1.0, sample_weight: Any = None
 ) -> ArrayLoss:
     """Return the loss with targets (n, C), checked as `datafits.choice.make_datafit` does, in ``dtype``."""
-    check_choice(loss, "loss", owner, LOSSES)
+    check_choice(loss, "loss", owner, tuple(LOSSES))
     check_positive(huber_delta, "huber_delta", owner)
     if not xp.isdtype(y.dtype, ("real floating", "integral", "bool")):
         raise fail("y", owner, "an array of real numbers", describe(f"dtype {y.dtype}"))

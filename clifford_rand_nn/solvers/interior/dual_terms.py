@@ -3,10 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.datafits.base import Datafit, Separable
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
-from clifford_rand_nn.datafits.margin import Logistic
-from clifford_rand_nn.datafits.softmax import Softmax
 
 __all__ = ["DualTerms"]
 
@@ -19,37 +17,37 @@ _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the bo
 class DualTerms:
     r"""The sum g of the conjugates of the rows at -theta: gradient, curvature, domain, and an interior point.
 
-    For every loss g is a sum over the entries of theta (n, C); for the softmax, the weighted entropy of
-    p = y - theta/w, with rows of theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the
-    identity, and for the softmax :math:`[I; -1^T]`.
+    For every loss g is a sum over the entries of theta (n, C); where the entries of a row mix (softmax), on rows of
+    theta that sum to zero. So theta is :math:`\varphi E^T` with ``mix`` E (C, C'): the identity, or
+    :math:`[I; -1^T]`.
 
-    The conjugates of logistic and softmax have an infinite slope at the ends of their domain and are their own barrier
-    (``open`` bounds); where the slope is finite (Huber, squared hinge) the bounds are inequalities (``closed``).
+    A loss whose conjugate has an infinite slope at the ends of its domain is its own barrier (``open`` bounds); where
+    the slope is finite the bounds are inequalities (``closed``).
+
+    Attributes
+    ----------
+    predictions, curvature : callable
+        Minus the gradient of g at theta, for the softmax up to a shift of each row; and its second derivatives (n, C).
     """
 
     def __init__(self, datafit: Datafit, Q: Array) -> None:
         self.datafit = datafit
         y = datafit.y
         C = y.shape[1]
-        self.mix = np.eye(C)
-        free = np.full_like(y, -np.inf), np.full_like(y, np.inf)
-        self.open = self.closed = free
-        if isinstance(datafit, Softmax):
-            self.mix = np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
-            self.open = (free[0], datafit.weights * y)
-        elif isinstance(datafit, Logistic):
+        self.mix = np.eye(C) if datafit.loss.separable else np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
+        self.open = self.closed = np.full_like(y, -np.inf), np.full_like(y, np.inf)
+        if datafit.loss.barrier:
             self.open = datafit.dual_domain()
-        elif isinstance(datafit, Separable):
-            self.closed = datafit.dual_domain()
         else:
-            raise TypeError(f"no dual terms for {type(datafit).__name__}")
+            self.closed = datafit.dual_domain()
+        self.predictions, self.curvature = datafit.predictions_at, datafit.dual_curvature
         self.null = unpenalised_fit(datafit, Q)
         self.null_theta = datafit.residual(self.null)
 
     def start(self) -> Array:
         """Return the residual of the null fit, drawn into the domain; strictly inside unless a label is absent."""
         bounded = any(np.isfinite(bound).any() for bound in self.closed)
-        return _INSIDE * self.null_theta if bounded else self.null_theta
+        return np.asarray(_INSIDE * self.null_theta if bounded else self.null_theta)
 
     def idle(self) -> NDArray[np.bool_]:
         """Tell which outputs (C,) the null fit meets in every row: a bounded dual is 0 there and has no interior."""
@@ -57,20 +55,6 @@ class DualTerms:
         bounded = bool(np.isfinite(np.stack([*self.open, *self.closed])).any())
         slope = np.abs(self.null_theta / self.datafit.weights).max(axis=0)
         return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
-
-    def predictions(self, theta: Array) -> Array:
-        """Return minus the gradient of g; for the softmax up to a shift of each row."""
-        if isinstance(self.datafit, Softmax):
-            return np.asarray(np.log(self.datafit.mass(theta) / self.datafit.weights))
-        assert isinstance(self.datafit, Separable)
-        return self.datafit.predictions_at(theta)
-
-    def curvature(self, theta: Array) -> Array:
-        """Second derivative of g in every entry, (n, C)."""
-        if isinstance(self.datafit, Softmax):
-            return np.asarray(1 / self.datafit.mass(theta))
-        assert isinstance(self.datafit, Separable)
-        return self.datafit.dual_curvature(theta)
 
     def limit(self, theta: Array, direction: Array) -> float:
         """Largest step along ``direction`` within the open bounds."""

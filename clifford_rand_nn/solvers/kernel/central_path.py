@@ -92,7 +92,7 @@ class KernelPath:
     def _inside(self, theta: Array) -> Array:
         """Draw a dual point into the interior of a bounded domain, towards the residual of the zero network."""
         middle = self.problem.datafit.residual(np.zeros_like(theta))
-        return (1 - _INSIDE) * ((1 - _INSIDE) * theta + _INSIDE * middle)
+        return np.asarray((1 - _INSIDE) * ((1 - _INSIDE) * theta + _INSIDE * middle))
 
     def _start_cold(self, bounded: bool) -> None:
         """Start with equal weights that would explain the null residual, and the ridge regression that has them."""

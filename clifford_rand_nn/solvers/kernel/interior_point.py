@@ -69,14 +69,14 @@ class KernelInteriorPoint(KernelMethod):
     @staticmethod
     def factors(problem: GatedReLUProblem) -> int:
         """Return how many matrices of order n a step factorises: one if all outputs have the same curvature."""
-        return 1 if problem.loss == "squared" else problem.outputs
+        return 1 if problem.datafit.loss.is_quadratic else problem.outputs
 
     @staticmethod
     def memory(problem: GatedReLUProblem) -> float:
         """Return the bytes of the matrices of a solve: Gram matrix and factors, and both in single precision."""
         n, C, factors = problem.n, problem.outputs, KernelInteriorPoint.factors(problem)
         square = 1.0 + factors
-        if problem.loss == "softmax":
+        if not problem.datafit.loss.separable:
             square += 2
         elif n >= MANY_ROWS:
             square *= 1.5
@@ -133,7 +133,7 @@ class KernelInteriorPoint(KernelMethod):
 
     def _follow(self, problem: GatedReLUProblem, kernel: GatedKernel, start: Point | None, watch: Watch[Point]) -> bool:
         """Follow the path of the squared loss by Newton steps in the weights of the gates; tell if that was enough."""
-        if problem.loss != "squared":
+        if not problem.datafit.loss.is_quadratic:
             return False
         radius = problem.n * problem.beta
         passed: list[float] = []

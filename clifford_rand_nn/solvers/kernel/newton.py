@@ -60,7 +60,8 @@ class KernelNewton(KernelMethod):
     def memory(problem: GatedRidgeProblem) -> float:
         """Return the bytes of the matrices of a solve."""
         n, C = problem.n, problem.outputs
-        square = 1.5 + (1.5 if problem.loss == "squared" else C) + (2.0 if problem.loss == "softmax" else 0.0)
+        loss = problem.datafit.loss
+        square = 1.5 + (1.5 if loss.is_quadratic else C) + (0.0 if loss.separable else 2.0)
         return float(8 * n * (n * square + problem.map.n_patterns + 4 * C * problem.map.Q.shape[1]))
 
     def solve(
@@ -130,7 +131,7 @@ class KernelNewton(KernelMethod):
     def _run(self, newton: NewtonStep, state: State, ahead: Array | None, watch: Watch[Array]) -> None:
         """Take steps until the watch or rounding ends them; the first from given predictions, if that helps."""
         # The squared loss is done after one step in double precision.
-        since, enough = 0, _SINGLE if newton.problem.loss != "squared" or self.tol > _ROUGH else np.inf
+        since, enough = 0, _SINGLE if not newton.problem.datafit.loss.is_quadratic or self.tol > _ROUGH else np.inf
         for k in count(1):
             gap, least = watch.gap, state.objective * (1 - _NO_LESS)
             try:

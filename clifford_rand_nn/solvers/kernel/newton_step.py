@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.datafits.softmax import Softmax
-from clifford_rand_nn.datafits.squared import Huber
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
@@ -45,8 +43,7 @@ class NewtonStep:
         self._radius = problem.n * problem.beta
         self._buffers: dict[Any, NDArray[Any]] = {}
         n, C = problem.datafit.y.shape
-        self._softmax = isinstance(problem.datafit, Softmax)
-        outputs = C - 1 if self._softmax else C  # of a softmax the last output is the gauge
+        outputs = C if problem.datafit.loss.separable else C - 1  # of a softmax the last output is the gauge
         border = np.zeros((n, C, kernel.Q.shape[1], outputs))
         for a in range(outputs):
             border[:, a, :, a] = kernel.Q
@@ -68,7 +65,7 @@ class NewtonStep:
         if new.objective <= state.objective + _ARMIJO * slope:
             return new
         shortened = self._shortened(state, new, slope)
-        if shortened is not None and not isinstance(self.problem.datafit, Huber):
+        if shortened is not None and not self.problem.datafit.loss.even:
             return shortened
         bounded = self._full(state.f, shift, self._majorised(state.f), single)
         best = bounded if shortened is None or bounded.objective < shortened.objective else shortened
@@ -126,19 +123,21 @@ class NewtonStep:
 
     def _linearised(self, f: Array) -> _Model:
         """Return the second-order model, infinitely flat on linear pieces."""
-        datafit: Any = self.problem.datafit
+        datafit = self.problem.datafit
         residual = datafit.residual(f)
-        if self._softmax:
-            return _Model(residual, 1 / np.maximum(datafit.mass(residual), np.finfo(np.float64).tiny), True)
+        if not datafit.loss.separable:
+            mass = datafit.weights * datafit.y - residual
+            return _Model(residual, 1 / np.maximum(mass, np.finfo(np.float64).tiny), True)
         low, high = datafit.dual_domain()
-        h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
-        return _Model(residual, np.broadcast_to(h, f.shape), False)
+        with np.errstate(divide="ignore"):
+            h = np.where((residual <= low) | (residual >= high), np.inf, datafit.dual_curvature(residual))
+        return _Model(residual, h, False)
 
     def _majorised(self, f: Array) -> _Model:
-        """Return a model above the loss, whose minimiser lowers the objective; for Huber's the reweighted squares."""
+        """Return a model above the loss, whose minimiser lowers the objective; reweighted squares for an even loss."""
         datafit = self.problem.datafit
         residual = datafit.residual(f)
         h = np.broadcast_to(1 / np.asarray(datafit.row_curvature), f.shape)
-        if isinstance(datafit, Huber):
+        if datafit.loss.even:
             h = np.maximum(h, np.abs(datafit.y - f) / np.maximum(np.abs(residual), np.finfo(np.float64).tiny))
         return _Model(residual, h, False)

@@ -155,9 +155,8 @@ class InteriorPoint(Limits):
             problem.K,
             problem.datafit.y[:, rest],
             problem.beta,
-            loss=problem.loss,
+            loss=problem.datafit.loss,
             fit_intercept=problem.fit_intercept,
-            huber_delta=getattr(problem.datafit, "delta", 1.0),
             sample_weight=problem.datafit.sample_weight,
         )
         found = self.after(watch.seconds).solve(smaller)

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from clifford_rand_nn.datafits.base import Separable
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.basic import purify
 
@@ -61,7 +60,6 @@ def _newton(problem: LassoProblem, start: Weights) -> Weights:
 def _newton_step(problem: LassoProblem, weights: Weights) -> tuple[Weights, bool]:
     """One step on the smooth problem that the signs leave, up to the first change of sign; whether it was whole."""
     datafit = problem.datafit
-    assert isinstance(datafit, Separable)
     m = weights.columns.size
     z, t = weights.values[:, 0], weights.intercept
     theta = datafit.residual(problem.predictions(weights))

@@ -11,7 +11,8 @@ from scipy.linalg import LinAlgError
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.relu.loss_terms import largest_step, loss_term
+from clifford_rand_nn.solvers.interior.complementarity import longest_step
+from clifford_rand_nn.solvers.relu.loss_terms import LossTerm
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, NormCones, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
@@ -147,7 +148,8 @@ class _Point:
         self.norms: NormCones = kind(G, C * program.rank, program.kappa, _START)
         self.U = np.zeros((G, C, program.width))
         self.t = program.level
-        self.loss = loss_term(problem.datafit, np.tile(self.t, (n, 1)), program.scale, _START * program.kappa)
+        datafit = problem.datafit.in_units(program.scale)
+        self.loss = LossTerm(datafit, np.tile(self.t, (n, 1)), _START * program.kappa)
         self.s = np.full((n, G, C), _START)
         self.z = np.full((n, G, C), program.kappa)
         self.error = np.inf  # largest difference of a slack from the inequality it stands for
@@ -210,7 +212,7 @@ class _Point:
         return np.asarray(self.program.cones(self.U) + self.vacuous - self.s)
 
     def _limit(self, ds: Array, dz: Array) -> float:
-        return min(self.norms.limit(), self.loss.limit(), largest_step(self.s, ds), largest_step(self.z, dz))
+        return min(self.norms.limit(), self.loss.limit(), longest_step(self.s, ds), longest_step(self.z, dz))
 
     def constant(self) -> ReLUCoefficients:
         """Return the network that is the starting intercept alone."""

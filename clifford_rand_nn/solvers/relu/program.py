@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.datafits.squared import Squared
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 
 __all__ = ["ReLUProgram"]
@@ -60,7 +59,7 @@ class ReLUProgram:
         self.signs = np.where(self.zero_rows, 0.0, 1 / np.where(self.zero_rows, 1.0, lengths))[:, None] * signs
         self.scale = 1.0
         self.level = np.zeros(problem.outputs)
-        if isinstance(problem.datafit, Squared):
+        if problem.datafit.loss.labels is None:
             level = (problem.datafit.weights * y).mean(axis=0) if self.intercept else np.zeros(problem.outputs)
             self.scale = float(np.abs(y - level).max()) or 1.0
             self.level = level / self.scale

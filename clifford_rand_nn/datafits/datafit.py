@@ -1,0 +1,156 @@
+r"""A loss with its targets and the weights of its rows: what a solver and a problem go through.
+
+A datafit is :math:`\frac1n\sum_i\omega_i\ell(f_i, y_i)` with weights of mean 1, all 1 if none are given. Its dual
+variable is :math:`\theta_i \approx -\omega_i\ell'(f_i)`. The conjugate of :math:`\omega\ell` at :math:`-\theta` is
+:math:`\omega\,\ell^*(-\theta/\omega)`, so a dual point is that of the plain loss times :math:`\omega`, a prediction
+belongs to :math:`\theta/\omega`, and a prox of step s is one of step :math:`s\,\omega`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.datafits.functions import library, solve
+from clifford_rand_nn.datafits.loss import Loss
+
+__all__ = ["Datafit"]
+
+Array = NDArray[np.float64]
+
+_AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond it
+_OFF_SIMPLEX = (
+    4500.0  # roundings, 1e-12 in double precision, that the entries of a row which sum to zero may miss it by
+)
+_NEWTON_STEPS = 8
+_BALANCED = 4.5  # roundings, 1e-15 in double precision, below which an equality of the dual is met as well as can be
+
+
+class Datafit:
+    """A loss with targets y (n, C) and weights of its rows; predictions and dual points have the shape of y.
+
+    Arrays are of any library with the array API, on their device; what is returned as a float waits for that.
+
+    Parameters
+    ----------
+    loss : Loss
+    y : (n, C) array
+    weights : (n,) array > 0 of mean 1, or None if all are equal
+
+    Attributes
+    ----------
+    weights : 1.0 or (n, 1)
+    row_curvature : float or (n, 1)
+        Upper bounds of the eigenvalues of the Hessian of every row's weighted loss.
+    curvature : float
+        The largest of them.
+    """
+
+    def __init__(self, loss: Loss, y: Any, weights: Any = None) -> None:
+        self.loss, self.y, self.sample_weight = loss, y, weights
+        self.weights: Any = 1.0 if weights is None else weights[:, None]
+        self.row_curvature: Any = loss.curvature * self.weights
+        self.curvature = loss.curvature * (1.0 if weights is None else float(library(y).max(weights)))
+        self._eps = float(library(y).finfo(y.dtype).eps)
+        self._low, self._high = (self.weights * bound for bound in loss.domain(y))
+
+    def _plain(self, theta: Any) -> Any:
+        return theta if self.sample_weight is None else theta / self.weights
+
+    def value(self, f: Any) -> float:
+        """Weighted mean loss."""
+        losses = self.loss.value(f, self.y)
+        total = float(library(losses).sum(losses if self.sample_weight is None else self.weights * losses))
+        return total / int(f.shape[0])
+
+    def residual(self, f: Any) -> Any:
+        """Minus the gradient of each row's weighted loss; n times minus the gradient of `value`."""
+        theta = self.loss.residual(f, self.y)
+        return theta if self.sample_weight is None else self.weights * theta
+
+    def dual_value(self, theta: Any) -> float:
+        """Mean of minus the conjugates of the weighted losses at -theta; -inf outside their domain."""
+        if not self.loss.is_quadratic and not self._inside(theta):
+            return -float("inf")
+        gains = self.weights * self.loss.dual_value(self._plain(theta), self.y)
+        return float(library(theta).sum(gains)) / int(theta.shape[0])
+
+    def _inside(self, theta: Any) -> bool:
+        xp, slack = library(theta), _AT_BOUND * self._eps
+        if not self.loss.separable:
+            sums = xp.sum(self._plain(theta), axis=1)
+            if not bool(xp.all(xp.abs(sums) <= _OFF_SIMPLEX * self._eps)):
+                return False
+        low, high = self._low - slack * abs(self._low), self._high + slack * abs(self._high)
+        return bool(xp.all((theta >= low) & (theta <= high)))
+
+    def scale(self, theta: Any, largest: float) -> float:
+        """Factor t in [0, largest] that makes the dual value of t * theta large."""
+        return self.loss.best_scale(theta, self.y, self.weights, largest)
+
+    def prox(self, v: Any, step: float) -> Any:
+        r"""Minimise :math:`\omega_i\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` over f in every row."""
+        return self.loss.prox(v, step * self.weights, self.y)
+
+    def dual_domain(self) -> tuple[Array, Array]:
+        """Bounds (n, C) of the dual point, where the conjugate is finite; they may be infinite."""
+        whole = np.zeros_like(self.y)
+        return whole + self._low, whole + self._high
+
+    def predictions_at(self, theta: Any) -> Any:
+        r"""Predictions f with :math:`\theta = -\omega\ell'(f)`, in the domain: minus the slope of the dual terms."""
+        return self.loss.prediction(self._plain(theta), self.y)
+
+    def dual_curvature(self, theta: Any) -> Any:
+        r"""Second derivative :math:`(\omega\ell)^{*\prime\prime}(-\theta)`, inside the domain, (n, C)."""
+        return 1 / (self.weights * self.loss.curvature_at(self._plain(theta), self.y))
+
+    def curvature_roots(self, theta: Array) -> Array:
+        r"""Roots R (n, C, C) of the Hessians :math:`RR^T` of the weighted losses of rows whose residual is theta."""
+        root, eye = np.sqrt(self.weights * self.loss.curvature_at(self._plain(theta), self.y)), np.eye(theta.shape[1])
+        if self.loss.separable:
+            return np.asarray(root[:, :, None] * eye)
+        # diag(p) - ppᵀ = diag(q)(I - qqᵀ)diag(q), q = sqrt(p), with a projector inside
+        q = root / np.sqrt(self.weights)
+        return np.asarray(root[:, :, None] * (eye - q[:, :, None] * q[:, None, :]))
+
+    def in_units(self, unit: float) -> "Datafit":
+        """Return the datafit of targets and predictions in another unit, divided by its square."""
+        return Datafit(self.loss.in_units(unit), self.y / unit, self.sample_weight)
+
+    def balance(self, theta: Any, Q: Any) -> Any:
+        """Move ``theta`` so that Q^T theta = 0, within the domain; it may fail far from the optimum.
+
+        The squared loss without weights is projected, twice for full accuracy. Otherwise Newton steps in the biases,
+        :math:`theta + WQmu` with the curvature W of the loss there: entries at a bound stay, and a small probability
+        moves by a small share. They go on until Q^T theta is rounding noise, or as long as each at least halves it.
+        More than two are needed where a bias runs to infinity because one class is absent from a gate: the entries it
+        drives to a bound are clipped there, and the others are balanced again.
+        """
+        if self.loss.is_quadratic and self.sample_weight is None:
+            for _ in range(2):
+                theta = theta - Q @ (Q.T @ theta)
+            return theta
+        norm, last = library(theta).linalg.vector_norm, float("inf")
+        for _ in range(_NEWTON_STEPS):
+            excess = Q.T @ theta
+            size = float(norm(excess))
+            if size <= _BALANCED * self._eps * float(norm(theta)) or size > 0.5 * last:
+                break
+            theta, last = self._balancing_step(theta, Q, excess), size
+        return theta
+
+    def _balancing_step(self, theta: Any, Q: Any, excess: Any) -> Any:
+        if not self.loss.separable:
+            p = self.loss.balancing_step(self.y - self._plain(theta), self.weights, Q, excess)
+            return self.weights * (self.y - p)
+        xp = library(theta)
+        W = self.weights * self.loss.curvature_at(self._plain(theta), self.y)
+        W = xp.where((theta > self._low) & (theta < self._high), W, xp.zeros_like(W))
+        moves = []
+        for c in range(theta.shape[1]):
+            v = W[:, c : c + 1]
+            root = v**0.5 * Q
+            moves.append(v * (Q @ solve(root.T @ root, -excess[:, c : c + 1])))
+        theta = theta + xp.concat(moves, axis=1)
+        return xp.clip(theta, self._low, self._high)

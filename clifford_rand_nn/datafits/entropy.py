@@ -1,0 +1,214 @@
+"""Losses whose conjugate is an entropy: logistic and softmax."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, expit, logit
+
+from clifford_rand_nn.datafits.functions import (
+    entropy,
+    library,
+    log_softmax,
+    peak,
+    sigmoid,
+    softmax,
+    softplus,
+    solve,
+)
+from clifford_rand_nn.datafits.loss import Loss
+
+__all__ = ["Logistic", "Softmax"]
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 4.5  # roundings, 1e-15 in double precision
+_NOISE = 450.0  # roundings of a difference of merit values: near the minimum they cannot tell a good step from none
+_OFF_SIMPLEX = 1e-9  # by which the probabilities of a stated dual point may miss one
+_PROX_STEPS = 60  # damped Newton steps; it needs 4 to 8
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    r""":math:`\ell(f, y) = \log(1+e^{-yf})`, y in {-1, 1}, C = 1.
+
+    With :math:`a = y\theta\in[0,1]`: :math:`\ell^*(-\theta) = a\log a + (1-a)\log(1-a)`.
+    """
+
+    name = "logistic"
+    tasks = ("classification",)
+    labels = (-1.0, 1.0)
+    targets = "one column of -1 and 1"
+    barrier = True
+    probabilistic = True
+    curvature = 0.25
+    interior_steps = 13
+    newton_steps = 6
+
+    def value(self, f: Any, y: Any) -> Any:
+        """Return log(1 + exp(-yf)), without overflow."""
+        return softplus(-y * f)
+
+    def residual(self, f: Any, y: Any) -> Any:
+        """Return y / (1 + exp(yf))."""
+        return y * sigmoid(-y * f)
+
+    def dual_value(self, theta: Any, y: Any) -> Any:
+        """Return the binary entropy of y·theta."""
+        a = y * theta
+        return entropy(a) + entropy(1 - a)
+
+    def domain(self, y: Any) -> tuple[Any, Any]:
+        """Return the bounds that y·theta lies in [0, 1]."""
+        xp = library(y)
+        zero = xp.zeros_like(y)
+        return xp.minimum(y, zero), xp.maximum(y, zero)
+
+    def prediction(self, theta: Any, y: Any) -> Any:
+        """Return y log((1-a)/a) at a = y·theta."""
+        return -y * logit(y * theta)
+
+    def curvature_at(self, theta: Any, y: Any) -> Any:
+        """Return a(1-a) at a = y·theta."""
+        a = y * theta
+        return a * (1 - a)
+
+    def accepts(self, y: Any) -> bool:
+        """Check labels and columns."""
+        return super().accepts(y) and y.shape[1] == 1
+
+    def of_classes(self, n_classes: int) -> Loss:
+        """Return the softmax for more than two."""
+        return self if n_classes == 2 else Softmax()
+
+    def probabilities(self, f: Array) -> Array:
+        """Return those of -1 and of 1."""
+        return np.concatenate([expit(-f), expit(f)], axis=1)
+
+    def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
+        """Return the weighted sum."""
+        return cp.sum(cp.multiply(weights, cp.logistic(-cp.multiply(y, f))))
+
+    def stated_value(self, f: Array, y: Array) -> Array:
+        """Return the loss of every row."""
+        return np.asarray(np.logaddexp(0, -y * f)[:, 0])
+
+    def stated_dual_value(self, theta: Array, y: Array) -> Array:
+        """Return minus the conjugate of every row."""
+        return np.asarray(entr(y * theta) + entr(1 - y * theta))[:, 0]
+
+
+@dataclass(frozen=True)
+class Softmax(Loss):
+    r""":math:`\ell(f, y) = \log\sum_c e^{f_c} - y\cdot f`, y one-hot (n, C).
+
+    With :math:`p = y - \theta` in the simplex: :math:`\ell^*(-\theta) = \sum_c p_c\log p_c`. On rows of theta that sum
+    to zero this is a sum over the entries, whose derivatives `prediction` and `curvature_at` are.
+    """
+
+    name = "softmax"
+    labels = (0.0, 1.0)
+    targets = "one-hot rows of C ≥ 2 columns"
+    separable = False
+    barrier = True
+    probabilistic = True
+    curvature = 0.5
+    interior_steps = 14
+    newton_steps = 7
+
+    def value(self, f: Any, y: Any) -> Any:
+        """Return the cross-entropy of every row, (n, 1)."""
+        return -library(f).sum(log_softmax(f) * y, axis=1, keepdims=True)
+
+    def residual(self, f: Any, y: Any) -> Any:
+        """Return y - softmax(f)."""
+        return y - softmax(f)
+
+    def dual_value(self, theta: Any, y: Any) -> Any:
+        """Return the entropy of p = y - theta."""
+        return entropy(y - theta)
+
+    def domain(self, y: Any) -> tuple[Any, Any]:
+        """Return the bounds of p ≥ 0; rows must sum to zero besides."""
+        return -float("inf"), y
+
+    def prediction(self, theta: Any, y: Any) -> Any:
+        """Return log p, one of the predictions that differ by a shift of each row."""
+        return library(theta).log(y - theta)
+
+    def curvature_at(self, theta: Any, y: Any) -> Any:
+        """Return p, the Hessian less its part of rank one."""
+        return y - theta
+
+    def accepts(self, y: Any) -> bool:
+        """Check labels and columns."""
+        xp = library(y)
+        return super().accepts(y) and y.shape[1] > 1 and bool(xp.all(xp.sum(y, axis=1) == 1))
+
+    def probabilities(self, f: Array) -> Array:
+        """Return the softmax."""
+        return np.asarray(softmax(f))
+
+    def balancing_step(self, p: Any, weights: Any, Q: Any, excess: Any) -> Any:
+        """Return probabilities after a Newton step in biases Q, with W = diag(p) - p pᵀ in every row."""
+        xp = library(p)
+        (n, C), q = p.shape, Q.shape[1]
+        root = weights**0.5 * Q
+        Z = xp.reshape(p[:, :-1, None] * root[:, None, :], (n, (C - 1) * q))  # the last class is the gauge
+        H = -(Z.T @ Z)
+        for a in range(C - 1):
+            rest = xp.sum(p[:, :a], axis=1, keepdims=True) + xp.sum(p[:, a + 1 :], axis=1, keepdims=True)
+            W = p[:, a : a + 1] * rest  # p(1 - p) without cancellation
+            H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W * root)
+        mu = solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
+        shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
+        new = xp.clip(p * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
+        p = xp.where(xp.any(new > 0, axis=1, keepdims=True), new, p)  # nothing is left of a row by an endless shift
+        return p / xp.sum(p, axis=1, keepdims=True)
+
+    def prox(self, v: Any, step: Any, y: Any) -> Any:
+        r"""Solve :math:`f + step\,(p(f) - y) = v` by damped Newton steps, of a diagonal less a rank one."""
+        xp = library(v)
+        eps = float(xp.finfo(v.dtype).eps)
+        step = step + xp.zeros_like(v[:, :1])
+        f = v + step * (y - softmax(v))
+        merit = self._prox_value(f, v, step, y)
+        noise = _NOISE * eps * (xp.abs(merit) + step)
+        for _ in range(_PROX_STEPS):
+            p = softmax(f)
+            g = f - v + step * (p - y)
+            diagonal = 1 + step * p  # (diag(1 + step p) - step p pᵀ) move = -g, by Sherman and Morrison
+            a, b = g / diagonal, p / diagonal
+            rank_one = xp.sum(p * a, axis=1, keepdims=True) / (1 / step - xp.sum(p * b, axis=1, keepdims=True))
+            move = -a - b * rank_one
+            size = xp.ones_like(step)
+            slope = xp.sum(g * move, axis=1, keepdims=True)
+            while True:
+                new = f + size * move
+                value = self._prox_value(new, v, step, y)
+                worse = value > merit + 0.1 * size * slope + noise
+                if not bool(xp.any(worse)):
+                    break
+                size = xp.where(worse, 0.5 * size, size)
+            f, merit = new, value
+            if peak(move) <= _ROUNDING * eps * (1 + peak(f)):
+                break
+        return f
+
+    def _prox_value(self, f: Any, v: Any, step: Any, y: Any) -> Any:
+        return step * self.value(f, y) + 0.5 * library(f).sum((f - v) ** 2, axis=1, keepdims=True)
+
+    def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
+        """Return the weighted sum of the logarithms of sums of exponentials, less that of the true class."""
+        return cp.sum(cp.multiply(weights[:, 0], cp.log_sum_exp(f, axis=1))) - cp.sum(cp.multiply(weights * y, f))
+
+    def stated_value(self, f: Array, y: Array) -> Array:
+        """Return the loss of every row."""
+        return np.asarray(np.logaddexp.reduce(f, axis=1) - np.sum(y * f, axis=1))
+
+    def stated_dual_value(self, theta: Array, y: Array) -> Array:
+        """Return minus the conjugate of every row."""
+        if np.abs(theta.sum(axis=1)).max() > _OFF_SIMPLEX:
+            return np.full(len(y), -np.inf)
+        return np.asarray(np.sum(entr(y - theta), axis=1))

@@ -1,0 +1,156 @@
+r"""What a loss is: one record of formulas, of which solvers, problems and certificates take what they need.
+
+A record knows no data. `Datafit` is a record with targets and weights of rows, and all the rest of the library goes
+through that. To add a loss, write its record and name it in `clifford_rand_nn.datafits.choice`.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.datafits.functions import library
+
+__all__ = ["Loss"]
+
+Array = NDArray[np.float64]
+
+_ROUNDING = 16.0  # roundings: steps of the prox below this share are noise, and end it
+_PROX_STEPS = 200  # of Newton's method or bisection; it needs 4 to 8
+
+
+class Loss:
+    r"""A convex loss :math:`\ell(f, y)\ge0`, f and y (n, C): value, gradient, conjugate, domain, curvature, targets.
+
+    Subclasses are frozen dataclasses whose fields are the parameters of the loss. The formulas take arrays of any
+    library with the array API, and return one of the shape of f unless said otherwise. Dual variables are
+    :math:`\theta=-\ell'(f)`, and the dual value of a row is minus the conjugate, :math:`-\ell^*(-\theta)`.
+
+    The two ``stated`` formulas are those of a textbook in plain NumPy. `Certificate.verify` uses nothing else, and a
+    test holds every formula against them.
+
+    Attributes
+    ----------
+    name : str
+    tasks : tuple of {"classification", "regression"}
+        Whose estimators offer it.
+    labels : (float, float) or None
+        The two values that targets have; None if they are real.
+    targets : str
+        What targets must be, for the sentence of an error.
+    is_quadratic : bool
+        Whether the dual is quadratic without bounds: one Newton step solves it.
+    separable : bool
+        Whether the entries of a row do not mix.
+    barrier : bool
+        Whether predictions grow without bound as theta goes to the end of its domain: there the conjugate is a barrier
+        of its own. Otherwise the end is a constraint.
+    even : bool
+        Whether it is a function of f - y that grows more slowly than the square: then a parabola about y lies above it.
+    probabilistic : bool
+        Whether predictions stand for `probabilities` of the classes.
+    curvature : float
+        Bound of the eigenvalues of the Hessian of a row.
+    interior_steps, newton_steps : int
+        Of `KernelInteriorPoint` and `KernelNewton` from scratch to a gap of 1e-6, measured, for the choice of a solver.
+    """
+
+    name: ClassVar[str]
+    tasks: ClassVar[tuple[str, ...]] = ()
+    labels: ClassVar[tuple[float, float] | None] = None
+    targets: ClassVar[str] = "real numbers"
+    is_quadratic: ClassVar[bool] = False
+    separable: ClassVar[bool] = True
+    barrier: ClassVar[bool] = False
+    even: ClassVar[bool] = False
+    probabilistic: ClassVar[bool] = False
+    curvature: ClassVar[float] = 1.0
+    interior_steps: ClassVar[int]
+    newton_steps: ClassVar[int]
+
+    def value(self, f: Any, y: Any) -> Any:
+        """Return the losses of the entries, or (n, 1) those of the rows."""
+        raise NotImplementedError
+
+    def residual(self, f: Any, y: Any) -> Any:
+        """Return minus the gradient."""
+        raise NotImplementedError
+
+    def dual_value(self, theta: Any, y: Any) -> Any:
+        """Return minus the conjugate at -theta, entry by entry, in the domain and on its boundary."""
+        raise NotImplementedError
+
+    def domain(self, y: Any) -> tuple[Any, Any]:
+        """Return bounds of theta: numbers, or arrays of the shape of y."""
+        return -float("inf"), float("inf")
+
+    def prediction(self, theta: Any, y: Any) -> Any:
+        """Return f whose residual is theta, inside the domain; with entries that mix, one of them."""
+        raise NotImplementedError
+
+    def curvature_at(self, theta: Any, y: Any) -> Any:
+        """Return the second derivative where the residual is theta, inside the domain; one over the conjugate's."""
+        raise NotImplementedError
+
+    def best_scale(self, theta: Any, y: Any, weights: Any, largest: float) -> float:
+        """Return a factor t in [0, largest] that makes the weighted dual value of t·theta large.
+
+        It is 1, if allowed: theta is a residual, already the best of its ray near the optimum.
+        """
+        return min(1.0, largest)
+
+    def prox(self, v: Any, step: Any, y: Any) -> Any:
+        r"""Return the minimiser of :math:`\ell(f, y)+||f-v||^2/(2\,step)`, step (n, 1) or a number.
+
+        Newton's method on :math:`f - v = step\,\theta(f)`, whose root lies between v and
+        :math:`v + step\,\theta(v)`. It starts where the curvature is largest, from where steps are monotone; a step to
+        an end of what is left of that bracket, or beyond, becomes a bisection.
+        """
+        xp = library(v)
+        far = v + step * self.residual(v, y)
+        low, high = xp.minimum(v, far), xp.maximum(v, far)
+        f = xp.minimum(xp.maximum(y if self.even else xp.zeros_like(v), low), high)
+        rounding = _ROUNDING * float(xp.finfo(v.dtype).eps)
+        for _ in range(_PROX_STEPS):
+            theta = self.residual(f, y)
+            excess = f - v - step * theta
+            low, high = xp.where(excess <= 0, f, low), xp.where(excess >= 0, f, high)
+            move = excess / (1 + step * self.curvature_at(theta, y))
+            moves, new = xp.abs(move) > rounding * (1 + xp.abs(f)), f - move
+            if not bool(xp.any(moves)):
+                break
+            f = xp.where(moves & ((new <= low) | (new >= high)), low + 0.5 * (high - low), new)
+        return f
+
+    def balancing_step(self, p: Any, weights: Any, Q: Any, excess: Any) -> Any:
+        """Return y - theta after a Newton step in biases Q that lessens Q^T theta; of losses whose entries mix."""
+        raise NotImplementedError
+
+    def accepts(self, y: Any) -> bool:
+        """Tell whether finite targets (n, C) are such as ``targets`` says."""
+        xp = library(y)
+        return self.labels is None or bool(xp.all((y == self.labels[0]) | (y == self.labels[1])))
+
+    def of_classes(self, n_classes: int) -> "Loss":
+        """Return the loss for so many classes."""
+        return self
+
+    def probabilities(self, f: Array) -> Array:
+        """Return the probabilities (n, classes) that predictions (n, C) stand for."""
+        raise NotImplementedError
+
+    def in_units(self, unit: float) -> "Loss":
+        r"""Return the loss :math:`\ell(unit\,f, unit\,y)/unit^2` of real targets in another unit."""
+        return self
+
+    def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
+        """Return the sum of the losses as an expression of the module ``cp``, times weights (n, C), equal in a row."""
+        raise NotImplementedError
+
+    def stated_value(self, f: Array, y: Array) -> Array:
+        """Return the loss of every row, (n,), by the textbook."""
+        raise NotImplementedError
+
+    def stated_dual_value(self, theta: Array, y: Array) -> Array:
+        """Return minus the conjugate at -theta of every row, (n,), by the textbook; -inf outside the domain."""
+        raise NotImplementedError
