@@ -32,6 +32,7 @@ from examples.paper.comparison import check_sizes, choice_cells, load_sets, run_
 from examples.paper.methods.base import Method
 from examples.paper.methods.convex import ConvexGated
 from examples.paper.methods.relu import ConvexReLU, DecomposedReLU
+from examples.paper.plots.variants import variant_figure
 from examples.paper.protocol import Binary, Trial, choose, draw, warm_up
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
@@ -170,11 +171,6 @@ def measure(method: Method, trial: Trial, data: Binary, max_time: float) -> dict
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-
-    def figure() -> Any:
-        from examples.paper.plots.variants import variant_figure
-
-        return variant_figure(ablations_panels(table.rows, FACTORS), columns=2)
-
+    figures = {"ablations": lambda: variant_figure(ablations_panels(table.rows, FACTORS), columns=2)}
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each variant and trial"}
-    return write_report(settings, "ablations", ablations_report(table.rows, FACTORS), figure, facts, seconds)
+    return write_report(settings, "ablations", ablations_report(table.rows, FACTORS), figures, facts, seconds)

@@ -1,6 +1,7 @@
 """Experiment 2: test accuracy against the number of training rows, for every method under one protocol.
 
-Writes ``accuracy.csv``, ``accuracy.md``, ``accuracy.png`` and ``accuracy.txt``. Columns of the CSV:
+Writes ``accuracy.csv``, ``accuracy.md``, ``accuracy.png`` (against rows), ``accuracy_seconds.png`` (against seconds, at
+the largest size) and ``accuracy.txt``. Columns of the CSV:
 
 set, n, seed, method
     The trial and the method; one row for each.
@@ -38,10 +39,11 @@ from examples.paper.comparison import (
 )
 from examples.paper.methods.base import Method
 from examples.paper.methods.registry import NAMES, make_methods
+from examples.paper.plots.curves import curve_figure
 from examples.paper.protocol import Binary, Choice, Trial, accuracy, choose, draw, warm_up
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
-from examples.paper.summary import accuracy_report, accuracy_series
+from examples.paper.summary import accuracy_report, accuracy_series, seconds_series
 
 __all__ = ["COLUMNS", "KEY", "measure", "run"]
 
@@ -130,15 +132,15 @@ def _own_sizes(half: int) -> tuple[int, ...]:
 
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
-    """Write the summary, the picture and the text, from all rows of the table."""
-
-    def figure() -> Any:
-        from examples.paper.plots.curves import curve_figure
-
-        return curve_figure(accuracy_series(table.rows), "training rows", "test accuracy")
-
+    """Write the summary, the pictures and the text, from all rows of the table."""
+    figures = {
+        "accuracy": lambda: curve_figure(accuracy_series(table.rows), "training rows", "test accuracy"),
+        "accuracy_seconds": lambda: curve_figure(
+            seconds_series(table.rows), "seconds, of grid and final fit", "test accuracy", log=True
+        ),
+    }
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each method and trial"}
-    return write_report(settings, "accuracy", accuracy_report(table.rows), figure, facts, seconds)
+    return write_report(settings, "accuracy", accuracy_report(table.rows), figures, facts, seconds)
 
 
 def _round(value: float) -> str:

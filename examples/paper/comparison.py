@@ -1,6 +1,6 @@
 """What the experiments on real sets share: data, the facts of a run, cells of a row, and the files of a report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,17 @@ def choice_cells(choice: Choice, trial: Trial, data: Binary) -> dict[str, Any]:
 
 
 def write_report(
-    settings: Settings, name: str, text: str, figure: Callable[[], Any], facts: dict[str, Any], seconds: float
+    settings: Settings,
+    name: str,
+    text: str,
+    figures: Mapping[str, Callable[[], Any]],
+    facts: Mapping[str, Any],
+    seconds: float,
 ) -> list[Path]:
-    """Write and say the summary, draw the picture if that is possible, and write how all was made; return the files."""
+    """Write and say the summary, draw the pictures if that is possible, and write how all was made; return the files.
+
+    ``figures`` has the name of each picture's file and what draws it.
+    """
     written = [settings.out / f"{name}.md"]
     written[0].write_text(text, encoding="utf-8")
     for line in text.splitlines():
@@ -94,8 +102,9 @@ def write_report(
     if available("matplotlib"):
         from clifford_rand_nn.plots import save_figure
 
-        written.append(settings.out / f"{name}.png")
-        save_figure(figure(), written[-1])
+        for picture, draw in figures.items():
+            written.append(settings.out / f"{picture}.png")
+            save_figure(draw(), written[-1])
     else:
-        settings.say('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"')
+        settings.say('No picture was drawn, that needs matplotlib: pip install "clifford-rand[app]"')
     return [*written, write_about(settings, name, seconds, facts)]

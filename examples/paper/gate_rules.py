@@ -30,6 +30,7 @@ from examples.paper.comparison import check_sizes, choice_cells, load_sets, run_
 from examples.paper.gate_rules_report import rules_panels, rules_report
 from examples.paper.methods.convex import ConvexGated
 from examples.paper.methods.refined import ConvexRefined
+from examples.paper.plots.variants import variant_figure
 from examples.paper.protocol import Binary, Scaling, Trial, choose, draw, warm_up
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
@@ -144,11 +145,6 @@ def measure(rule: ConvexGated, trial: Trial, data: Binary, max_time: float, equa
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-
-    def figure() -> Any:
-        from examples.paper.plots.variants import variant_figure
-
-        return variant_figure(rules_panels(table.rows, BASE))
-
+    figures = {"gate_rules": lambda: variant_figure(rules_panels(table.rows, BASE))}
     facts = {"measurements": len(table.rows), "max_time": f"{settings.max_time:g} s for each rule and trial"}
-    return write_report(settings, "gate_rules", rules_report(table.rows, BASE), figure, facts, seconds)
+    return write_report(settings, "gate_rules", rules_report(table.rows, BASE), figures, facts, seconds)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examples.paper.spiral_networks import SPIRAL_NETWORKS
-from examples.paper.summary import mean_and_deviation, paired_difference
+from examples.paper.statistics import compared
+from examples.paper.summary import mean_and_deviation
 
 __all__ = ["spiral_report"]
 
@@ -102,11 +103,10 @@ def _difference(rows: Rows, one: str, other: str, n_gates: int) -> list[str]:
         ("train_accuracy", "on the training points"),
     ):
         first, second = _by_seed(rows, one, column), _by_seed(rows, other, column)
-        mean, error, trials = paired_difference(first, second)
-        if trials < 2:
+        paired = compared(first, second)
+        if paired.trials < 2:
             return []
-        said.append(f"{words} {mean:+.4f} ± {error:.4f}")
+        said.append(f"{words} {paired.mean:+.4f} ± {paired.error:.4f}")
         if column == "paper_objective":
-            lower = sum(first[seed] < second[seed] for seed in first.keys() & second.keys())
-            said[0] += f" (lower for {lower} of {trials} seeds)"
+            said[0] += f" (lower for {paired.losses} of {paired.trials} seeds)"
     return [f"- {_label(one, n_gates)} minus {_label(other, n_gates)}: {', '.join(said)}"]

@@ -1,24 +1,26 @@
-"""Means and deviations over trials: lines for a picture, and a table with paired differences in Markdown."""
+"""Means and deviations over trials: lines for pictures, and tables with paired differences in Markdown."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from examples.paper.plots.curves import Series
+from examples.paper.statistics import compared
 
 __all__ = [
     "Series",
     "accuracy_report",
     "accuracy_series",
     "mean_and_deviation",
-    "paired_difference",
+    "seconds_series",
     "timing_report",
     "timing_series",
 ]
 
 _RIVALS = ("adamw", "logistic")  # what every method is compared with, on the same trials
+_OURS = "convex-ridge"  # what is recommended, and compared at every size
+_ORACLE = "adamw (oracle)"
 _TIMES = 100  # points of a line over time
 Row = Mapping[str, str]
 
@@ -35,37 +37,31 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else float("nan")
 
 
-def paired_difference(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[float, float, int]:
-    """Return mean difference, its standard error, and the number of trials that both have.
-
-    Examples
-    --------
-    >>> paired_difference({"0": 0.5, "1": 0.75, "2": 1.0}, {"0": 0.25, "1": 0.5, "2": 0.75})
-    (0.25, 0.0, 3)
-    """
-    shared = sorted(first.keys() & second.keys())
-    if not shared:
-        return float("nan"), float("nan"), 0
-    mean, deviation = mean_and_deviation([first[trial] - second[trial] for trial in shared])
-    return mean, deviation / math.sqrt(len(shared)), len(shared)
-
-
 def accuracy_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
     """Return for every set one line for each method: mean and deviation of the test accuracy against n."""
     panels: dict[str, list[Series]] = {}
     for name in _distinct(rows, "set"):
         there = [row for row in rows if row["set"] == name]
-        panels[name] = [_line([row for row in there if row["method"] == m], m) for m in _distinct(there, "method")]
+        panels[name] = [_line(mine, method) for method, mine in _by_method(there).items()]
+    return panels
+
+
+def seconds_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
+    """Return for every set one point for each method at the largest n: mean test accuracy against mean seconds."""
+    panels = {}
+    for name, n, there in _largest(rows):
+        panels[f"{name}, n = {n}"] = [
+            Series(method, np.array([np.mean(_numbers(mine, "seconds"))]), mean, _zero_if_alone(deviation))
+            for method, mine in _by_method(there).items()
+            for mean, deviation in [np.array(mean_and_deviation(_numbers(mine, "test_accuracy")))[:, None]]
+        ]
     return panels
 
 
 def accuracy_report(rows: Sequence[Row]) -> str:
-    """Return one Markdown table for each set, at its largest n."""
-    parts = ["# Test accuracy: mean ± standard deviation over trials\n"]
-    for name in _distinct(rows, "set"):
-        there = [row for row in rows if row["set"] == name]
-        n = max(int(row["n"]) for row in there)
-        parts.append(_set_report(name, n, [row for row in there if row["n"] == str(n)]))
+    """Return tables in Markdown: accuracies and seconds of all sets, each at its largest n; differences; set by set."""
+    parts = ["# Test accuracy: mean ± standard deviation over trials\n", *_overview(rows), *_by_size(rows)]
+    parts += [_set_report(name, n, there) for name, n, there in _largest(rows)]
     parts.append(
         "Differences are paired: the same trials, mean ± standard error, in points of a hundred. adamw's oracle is its "
         "best grid point by test accuracy, which nobody can choose. Seconds are those of grid and final fit."
@@ -73,27 +69,91 @@ def accuracy_report(rows: Sequence[Row]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _set_report(name: str, n: int, rows: Sequence[Row]) -> str:
-    by_method = {
-        method: {row["seed"]: float(row["test_accuracy"]) for row in rows if row["method"] == method}
-        for method in _distinct(rows, "method")
-    }
-    oracle = {row["seed"]: float(row["oracle_accuracy"]) for row in rows if row["oracle_accuracy"]}
-    compared = dict(by_method)
-    if oracle:
-        compared["adamw (oracle)"] = oracle
-    rivals = [rival for rival in (*_RIVALS, "adamw (oracle)") if rival in compared]
+def _overview(rows: Sequence[Row]) -> list[str]:
+    """Return two tables with a line for each set and a column for each method: accuracies, and seconds."""
+    methods = _distinct(rows, "method")
+    oracle = [_ORACLE] if any(row["oracle_accuracy"] for row in rows) else []
+    accuracies = ["## Accuracy in %\n", *_heads(["set", "n", *methods, *oracle])]
+    seconds = ["## Seconds, of grid and final fit\n", *_heads(["set", "n", *methods])]
+    for name, n, there in _largest(rows):
+        scores = _scores(there)
+        cells = [
+            _plus_minus(*mean_and_deviation(list(scores[method].values()))) if method in scores else ""
+            for method in (*methods, *oracle)
+        ]
+        accuracies.append(_row([name, n, *cells]))
+        own = _by_method(there)
+        times = [f"{np.mean(_numbers(own[method], 'seconds')):.1f}" if method in own else "" for method in methods]
+        seconds.append(_row([name, n, *times]))
+    return ["\n".join(lines) + "\n" for lines in (accuracies, seconds)]
+
+
+def _by_size(rows: Sequence[Row]) -> list[str]:
+    """Return what is recommended minus its rivals, for every set and n, and how many trials it wins; none at one n."""
+    sizes = sorted({int(row["n"]) for row in rows})
+    rivals = [rival for rival in _RIVALS if rival in _distinct(rows, "method")]
+    if len(sizes) < 2 or not rivals or _OURS not in _distinct(rows, "method"):
+        return []
+    lines = [f"## {_OURS} minus {' / minus '.join(rivals)}\n", *_heads(["set", *map(str, sizes)])]
+    all_of: dict[str, list[float]] = {rival: [] for rival in rivals}
+    for name in _distinct(rows, "set"):
+        cells = []
+        for n in sizes:
+            scores = _scores([row for row in rows if (row["set"], row["n"]) == (name, str(n))])
+            pair = []
+            for rival in rivals:
+                one = compared(scores.get(_OURS, {}), scores.get(rival, {}))
+                pair.append(_plus_minus(one.mean, one.error, sign=True))
+                both = scores.get(_OURS, {}).keys() & scores.get(rival, {}).keys()
+                all_of[rival] += [scores[_OURS][seed] - scores[rival][seed] for seed in both]
+            cells.append(" / ".join(pair) if all(pair) else "")
+        lines.append(_row([name, *cells]))
+    for rival, found in all_of.items():
+        won, lost = sum(x > 0 for x in found), sum(x < 0 for x in found)
+        mean = f"{100 * np.mean(found):+.2f}"
+        lines.append(f"\nAgainst {rival}, of {len(found)} trials, {won} won and {lost} lost; {mean} on average.")
+    return ["\n".join(lines) + "\n"]
+
+
+def _set_report(name: str, n: str, rows: Sequence[Row]) -> str:
+    """Return the table of one set: accuracy, seconds, and differences to the rivals."""
+    scores, own = _scores(rows), _by_method(rows)
+    rivals = [rival for rival in (*_RIVALS, _ORACLE) if rival in scores]
     heads = ["method", "trials", "accuracy %", "seconds", *(f"minus {rival}" for rival in rivals)]
-    lines = [f"## {name}, n = {n}\n", _row(heads), _row(["---", *("---:" for _ in heads[1:])])]
-    for method, scores in compared.items():
-        seconds = [float(row["seconds"]) for row in rows if row["method"] == method]
-        mean, deviation = mean_and_deviation(list(scores.values()))
-        cells = [method, str(len(scores)), _plus_minus(mean, deviation), f"{np.mean(seconds):.1f}" if seconds else ""]
+    lines = [f"## {name}, n = {n}\n", *_heads(heads)]
+    for method, values in scores.items():
+        seconds = f"{np.mean(_numbers(own[method], 'seconds')):.1f}" if method in own else ""
+        cells = [method, str(len(values)), _plus_minus(*mean_and_deviation(list(values.values()))), seconds]
         for rival in rivals:
-            difference, error, _ = paired_difference(scores, compared[rival])
-            cells.append("" if rival == method else _plus_minus(difference, error, sign=True))
+            one = compared(values, scores[rival])
+            cells.append("" if rival == method else _plus_minus(one.mean, one.error, sign=True))
         lines.append(_row(cells))
     return "\n".join(lines) + "\n"
+
+
+def _largest(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    """Return each set, its largest n, and the rows there."""
+    found = []
+    for name in _distinct(rows, "set"):
+        there = [row for row in rows if row["set"] == name]
+        n = str(max(int(row["n"]) for row in there))
+        found.append((name, n, [row for row in there if row["n"] == n]))
+    return found
+
+
+def _by_method(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    return {method: [row for row in rows if row["method"] == method] for method in _distinct(rows, "method")}
+
+
+def _scores(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Return the test accuracies by method and seed, of adamw's oracle too."""
+    found = {m: {row["seed"]: float(row["test_accuracy"]) for row in mine} for m, mine in _by_method(rows).items()}
+    oracle = {row["seed"]: float(row["oracle_accuracy"]) for row in rows if row["oracle_accuracy"]}
+    return found | ({_ORACLE: oracle} if oracle else {})
+
+
+def _numbers(rows: Sequence[Row], column: str) -> list[float]:
+    return [float(row[column]) for row in rows]
 
 
 def timing_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
@@ -114,19 +174,18 @@ def timing_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
 def timing_report(rows: Sequence[Row]) -> str:
     """Return one Markdown table for each set: what the last step has reached, and in how many seconds."""
     parts = ["# Accuracy against seconds: mean ± standard deviation over trials\n"]
-    heads = ["method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"]
+    heads = _heads(["method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"])
     for name, n in dict.fromkeys((row["set"], row["n"]) for row in rows):
         ends = [row for row in rows if (row["set"], row["n"], row["last"]) == (name, n, "1")]
-        lines = [f"## {name}, n = {n}\n", _row(heads), _row(["---", *("---:" for _ in heads[1:])])]
+        lines = [f"## {name}, n = {n}\n", *heads]
         for method in _distinct(ends, "method"):
             mine = [row for row in ends if row["method"] == method]
             steps, seconds, grid = (
-                f"{np.mean([float(row[column]) for row in mine]):.{digits}f}"
+                f"{np.mean(_numbers(mine, column)):.{digits}f}"
                 for column, digits in (("step", 0), ("seconds", 2), ("grid_seconds", 2))
             )
             scores = [
-                _plus_minus(*mean_and_deviation([float(row[f"{side}_accuracy"]) for row in mine]))
-                for side in ("train", "test")
+                _plus_minus(*mean_and_deviation(_numbers(mine, f"{side}_accuracy"))) for side in ("train", "test")
             ]
             lines.append(_row([method, str(len(mine)), steps, seconds, grid, *scores]))
         parts.append("\n".join(lines) + "\n")
@@ -173,6 +232,10 @@ def _plus_minus(mean: float, deviation: float, sign: bool = False) -> str:
         return ""
     first = f"{100 * mean:{'+' if sign else ''}.2f}"
     return first if np.isnan(deviation) else f"{first} ± {100 * deviation:.2f}"
+
+
+def _heads(names: Sequence[str]) -> list[str]:
+    return [_row(names), _row(["---", *("---:" for _ in names[1:])])]
 
 
 def _row(cells: Sequence[str]) -> str:

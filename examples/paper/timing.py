@@ -26,6 +26,7 @@ from clifford_rand._checks import fail
 from examples.paper.comparison import check_sizes, load_sets, run_facts, shown_value, write_report
 from examples.paper.methods.base import SteppedMethod
 from examples.paper.methods.registry import make_methods
+from examples.paper.plots.curves import curve_figure
 from examples.paper.protocol import Binary, Scaling, Trial, accuracy, choose, draw, warm_up
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
@@ -113,11 +114,6 @@ def _train(method: SteppedMethod, trial: Trial, data: Binary, settings: Settings
 
 def _report(settings: Settings, table: ResultRows, seconds: float) -> list[Path]:
     """Write the summary, the picture and the text, from all rows of the table."""
-
-    def figure() -> Any:
-        from examples.paper.plots.curves import curve_figure
-
-        return curve_figure(timing_series(table.rows), "seconds", "accuracy", columns=2)
-
+    figures = {"timing": lambda: curve_figure(timing_series(table.rows), "seconds", "accuracy", columns=2, log=True)}
     facts = {"rows": len(table.rows), "max_time": f"{settings.max_time:g} s for each method and trial"}
-    return write_report(settings, "timing", timing_report(table.rows), figure, facts, seconds)
+    return write_report(settings, "timing", timing_report(table.rows), figures, facts, seconds)

@@ -432,7 +432,9 @@ def no_seconds(path):
 def test_accuracy_resumes_to_the_same_table(folder):
     said = []
     written = experiment_accuracy.run(settings(folder, said=said))
-    assert [path.name for path in written] == ["accuracy.csv", "accuracy.md", "accuracy.png", "accuracy.txt"]
+    assert [path.name for path in written] == [
+        "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_seconds.png", "accuracy.txt",
+    ]  # fmt: skip
     whole = no_seconds(folder / "out" / "accuracy.csv")
     assert [(row["seed"], row["n"], row["method"]) for row in whole] == [
         (seed, n, method) for seed in "01" for n in ("80", "40") for method in FAST
@@ -565,6 +567,40 @@ def test_report_has_means_and_paired_differences():
     assert line.x.tolist() == [40, 80]
     assert line.mean.tolist() == [0.0, pytest.approx(0.6)]
     assert line.deviation.tolist() == [0.0, pytest.approx(0.1)]  # a single trial has no shade
+
+
+def test_report_compares_what_is_recommended_at_every_size_and_all_sets_in_two_tables():
+    score = {
+        ("a", "40"): ((0.50, 0.54), (0.50, 0.50)),
+        ("a", "80"): ((0.75, 0.85), (0.70, 0.90)),
+        ("b", "40"): ((0.20, 0.40), (0.20, 0.40)),
+    }
+    rows = [
+        {"set": name, "n": n, "seed": str(seed), "method": method, "test_accuracy": str(value), "oracle_accuracy": "",
+         "seconds": "1.5" if method == "adamw" else "0.5"}
+        for (name, n), pair in score.items()
+        for method, values in zip(("convex-ridge", "adamw"), pair, strict=True)
+        for seed, value in enumerate(values)
+    ]  # fmt: skip
+    text = summary.accuracy_report(rows)
+    assert "| set | n | convex-ridge | adamw |\n| --- | ---: | ---: | ---: |\n" in text
+    assert "| a | 80 | 80.00 ± 7.07 | 80.00 ± 14.14 |\n| b | 40 | 30.00 ± 14.14 | 30.00 ± 14.14 |\n" in text
+    assert "| a | 80 | 0.5 | 1.5 |\n| b | 40 | 0.5 | 1.5 |\n" in text
+    assert "## convex-ridge minus adamw\n\n| set | 40 | 80 |" in text
+    assert "| a | +2.00 ± 2.00 | +0.00 ± 5.00 |\n| b | +0.00 ± 0.00 |  |\n" in text
+    assert "Against adamw, of 6 trials, 2 won and 1 lost; +0.67 on average." in text
+    assert "## convex-ridge minus" not in summary.accuracy_report([row for row in rows if row["n"] == "40"])
+    panels = summary.seconds_series(rows)
+    assert list(panels) == ["a, n = 80", "b, n = 40"]
+    ridge, adamw = panels["a, n = 80"]
+    assert (ridge.x.tolist(), adamw.x.tolist()) == ([0.5], [1.5])
+    assert (adamw.mean[0], adamw.deviation[0]) == (pytest.approx(0.8), pytest.approx(0.02**0.5))
+    pytest.importorskip("matplotlib")
+    first, _ = curve_figure(panels, "seconds", "score", log=True).axes
+    assert first.get_xscale() == "log"
+    assert [bar.get_segments()[0][:, 1].tolist() for bar in first.collections] == [
+        pytest.approx([0.8 - 0.005**0.5, 0.8 + 0.005**0.5]), pytest.approx([0.8 - 0.02**0.5, 0.8 + 0.02**0.5])
+    ]  # fmt: skip
 
 
 def test_a_line_over_time_is_what_each_trial_has_reached():

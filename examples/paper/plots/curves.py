@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 
-__all__ = ["Series", "curve_figure"]
+__all__ = ["COLOURS", "MARKERS", "Series", "curve_figure", "log_axis"]
 
 # Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
+MARKERS = "osD^vP*Xph"
 _FEW = 30  # points that are marked; more of them are a line
 
 
@@ -35,10 +36,12 @@ def curve_figure(
     y_label: str,
     *,
     columns: int = 3,
+    log: bool = False,
 ) -> Any:
     """Return a figure with one panel of lines for each title; equal labels have equal colours in all panels.
 
-    A panel whose lines are all at one place is drawn as rows of points with their deviations.
+    A line of one point is a marker with its deviation; a panel whose lines are all at one place is drawn as rows of
+    such points.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ def curve_figure(
     x_label, y_label : str
     columns : int
         Panels in a row.
+    log : bool
+        A logarithmic axis for x.
 
     Raises
     ------
@@ -83,8 +88,13 @@ def curve_figure(
             continue
         for line in lines:
             place = labels.index(line.like or line.label)
-            colour = _COLOURS[place % len(_COLOURS)]
-            style = "--" if line.like else "-" if place < len(_COLOURS) else ":"
+            colour = COLOURS[place % len(COLOURS)]
+            if len(line.x) == 1:
+                fmt = MARKERS[place % len(MARKERS)]
+                point = ax.errorbar(line.x, line.mean, line.deviation, fmt=fmt, color=colour, ms=5, lw=1, capsize=2)
+                handles.setdefault(line.label, point)
+                continue
+            style = "--" if line.like else "-" if place < len(COLOURS) else ":"
             mark = {"marker": ".", "markersize": 4} if len(line.x) <= _FEW else {}
             (handle,) = ax.plot(line.x, line.mean, style, color=colour, linewidth=1.4, **mark)
             ax.fill_between(
@@ -93,6 +103,8 @@ def curve_figure(
             handles.setdefault(line.label, handle)
         ax.set_title(title, fontsize=10)
         ax.set(xlabel=x_label, ylabel=y_label)
+        if log:
+            log_axis(ax)
     if handles:
         figure.legend(
             [handles[label] for label in handles],
@@ -105,10 +117,20 @@ def curve_figure(
     return figure
 
 
+def log_axis(ax: Any) -> None:
+    """Make the x axis logarithmic, with labels at 1, 2 and 5 of each decade: a narrow range has some too."""
+    from matplotlib.ticker import LogLocator
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter("")
+
+
 def _draw_points(ax: Any, lines: Sequence[Series], labels: Sequence[str], value_label: str) -> None:
     """Draw one row for each line, named at its left: mean and deviation."""
     for row, line in enumerate(lines):
-        colour = _COLOURS[labels.index(line.like or line.label) % len(_COLOURS)]
+        colour = COLOURS[labels.index(line.like or line.label) % len(COLOURS)]
         ax.errorbar(
             line.mean, [row], xerr=line.deviation, fmt="o", markersize=4, capsize=3, color=colour, linewidth=1.4
         )

@@ -8,12 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
+from examples.paper.plots.curves import COLOURS, MARKERS, log_axis
 
 __all__ = ["Panel", "Variants", "variant_figure"]
-
-# Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; markers say the same.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
-_MARKERS = "osD^vP*X"
 
 
 class Variants(NamedTuple):
@@ -56,7 +53,6 @@ def variant_figure(panels: Sequence[Panel], *, columns: int = 3) -> Any:
         raise fail("panels", "variant_figure", "one panel or more", describe("none"))
     require("matplotlib", extra="app", purpose="drawing")
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator
 
     across = min(columns, len(panels))
     down = -(-len(panels) // across)
@@ -74,7 +70,7 @@ def variant_figure(panels: Sequence[Panel], *, columns: int = 3) -> Any:
             place = labels.index(one.label)
             shift = 0.6 * ((place + 0.5) / len(labels) - 0.5)  # series of one variant lie below each other
             rows = np.array([there.index(name) for name in one.names]) + shift
-            colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+            colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
             handle = ax.errorbar(one.mean, rows, xerr=one.error, fmt=marker, color=colour, ms=4, lw=1, capsize=2)
             handles.setdefault(one.label, handle)
         ax.set_yticks(range(len(there)), there, fontsize=8.5)
@@ -82,10 +78,7 @@ def variant_figure(panels: Sequence[Panel], *, columns: int = 3) -> Any:
         if panel.zero:
             ax.axvline(0, color="0.4", lw=0.8)
         if panel.log:
-            ax.set_xscale("log")
-            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # a narrow range has labels too, and they fit
-            ax.xaxis.set_major_formatter("{x:g}")
-            ax.xaxis.set_minor_formatter("")
+            log_axis(ax)
         ax.set_title(panel.title, fontsize=10)
         ax.set_xlabel(panel.x_label, fontsize=9)
         ax.grid(axis="x", alpha=0.25, lw=0.5)
