@@ -109,7 +109,7 @@ def fit_spiral(
             "tol": 1e-6,
             "random_state": seed,
         }
-        return lambda rows: CrossProductLassoClassifier(beta, **options)
+        return lambda rows: CrossProductLassoClassifier(beta=beta, **options)
 
     def sampled(method: str) -> Callable[[Array], Any]:
         def make(rows: Array) -> Any:

@@ -37,7 +37,7 @@ def _lasso(penalty: str, sampled: bool, solver: str) -> Callable[[Array, float, 
     def make(X: Array, beta: float, m: int, seed: int) -> Any:
         subsample = m if sampled else None
         return CrossProductLassoClassifier(
-            beta, penalty=penalty, subsample=subsample, solver=solver, tol=1e-6, random_state=seed
+            beta=beta, penalty=penalty, subsample=subsample, solver=solver, tol=1e-6, random_state=seed
         )
 
     return make

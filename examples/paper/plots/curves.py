@@ -14,7 +14,7 @@ __all__ = ["COLOURS", "MARKERS", "Series", "curve_figure", "log_axis"]
 # Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
 MARKERS = "osD^vP*Xph"
-_FEW = 30  # points that are marked; more of them are a line
+_FEW = 30  # points that are marked; of more of them the last is
 
 
 class Series(NamedTuple):
@@ -95,8 +95,8 @@ def curve_figure(
                 handles.setdefault(line.label, point)
                 continue
             style = "--" if line.like else "-" if place < len(COLOURS) else ":"
-            mark = {"marker": ".", "markersize": 4} if len(line.x) <= _FEW else {}
-            (handle,) = ax.plot(line.x, line.mean, style, color=colour, linewidth=1.4, **mark)
+            mark, every = (".", None) if len(line.x) <= _FEW else (MARKERS[place % len(MARKERS)], [-1])
+            (handle,) = ax.plot(line.x, line.mean, style, color=colour, lw=1.4, marker=mark, ms=4, markevery=every)
             ax.fill_between(
                 line.x, line.mean - line.deviation, line.mean + line.deviation, color=colour, alpha=0.15, linewidth=0
             )
