@@ -1,6 +1,7 @@
 """The spiral: laws between its networks, its path, its films, and the run that writes all of it."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,6 +160,7 @@ def test_film_shows_the_regions_of_each_model(tmp_path, monkeypatch):
             from contextlib import nullcontext
 
             self.figure = figure
+            Path(path).write_bytes(b"a film")
             return nullcontext()
 
         def grab_frame(self):
