@@ -1,6 +1,8 @@
 """BLAS threads: one a call while threads of our own share a batch, or one for NumPy while SciPy's library works."""
 
+import os
 import threading
+from collections import Counter
 from functools import cache
 from types import TracebackType
 from typing import Any
@@ -8,41 +10,92 @@ from typing import Any
 __all__ = ["ONE_BLAS_THREAD", "ONE_NUMPY_THREAD"]
 
 
+class _Library:
+    """One BLAS of this process: who holds it at one thread, and how many it had before the first of them."""
+
+    def __init__(self, controller: Any) -> None:
+        self.path: str = controller.filepath
+        self._controller = controller
+        self._before = 0
+        self._holders: Counter[int] = Counter()  # by thread
+
+    def hold(self) -> None:
+        if not self._holders:
+            self._before = self._controller.get_num_threads()
+            self._set(1)
+        self._holders[threading.get_ident()] += 1
+
+    def release(self) -> None:
+        me = threading.get_ident()
+        self._holders[me] -= 1
+        if not self._holders[me]:
+            self._drop(me)
+
+    def keep_only(self, thread: int) -> None:
+        """Drop all holders but one thread: after a fork the others are the parent's."""
+        for other in set(self._holders) - {thread}:
+            self._drop(other)
+
+    def _drop(self, thread: int) -> None:
+        del self._holders[thread]
+        if not self._holders:  # the last one brings the old number of threads back
+            self._set(self._before)
+
+    def _set(self, threads: int) -> None:
+        # From version 3.8 on threadpoolctl lets the thread that was first set OpenBLAS's number, and ignores others
+        # without a word until it is told that this one is done. Here the lock below keeps them apart.
+        done = getattr(self._controller, "clear_controlling_thread", lambda force: None)
+        done(force=True)
+        self._controller.set_num_threads(threads)
+        done(force=True)
+
+
 @cache
-def _controller() -> Any:
+def _libraries() -> list[_Library]:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # 3 ms: it looks through the loaded libraries
+    found = ThreadpoolController().select(user_api="blas")  # 3 ms: it looks through the loaded libraries
+    return [_Library(one) for one in found.lib_controllers]
 
 
 class _OneBlasThread:
-    """Context in which BLAS runs in the thread that calls it.
+    """Context in which BLAS, or the libraries with ``part`` in their path, runs in the thread that calls it.
 
-    The number of BLAS threads is global: the first to enter sets it and the last to leave restores it, so that calls
-    from several threads may overlap.
+    The number of BLAS threads is global: the first to enter sets it and the last to leave restores it, library by
+    library, so that calls from several threads, and of both contexts below, may overlap.
     """
 
     def __init__(self, part: str = "") -> None:
-        self._part = part  # of the path of the libraries meant
-        self._lock = threading.Lock()
-        self._users = 0
-        self._limit: Any = None
+        self._part = part
 
     def __enter__(self) -> None:
-        with self._lock:
-            if self._users == 0:
-                found = [one.filepath for one in _controller().lib_controllers if self._part in one.filepath]
-                self._limit = _controller().select(filepath=found).limit(limits=1, user_api="blas")
-            self._users += 1
+        self._each(_Library.hold)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limit.restore_original_limits()
+        self._each(_Library.release)
 
+    def _each(self, act: Any) -> None:
+        with _lock:
+            for library in _libraries():
+                if self._part in library.path:
+                    act(library)
+
+
+_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    try:
+        for library in _libraries() if _libraries.cache_info().currsize else ():
+            library.keep_only(threading.get_ident())
+    finally:
+        _lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # a process is forked when no thread is in the middle of a change
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
 
 ONE_BLAS_THREAD = _OneBlasThread()
 

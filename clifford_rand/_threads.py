@@ -1,12 +1,16 @@
-"""Kernels that release the GIL, run on slices of a batch by a few threads."""
+"""Slices of a batch on a few threads, and properties that are computed once; nothing here outlives a fork locked."""
 
+import functools
 import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
+from typing import Any, Self, TypeVar, overload
 
-__all__ = ["cpu_count", "for_each_slice"]
+__all__ = ["cached_property", "cpu_count", "for_each_slice"]
+
+_Value = TypeVar("_Value")
 
 
 def cpu_count() -> int:
@@ -46,6 +50,28 @@ def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1
 def _pool() -> ThreadPoolExecutor:
     """Return threads that wait for the next call: to start one takes as long as many a slice."""
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="clifford_rand")
+
+
+class _CachedProperty(functools.cached_property[_Value]):
+    """`functools.cached_property` without the lock that it has on Python 3.11.
+
+    That lock is one for all instances, and it is held while a value is computed: threads wait for each other, and a
+    process that is forked meanwhile has it locked for good. Here two threads may compute one value, and both get the
+    one that is there first.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> _Value: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | _Value:
+        if instance is None:
+            return self
+        kept: dict[Any, _Value] = instance.__dict__
+        return kept.setdefault(self.attrname, self.func(instance))
+
+
+cached_property = _CachedProperty
 
 
 if hasattr(os, "register_at_fork"):  # a forked process has no thread of its parent's

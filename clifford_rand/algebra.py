@@ -1,13 +1,13 @@
 """The class `Algebra`: the ways to make multivectors on a space."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from clifford_rand._checks import as_generator, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector

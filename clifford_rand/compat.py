@@ -4,7 +4,6 @@ The blades are multivectors of this library; ``docs/migration.md`` has the table
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import dense_keys

@@ -3,13 +3,14 @@
 import itertools
 import math
 from collections.abc import Iterable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.bits import WORD, as_masks, bit_count
 from clifford_rand.basis.coefficients import read_only
 

@@ -1,15 +1,14 @@
 """The metric of an algebra: the Gram matrix of its basis vectors, diagonal or not."""
 
 import math
-import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.bits import WORD, bit_count
 from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
 from clifford_rand.basis.keys import check_size
@@ -32,7 +31,6 @@ class Metric:
         self._gram = None if gram is None else read_only(gram)
         self.d = len(diagonal) if diagonal is not None else len(gram)  # type: ignore[arg-type]
         self.plans: dict[Any, Any] = {}
-        self.lock = threading.Lock()
         if diagonal is not None and diagonal.dtype == np.int8:
             self.negative = _mask(diagonal == -1)
             self.null = _mask(diagonal == 0)

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from functools import cached_property
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._threads import cached_property
 
 __all__ = ["Names", "custom_names", "default_names"]
 

@@ -1,13 +1,14 @@
 """What a blade holds: k vectors, a sign and the logarithm of a factor; batch axes, scalars, zero."""
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.blades.gram import check_metric
 from clifford_rand.blades.inputs import algebra_text, truth

@@ -41,10 +41,9 @@ def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
     found = metric.plans.get((rule, a, b))
     if found is None:
         found = choose(metric, rule, a, b)
-        with metric.lock:
-            if len(metric.plans) >= MOST_PLANS:
-                metric.plans.clear()
-            found = metric.plans.setdefault((rule, a, b), found)
+        if len(metric.plans) >= MOST_PLANS:
+            metric.plans.clear()
+        found = metric.plans.setdefault((rule, a, b), found)  # atomic: threads need no lock, which a fork might keep
     return found
 
 

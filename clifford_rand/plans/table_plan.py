@@ -1,13 +1,12 @@
 """A product by its table: one tensor, one matrix, a gather, or the compiled kernel."""
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed, read_only
 from clifford_rand.basis.keys import Keys, check_size
 from clifford_rand.basis.metric import Metric

@@ -1,12 +1,12 @@
 """Two vectors in a high dimension, where no table is wanted."""
 
 import math
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric

@@ -1,13 +1,13 @@
 """The dictionary of all neurons whose hyperplanes are spanned by the data: its columns by blocks, or all at once."""
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.dictionaries.subsets import count_subsets, draw_subsets, spanned_planes

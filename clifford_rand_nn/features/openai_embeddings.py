@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._optional import require
+from clifford_rand._threads import cached_property
 
 __all__ = ["OpenAIEncoder"]
 

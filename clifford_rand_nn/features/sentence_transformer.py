@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._optional import require
+from clifford_rand._threads import cached_property
 
 __all__ = ["SentenceTransformerEncoder"]
 

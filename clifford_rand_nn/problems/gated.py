@@ -1,12 +1,12 @@
 """Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss

@@ -1,12 +1,12 @@
 """The linear map of a gated network: parameters to predictions, with its unpenalised part split off."""
 
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._threads import cached_property
 from clifford_rand_nn.problems.coordinates import coordinates, unpenalised_basis
 from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.masked import masked_product, masked_transpose

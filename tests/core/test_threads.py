@@ -1,6 +1,8 @@
 """Slices in threads: they cover the range, may nest, fail in order, and outlive a fork."""
 
 import multiprocessing
+import os
+import signal
 import sys
 import threading
 import time
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import _threads
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import cached_property, for_each_slice
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +89,68 @@ def test_a_forked_process_has_threads_of_its_own():
     with multiprocessing.get_context("fork").Pool(1) as child:
         assert (child.apply_async(_count, (8,)).get(timeout=60) == 1).all()
         child.apply_async(test_slices_run_at_the_same_time).get(timeout=60)
+
+
+class Once:
+    """A value that is computed once; where told so, not before ``go``."""
+
+    def __init__(self, go=None):
+        self.begun, self.go = threading.Event(), go
+
+    @cached_property
+    def value(self):
+        self.begun.set()
+        if self.go is not None:
+            self.go.wait(60)
+        return object()
+
+
+def test_a_property_is_computed_once_and_is_one_value_in_all_threads():
+    one = Once()
+    assert one.value is one.value
+    assert isinstance(Once.value, cached_property)
+    together = threading.Barrier(4)
+
+    def read(each):
+        together.wait(20)
+        return each.value
+
+    for _ in range(50):
+        shared = Once()
+        with ThreadPoolExecutor(4) as callers:
+            assert len(set(callers.map(read, [shared] * 4))) == 1
+
+
+def test_a_property_of_one_instance_does_not_wait_for_that_of_another():
+    slow = Once(threading.Event())
+    worker = threading.Thread(target=lambda: slow.value)
+    worker.start()
+    assert slow.begun.wait(60)
+    with ThreadPoolExecutor(1) as caller:
+        caller.submit(lambda: Once().value).result(timeout=20)
+    slow.go.set()
+    worker.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_property_that_is_computed_while_the_process_is_forked_locks_nothing():
+    slow = Once(threading.Event())
+    worker = threading.Thread(target=lambda: slow.value)
+    worker.start()
+    assert slow.begun.wait(60)
+    child = os.fork()
+    if child == 0:
+        _ = Once().value
+        os._exit(0)
+    deadline = time.monotonic() + 20
+    ended = 0
+    while not ended and time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        time.sleep(0.01)
+    if not ended:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    slow.go.set()
+    worker.join()
+    assert ended
+    assert status == 0

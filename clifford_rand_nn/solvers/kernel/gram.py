@@ -1,12 +1,12 @@
 """The kernel of a gated network: K_i = D_i X Xᵀ D_i, applied, weighted, and summed."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsymm, dsyrk, ssyrk
 
+from clifford_rand._threads import cached_property
 from clifford_rand_nn.problems.gated import GatedProblem
 
 __all__ = ["GatedKernel", "SummedKernel"]

@@ -1,0 +1,117 @@
+"""One BLAS thread: while anyone asks for it, and the old number after the last has left, whoever overlaps."""
+
+import os
+import random
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from clifford_rand import _blas
+from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+
+
+class Fake:
+    """A BLAS of so many threads."""
+
+    def __init__(self, filepath, threads):
+        self.filepath, self.threads = filepath, threads
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, threads):
+        self.threads = threads
+
+
+@pytest.fixture
+def numpy_and_scipy(monkeypatch):
+    fakes = Fake("/site/numpy.libs/blas.so", 4), Fake("/site/scipy.libs/blas.so", 3)
+    libraries = [_blas._Library(one) for one in fakes]
+    made = lambda: libraries  # noqa: E731
+    made.cache_info = _blas._libraries.cache_info
+    monkeypatch.setattr(_blas, "_libraries", made)
+    return lambda: tuple(one.threads for one in fakes)
+
+
+def test_limits_that_overlap_leave_nothing_behind(numpy_and_scipy):
+    ONE_BLAS_THREAD.__enter__()
+    assert numpy_and_scipy() == (1, 1)
+    ONE_NUMPY_THREAD.__enter__()
+    ONE_BLAS_THREAD.__exit__(None, None, None)
+    assert numpy_and_scipy() == (1, 3)  # NumPy's is still held, and only that
+    ONE_NUMPY_THREAD.__exit__(None, None, None)
+    assert numpy_and_scipy() == (4, 3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_order_of_entries_and_exits(numpy_and_scipy, seed):
+    rng = random.Random(seed)
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other, ThreadPoolExecutor(1) as third:
+        threads, open_ = (one, other, third), []
+        for _ in range(60):
+            if open_ and rng.random() < 0.5:  # a thread leaves what it entered last, threads in any order
+                thread = rng.choice([entry[0] for entry in open_])
+                last = max(i for i, entry in enumerate(open_) if entry[0] is thread)
+                context = open_.pop(last)[1]
+                thread.submit(context.__exit__, None, None, None).result()
+            else:
+                entry = rng.choice(threads), rng.choice((ONE_BLAS_THREAD, ONE_NUMPY_THREAD))
+                entry[0].submit(entry[1].__enter__).result()
+                open_.append(entry)
+            held = any(entry[1] is ONE_BLAS_THREAD for entry in open_)
+            assert numpy_and_scipy() == (1 if open_ else 4, 1 if held else 3)
+        for thread, context in reversed(open_):
+            thread.submit(context.__exit__, None, None, None).result()
+    assert numpy_and_scipy() == (4, 3)
+
+
+def test_the_real_libraries_come_back():
+    from threadpoolctl import ThreadpoolController
+
+    def threads():
+        return [one.get_num_threads() for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+
+    before = threads()
+
+    def overlap(seed):
+        rng = random.Random(seed)
+        for _ in range(200):
+            with rng.choice((ONE_BLAS_THREAD, ONE_NUMPY_THREAD)), rng.choice((ONE_BLAS_THREAD, ONE_NUMPY_THREAD)):
+                pass
+
+    with ThreadPoolExecutor(4) as callers:
+        list(callers.map(overlap, range(4)))
+    assert threads() == before
+    with ONE_BLAS_THREAD:
+        assert set(threads()) <= {1}
+    assert threads() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_process_drops_the_holders_that_it_has_not(numpy_and_scipy):
+    """Another thread holds both when the process is forked, and the thread that forks holds NumPy's."""
+    entered, done = threading.Event(), threading.Event()
+
+    def hold():
+        with ONE_BLAS_THREAD:
+            entered.set()
+            done.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert entered.wait(60)
+    with ONE_NUMPY_THREAD:
+        child = os.fork()
+        if child == 0:
+            good = numpy_and_scipy() == (1, 3)
+            with ONE_BLAS_THREAD:
+                good &= numpy_and_scipy() == (1, 1)
+            ONE_NUMPY_THREAD.__exit__(None, None, None)
+            os._exit(0 if good and numpy_and_scipy() == (4, 3) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert numpy_and_scipy() == (1, 1)
+    done.set()
+    holder.join()
+    assert numpy_and_scipy() == (4, 3)
