@@ -170,7 +170,7 @@ def test_in_pipelines_and_searches():
 
 def test_warns_when_it_stops_early():
     X, y = spiral()
-    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 steps at a relative gap"):
+    with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 iterations at a relative gap"):
         GatedReLUClassifier(10, max_iter=2, random_state=0).fit(X, y)
 
 
