@@ -168,6 +168,9 @@ def fit(
     ] = None,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Gates and neurons without a bias.")] = False,
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
+    max_iter: Annotated[
+        int | None, typer.Option(min=1, help="Iterations at most.", show_default="as many as the solver takes")
+    ] = None,
     max_time: Annotated[
         float | None,
         typer.Option(
@@ -198,7 +201,6 @@ def fit(
         str,
         typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES),
     ] = "auto",
-    max_iter: Annotated[int, typer.Option(min=1, help="Iterations at most.", rich_help_panel=_GATES)] = 20_000,
     refine: Annotated[
         int,
         typer.Option(

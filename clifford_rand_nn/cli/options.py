@@ -28,7 +28,6 @@ _MODELS_OF = {
     "gates": _SAMPLED,
     "n_gates": _SAMPLED,
     "sketch_dim": _SAMPLED,
-    "max_iter": _SAMPLED,  # the lasso is solved by column generation, which ends by itself
     "subsample": ("lasso",),
 }
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
@@ -71,9 +70,6 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         raise _useless("refine", given, "--penalty ridge", "--penalty l2")
     if "solver" in given:
         _check_solver(model, given["solver"])
-    for name in ("max_time", "max_iter"):
-        if name in given and options["solver"] == "cvxpy":  # it has limits of its own
-            raise _useless(name, given, "--solver cvxpy", "the other solvers")
     if "max_time" in given:
         check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
     if "weights" in given and given["weights"] == given["target"]:
@@ -93,7 +89,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     --------
     >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
     >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
-    >>> options |= {"max_time": None, "refine": 0}
+    >>> options |= {"max_time": None, "max_iter": None, "refine": 0}
     >>> make_model("regression", options, 0)
     CrossProductLassoRegressor(beta=0.1, huber_delta=0.5, loss='huber',
                                random_state=0)
@@ -103,7 +99,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
         rule = f"{_listed(_LOSSES[task])} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
-    names = ("beta", "loss", "bias", "tol", "random_state", "solver")
+    names = ("beta", "loss", "bias", "tol", "max_iter", "random_state", "solver")
     params = {name: options[name] for name in (*names, *(name for name in _WHERE_THERE if model in _having(name)))}
     params["verbose"] = verbose
     if task == "regression":
@@ -111,7 +107,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if model == "lasso":
         params |= {"penalty": options["penalty"] or "l1", "subsample": options["subsample"]}
     else:
-        params |= {name: options[name] for name in ("gates", "n_gates", "sketch_dim", "max_iter")}
+        params |= {name: options[name] for name in ("gates", "n_gates", "sketch_dim")}
         penalty = options["penalty"] or "l2"
         params["penalty"] = penalty if penalty == "ridge" else f"group_{penalty}"
     return _ESTIMATORS[model, task](**params)

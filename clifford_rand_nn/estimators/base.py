@@ -1,6 +1,9 @@
 """What all estimators share: parameter checks, `fit`, prediction, and the attributes that `fit` leaves."""
 
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -9,16 +12,17 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import check_choice, check_integer, check_positive, fail
+from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
+from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Limits, Result, check_limits
 
 __all__ = ["ConvexNetwork", "Task"]
 
@@ -26,13 +30,22 @@ Array = NDArray[np.float64]
 
 
 class Task(NamedTuple):
-    """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal."""
+    """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal.
+
+    ``began`` is when the fit did, of `time.perf_counter`.
+    """
 
     X: Array
     targets: Array
     loss: str | Loss
     classes: NDArray[Any] | None
     weights: Array | None
+    began: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the fit began."""
+        return time.perf_counter() - self.began
 
 
 class ConvexNetwork(Parameters):
@@ -49,7 +62,9 @@ class ConvexNetwork(Parameters):
     fit_intercept: bool = True
     solver: str = "auto"
     tol: float = 1e-6
-    max_iter: int = 20_000
+    max_iter: int | None = None
+    max_time: float | None = None
+    max_memory: float | None = None
     random_state: Any = None
     verbose: int = 0
 
@@ -98,6 +113,21 @@ class ConvexNetwork(Parameters):
             "sample_weight": task.weights,
         }
 
+    @contextmanager
+    def _limited(self, method: Any, task: Task, **own: Any) -> Iterator[Any]:
+        """Yield a solver within this estimator's limits, on the clock of the fit; ``own`` are other fields of it.
+
+        ``method`` is "cvxpy" or a class of `Limits`, whose own ``max_iter`` counts where the estimator has none.
+        """
+        if method == "cvxpy":
+            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # takes a second to import
+
+            method = CvxpyReference
+        limits = {"tol": self.tol, "max_iter": self.max_iter or method.max_iter, "max_memory": self.max_memory} | own
+        solver = method(**limits, max_time=self.max_time).after(task.seconds)
+        with progress_line(self.verbose, solver.tol, solver.max_time) as callback:
+            yield solver.after(0.0, callback=callback)
+
     @property
     def _delta(self) -> float:
         """Where the Huber loss turns; of estimators that have it."""
@@ -107,11 +137,14 @@ class ConvexNetwork(Parameters):
         """Check the parameters that every estimator has; families add their own."""
         owner = type(self).__name__
         check_positive(self.beta, "beta", owner)
-        check_positive(self.tol, "tol", owner)
-        check_integer(self.max_iter, "max_iter", owner)
+        max_iter = Limits.max_iter if self.max_iter is None else self.max_iter
+        check_limits(owner, self.tol, max_iter, self.max_time, self.max_memory)
         check_choice(self.penalty, "penalty", owner, self._penalties)
         check_choice(self.loss, "loss", owner, self._losses)
         check_choice(self.solver, "solver", owner, self._solvers)
+        if self.solver == "cvxpy" and self.max_memory is not None:
+            hint = "It cannot be held to one; the other solvers keep to it."
+            raise fail("max_memory", owner, "None with solver='cvxpy'", self.max_memory, hint)
         check_choice(self.bias, "bias", owner, (True, False))
         check_choice(self.fit_intercept, "fit_intercept", owner, (True, False))
 

@@ -1,16 +1,14 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
-import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, check_positive, fail
+from clifford_rand._checks import check_integer, fail
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.candidates import GatedFamily, as_numpy_generator
-from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
@@ -56,14 +54,8 @@ class GatedReLU(GatedFamily):
         "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
         (`KernelInteriorPoint`, or `KernelNewton` with penalty="ridge") for up to some thousand rows, else `Fista`;
         "cvxpy" is the reference, for small problems.
-    {tol}
-    max_iter : int, default 20000
-        Iterations of FISTA, or steps of the kernel method, which takes at most 100.
+    {limits}
     {random_state}
-    max_time : float or None
-        Seconds after which the best network so far is kept, with its gap. Ctrl-C does the same.
-    max_memory : float or None
-        Bytes that the solver may take beside the data; None for half of the machine's memory.
     refine : int, default 0
         Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
 
@@ -89,8 +81,6 @@ class GatedReLU(GatedFamily):
     {errors}
     """
 
-    max_time: float | None = None
-    max_memory: float | None = None
     refine: int = 0
 
     _penalties = ("group_l2", "ridge")
@@ -100,16 +90,12 @@ class GatedReLU(GatedFamily):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         owner = type(self).__name__
-        for name in ("max_time", "max_memory"):
-            if getattr(self, name) is not None:
-                check_positive(getattr(self, name), name, owner)
         check_integer(self.refine, "refine", owner, low=0)
         if self.refine and self.penalty == "ridge":
             hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
             raise fail("refine", owner, "0 with penalty='ridge'", self.refine, hint)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
-        began = time.perf_counter()
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if self.refine:
             shared = None  # every beta refines gates of its own
@@ -122,12 +108,11 @@ class GatedReLU(GatedFamily):
             if self.refine:
                 found = self._refined(task, gates)
                 patterns, gates, start = found.patterns, found.gates, found.result.coefficients
-                ended = self._ended(found, began)
+                ended = self._ended(found, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
-        left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), 1e-9)
         self.result_ = result = (
-            self._minimise(problem, start, None if shared is None else kernel, left) if ended is None else ended
+            self._minimise(task, problem, start, None if shared is None else kernel) if ended is None else ended
         )
         if shared is not None:
             shared.append((patterns, gates, problem, kernel, result.coefficients))
@@ -141,7 +126,7 @@ class GatedReLU(GatedFamily):
         """Exchange gates for better ones, as many rounds as asked for."""
         seeded = isinstance(self.random_state, int | np.integer)  # draws of their own, not those of the first gates
         rng = np.random.default_rng([self.random_state, 1]) if seeded else as_numpy_generator(self.random_state)
-        with progress_line(self.verbose, _REFINE_TOL, self.max_time) as callback:
+        with self._limited(AutoSolver, task, tol=_REFINE_TOL) as solver:
             return refine_gates(
                 task.X,
                 task.targets,
@@ -153,18 +138,16 @@ class GatedReLU(GatedFamily):
                 sketch_dim=self.sketch_dim,
                 max_gates=max(self.n_gates, len(gates)),
                 max_rounds=self.refine,
-                max_time=self.max_time,
+                max_time=solver.max_time,
                 rng=rng,
-                solver=AutoSolver(
-                    tol=_REFINE_TOL, max_iter=self.max_iter, max_memory=self.max_memory, callback=callback
-                ),
+                solver=solver,
             )
 
-    def _ended(self, found: Refinement, began: float) -> Result[Coefficients] | None:
+    def _ended(self, found: Refinement, task: Task) -> Result[Coefficients] | None:
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
-        seconds = time.perf_counter() - began
-        if found.interrupted:
-            return found.result.ended(Status.INTERRUPTED, seconds=seconds)
+        seconds = task.seconds
+        if found.status in (Status.INTERRUPTED, Status.MAX_MEMORY):
+            return found.result.ended(found.status, seconds=seconds)
         if self.max_time is None or seconds < self.max_time:
             return None
         reached = found.result.relative_gap <= self.tol
@@ -179,31 +162,17 @@ class GatedReLU(GatedFamily):
 
     def _minimise(
         self,
+        task: Task,
         problem: GatedReLUProblem | GatedRidgeProblem,
         start: Coefficients | None,
         kernel: list[Any] | None,
-        max_time: float | None,
     ) -> Result[Coefficients]:
-        if self.solver == "cvxpy":
-            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
-
-            return CvxpyReference(tol=self.tol).solve(problem)
+        kernel_method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
+        methods = {"auto": AutoSolver, "kernel": kernel_method, "fista": Fista, "cvxpy": "cvxpy"}
         point = None if start is None else problem.point(start)
-        with progress_line(self.verbose, self.tol, max_time) as callback:
-            if self.solver == "fista":
-                fista = Fista(tol=self.tol, max_iter=self.max_iter, max_time=max_time, callback=callback)
-                return fista.solve(problem, point)
-            method: Any = AutoSolver
-            if self.solver == "kernel":
-                method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
-            chosen = method(
-                tol=self.tol,
-                max_iter=self.max_iter,
-                max_time=max_time,
-                max_memory=self.max_memory,
-                callback=callback,
-            )
-            result: Result[Coefficients] = chosen.solve(problem, point, kernel)
+        with self._limited(methods[self.solver], task) as solver:
+            with_kernel = (kernel,) if self.solver in ("auto", "kernel") else ()
+            result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
             return result
 
 

@@ -10,17 +10,16 @@ from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.candidates import as_numpy_generator
-from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import least_empty_beta
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path import solution_at
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 __all__ = ["CrossProductLassoClassifier", "CrossProductLassoRegressor"]
@@ -53,9 +52,7 @@ class CrossProductLasso(ConvexNetwork):
     solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}
         "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
         "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is "working_set".
-    {tol}
-    max_iter : int, default 1000
-        Of the interior-point method.
+    {limits}
     {random_state}
 
     Attributes
@@ -74,7 +71,6 @@ class CrossProductLasso(ConvexNetwork):
 
     penalty: str = "l1"
     subsample: int | None = None
-    max_iter: int = 1000
 
     _penalties = ("l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
@@ -92,8 +88,7 @@ class CrossProductLasso(ConvexNetwork):
         pricer = family.pricer(X)
         if self.solver in ("auto", "working_set"):
             start = shared.pop() if shared else None
-            with progress_line(self.verbose, self.tol) as callback:
-                solver = WorkingSet(tol=self.tol, callback=callback)
+            with self._limited(WorkingSet, task) as solver:
                 result: Result[Any] = solver.solve(
                     X, task.targets, self.beta, pricer, start=start, **self._options(task)
                 )
@@ -101,8 +96,11 @@ class CrossProductLasso(ConvexNetwork):
             if shared is not None:
                 shared.append(found.neurons)
         else:
+            needed, hint = 8.0 * len(X) * dictionary.n_columns, "Use solver='working_set', or a subsample."
+            check_memory(type(self).__name__, self.max_memory, needed, f"{dictionary.n_columns} columns", hint)
             atoms = dictionary.neurons()
-            result = self._solve_columns(LassoProblem(atoms.columns(X), task.targets, self.beta, **self._options(task)))
+            problem = LassoProblem(atoms.columns(X), task.targets, self.beta, **self._options(task))
+            result = self._solve_columns(task, problem)
             columns, values, intercept = result.coefficients
             found = WeightedNeurons(atoms.take(columns), values, intercept)
         self.result_ = result
@@ -122,17 +120,14 @@ class CrossProductLasso(ConvexNetwork):
         pricer = Family.of(self._dictionary(task.X)).pricer(task.X)
         return least_empty_beta(task.X, task.targets, pricer, owner=type(self).__name__, **self._options(task))
 
-    def _solve_columns(self, problem: LassoProblem) -> Result[Weights]:
-        if self.solver == "cvxpy":
-            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
-
-            return CvxpyReference(tol=self.tol).solve(problem)
+    def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":
-            return self._follow(problem)
-        with progress_line(self.verbose, self.tol) as callback:
-            return InteriorPoint(tol=self.tol, max_iter=self.max_iter, callback=callback).solve(problem)
+            return self._follow(task, problem)
+        with self._limited("cvxpy" if self.solver == "cvxpy" else InteriorPoint, task) as solver:
+            result: Result[Weights] = solver.solve(problem)
+            return result
 
-    def _follow(self, problem: LassoProblem) -> Result[Weights]:
+    def _follow(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         """Read the solution at beta from the exact path."""
         if not problem.datafit.loss.is_quadratic or problem.outputs > 1:
             rule = "'homotopy' only for loss='squared' and one output"
@@ -142,6 +137,8 @@ class CrossProductLasso(ConvexNetwork):
             problem.K,
             problem.datafit.y,
             beta_min=self.beta,
+            max_breakpoints=self.max_iter or MAX_BREAKPOINTS,
+            max_time=Limits(max_time=self.max_time).after(task.seconds).max_time,
             fit_intercept=problem.fit_intercept,
             sample_weight=problem.datafit.sample_weight,
         )

@@ -24,9 +24,16 @@ _PARTS = {
         beta : float > 0, default 1e-3
             Weight of the penalty, in the 1/n scale: it means the same for every n.
         """,
-    "tol": r"""
+    "limits": r"""
         tol : float, default 1e-6
             Relative duality gap to reach.
+        max_iter : int or None
+            Most iterations of the solver; None for as many as it takes by itself.
+        max_time : float or None
+            Seconds after which the best network so far is kept, with its gap. Ctrl-C does the same.
+        max_memory : float or None
+            Bytes that the solver may take beside the data; None for no limit, with solver="auto" of gated networks for
+            half of the machine's memory. One that knows beforehand that it takes more refuses to begin.
         """,
     "intercept": r"""
         fit_intercept : bool, default True

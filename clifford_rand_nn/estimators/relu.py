@@ -11,7 +11,6 @@ from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.candidates import GatedFamily
-from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
@@ -58,9 +57,7 @@ class ConvexReLU(GatedFamily):
         patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes minutes to a gap
         of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column generation for all
         patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
-    {tol}
-    max_iter : int, default 20000
-        Of the augmented Lagrangian.
+    {limits}
     {random_state}
 
     Attributes
@@ -96,7 +93,7 @@ class ConvexReLU(GatedFamily):
         else:
             patterns, gates = self._gate_patterns(X, targets) if sampled is None else sampled
             family = Family("gates", family.p, self.bias, gates)
-            result = self._solve_program(self._problem(task, patterns))
+            result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
             if targets.shape[1] == 1:  # an interior point uses every unit: make the solution basic
                 result = replace(result, coefficients=network.to_neurons(family.p))
@@ -149,22 +146,22 @@ class ConvexReLU(GatedFamily):
 
     def _generate_columns(self, task: Task, pricer: Pricer, shared: list[Any] | None) -> Result[WeightedNeurons]:
         start = shared.pop() if shared else None
-        with progress_line(self.verbose, self.tol) as callback:
-            solver = WorkingSet(tol=self.tol, callback=callback)
-            found = solver.solve(task.X, task.targets, self.beta, pricer, start=start, **self._options(task))
+        with self._limited(WorkingSet, task) as solver:
+            found: Result[WeightedNeurons] = solver.solve(
+                task.X, task.targets, self.beta, pricer, start=start, **self._options(task)
+            )
         if shared is not None:
             shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
         return found
 
-    def _solve_program(self, problem: ConvexReLUProblem) -> Result[Any]:
-        if self.solver == "cvxpy":
-            from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # cvxpy takes a second to import
-
-            return CvxpyReference(tol=self.tol).solve(problem)
-        with progress_line(self.verbose, self.tol) as callback:
-            if self.solver == "interior_point" or (self.solver == "auto" and ConeInteriorPoint.suits(problem)):
-                return ConeInteriorPoint(tol=self.tol, callback=callback).solve(problem)
-            return AugmentedLagrangian(tol=self.tol, max_iter=self.max_iter, callback=callback).solve(problem)
+    def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
+        method: Any = "cvxpy"
+        if self.solver != "cvxpy":
+            small = self.solver == "interior_point" or (self.solver == "auto" and ConeInteriorPoint.suits(problem))
+            method = ConeInteriorPoint if small else AugmentedLagrangian
+        with self._limited(method, task) as solver:
+            result: Result[Any] = solver.solve(problem)
+            return result
 
 
 class ConvexReLUClassifier(ConvexReLU, NetworkClassifier):

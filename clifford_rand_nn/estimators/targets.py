@@ -1,5 +1,6 @@
 """Classification and regression: targets, losses and predictions."""
 
+import time
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     }
 
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
+        began = time.perf_counter()
         self._check_parameters()
         data, labels = validate_data(self, X, y, dtype=self._dtypes)
         check_classification_targets(labels)
@@ -52,7 +54,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             where = "" if self._sample_weight is None else " where the weight is not zero"
             raise fail("y", type(self).__name__, rule, describe(f"one class, {self.classes_.tolist()[0]!r}{where}"))
         targets, loss = encode_labels(index, len(self.classes_), self.loss)
-        return Task(data, targets, loss, self.classes_, weights)
+        return Task(data, targets, loss, self.classes_, weights, began)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Network outputs: (n,) for two classes, where > 0 means ``classes_[1]``, else (n, n_classes)."""
@@ -100,11 +102,12 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         check_positive(self.huber_delta, "huber_delta", type(self).__name__)
 
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
+        began = time.perf_counter()
         self._check_parameters()
         data, targets = validate_data(self, X, y, dtype=self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
-        return Task(data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights)
+        return Task(data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights, began)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""

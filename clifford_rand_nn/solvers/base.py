@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
 
-__all__ = ["HistoryRow", "Limits", "Result", "Status", "check_limits", "explain"]
+__all__ = ["HistoryRow", "Limits", "Result", "Status", "check_limits", "check_memory", "explain"]
 
 Solution = TypeVar("Solution")
 
@@ -72,6 +72,13 @@ def check_limits(
         raise fail("callback", owner, "None or a function of one argument", callback)
 
 
+def check_memory(owner: str, max_memory: float | None, needed: float, what: str, hint: str) -> None:
+    """Raise if ``what`` takes more bytes than there may be."""
+    if max_memory is not None and needed > max_memory:
+        limit = describe(f"{max_memory:.2g}")
+        raise fail("max_memory", owner, f"at least {needed:.2g} bytes for {what}", limit, hint)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """How far a solver goes; every solver is one, with defaults of its own.
@@ -124,9 +131,7 @@ class Limits:
 
     def admit_memory(self, needed: float, what: str, hint: str) -> None:
         """Refuse a problem that takes more than ``max_memory``."""
-        if self.max_memory is not None and needed > self.max_memory:
-            limit = describe(f"{self.max_memory:.2g}")
-            raise fail("max_memory", type(self).__name__, f"at least {needed:.2g} bytes for {what}", limit, hint)
+        check_memory(type(self).__name__, self.max_memory, needed, what, hint)
 
 
 @dataclass(frozen=True, eq=False)

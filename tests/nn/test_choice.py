@@ -159,7 +159,7 @@ def test_an_interrupt_returns_the_best_network(solver, monkeypatch):
     def line(verbose, tol, *rest):
         yield stop
 
-    monkeypatch.setattr("clifford_rand_nn.estimators.gated.progress_line", line)
+    monkeypatch.setattr("clifford_rand_nn.estimators.base.progress_line", line)
     model = GatedReLUClassifier(20, beta=1e-4, solver=solver, random_state=0)
     with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
         model.fit(X, y)

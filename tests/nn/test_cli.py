@@ -348,7 +348,6 @@ MISPLACED = {
     ),
     "n-gates": (("--model", "lasso", "--n-gates", "50"), "'--n-gates' parameter of clifford-rand fit must be left out"),
     "sketch": (("--model", "lasso", "--sketch-dim", "auto"), "left out with --model lasso. Got 'auto' instead."),
-    "iterations": (("--model", "lasso", "--max-iter", "7"), "'--max-iter' parameter of clifford-rand fit must be left"),
     "how many of all": (
         ("--gates", "exhaustive", "--n-gates", "9"),
         "must be left out with --gates exhaustive. Got 9 instead. It is for the other kinds of gates.",
@@ -373,7 +372,6 @@ MISPLACED = {
     ),
     "refine what is complete": (("--gates", "exhaustive", "--refine", "2"), "left out with --gates exhaustive. Got 2"),
     "time": (("--max-time", "0"), "'--max-time' parameter of clifford-rand fit must be a finite number > 0. Got 0.0"),
-    "time of cvxpy": (("--max-time", "9", "--solver", "cvxpy"), "left out with --solver cvxpy. Got 9.0 instead."),
     "weights": (
         ("--weights", "kind"),
         "'--weights' parameter of clifford-rand fit must be another column than --target",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from clifford_rand_nn import GatedReLUClassifier, load_model, refinement
 from clifford_rand_nn.cli import predict
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.estimators import gated
+from clifford_rand_nn.estimators import base
 
 pd = pytest.importorskip("pandas")
 
@@ -181,13 +181,25 @@ def interrupt(monkeypatch):
 
         yield callback
 
-    monkeypatch.setattr(gated, "progress_line", interrupting)
+    monkeypatch.setattr(base, "progress_line", interrupting)
 
 
-@pytest.mark.parametrize("solver", ["auto", "kernel", "fista"])
+RELU, LASSO = ("--model", "relu", *QUICK), ("--model", "lasso", "--subsample", "300", "--beta", "0.002")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        QUICK, ("--solver", "kernel", *QUICK), ("--solver", "fista", *QUICK),
+        ("--solver", "interior_point", *RELU), ("--solver", "augmented_lagrangian", *RELU),
+        ("--solver", "column_generation", "--model", "relu", "--beta", "0.002", "--n-gates", "30"),
+        LASSO, ("--solver", "interior_point", *LASSO),
+    ],
+    ids=lambda options: " ".join(options),
+)  # fmt: skip
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, solver, quiet):
-    facts, stderr = fit("--solver", solver, "--out", "m.npz", "--tol", "1e-9", *QUICK, *quiet, code=130)
+def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, options, quiet):
+    facts, stderr = fit("--out", "m.npz", "--tol", "1e-9", *options, *quiet, code=130)
     model = load_model("m.npz")
     proof = model.certificate_.verify(TABLE[:48][["a", "b", "times"]].to_numpy(), TABLE[:48].kind)
     assert 1e-9 < proof.relative_gap < 1

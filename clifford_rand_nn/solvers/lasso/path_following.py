@@ -29,6 +29,7 @@ _TIE = 1e-12
 _ROUNDING = 8 * _EPS
 _NOISE = 32.0  # what is not told from rounding, in eps·|k|·|θ|
 _ADVICE = "the active columns are nearly dependent; try a larger beta_min, or columns of similar norms"
+MAX_BREAKPOINTS = 100_000
 _SMALL = 2e7  # flops of a product that one thread does in 1 ms
 
 
@@ -50,7 +51,7 @@ def homotopy(
     beta_min: float,
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
-    max_breakpoints: int = 100_000,
+    max_breakpoints: int = MAX_BREAKPOINTS,
     max_time: float | None = None,
     callback: Callable[[PathRow], object] | None = None,
 ) -> LassoPath:
