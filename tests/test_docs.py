@@ -42,6 +42,34 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "changelog.md"], ids=lambda page: page.name)
+def test_files_that_are_named_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:clifford_rand|clifford_rand_nn|examples|tests|docs)/[\w./-]*)", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_commands_exist():
+    """Every command of a code block: what runs it knows its name, and the options beside it."""
+    typer = pytest.importorskip("typer")
+    from clifford_rand_nn.cli.app import app
+
+    commands = typer.main.get_command(app).commands
+    experiments = [path.stem for path in (ROOT / "examples" / "paper").glob("*.py")]
+    found = set()
+    for page in PAGES:
+        blocks = "\n".join(re.findall(r"```(?:console|bash|sh)\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
+        for name, rest in re.findall(r"clifford-rand (\w+)(.*?)(?:#|\n|$)", blocks):
+            assert name in commands, (page.name, name)
+            known = {option for parameter in commands[name].params for option in parameter.opts}
+            assert set(re.findall(r"--[\w-]+", rest)) <= known, (page.name, name, rest)
+            found.add(name)
+        for name in re.findall(r"python -m examples\.paper (\w+)", blocks):
+            assert name == "NAME" or name in experiments, (page.name, name)
+            found.add(name)
+    assert found >= {"fit", "predict", "embed", "accuracy", "timing", "spiral"}
+
+
 @pytest.mark.parametrize("package", ["clifford_rand", "clifford_rand_nn"])
 def test_import_loads_no_slow_library(package):
     """Nothing slow or optional at import: what a user does not call is not loaded."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from examples.paper.plots.variants import Panel, Variants
 from examples.paper.statistics import Comparison, compared
-from examples.paper.summary import mean_and_deviation
+from examples.paper.summary import mean_and_deviation, plus_minus, table_row
 
 __all__ = ["ablations_panels", "ablations_report"]
 
@@ -102,7 +102,6 @@ def _line(name: str, n: str, level: _Level) -> str:
         [float(row[column]) for row in level.rows]
         for column in ("test_accuracy", "validation_accuracy", "objective", "n_active", "seconds")
     )
-    mean, deviation = mean_and_deviation(test)
     one = level.against
     same = one.mean == 0 and one.error == 0 and one.ties == one.trials
     cells = [
@@ -110,12 +109,12 @@ def _line(name: str, n: str, level: _Level) -> str:
         n,
         level.label,
         str(len(test)),
-        f"{100 * mean:.2f}" + ("" if np.isnan(deviation) else f" ± {100 * deviation:.2f}"),
-        "" if same else f"{100 * one.mean:+.2f}" + ("" if np.isnan(one.error) else f" ± {100 * one.error:.2f}"),
+        plus_minus(*mean_and_deviation(test)),
+        "" if same else plus_minus(one.mean, one.error, sign=True),
         f"{100 * np.mean(validation):.2f}",
         f"{np.mean(objective):.4g}",
         max((row["gap"] for row in level.rows), key=lambda gap: float(gap or 0)),
         f"{np.mean(active):.0f}",
         f"{np.mean(seconds):.2f}",
     ]
-    return "| " + " | ".join(cells) + " |"
+    return table_row(cells)

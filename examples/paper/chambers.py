@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from clifford_rand._checks import as_generator, as_real, as_rows, check_choice, check_integer, describe, fail
-from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn import sample_gates
 
 __all__ = ["SAMPLERS", "Chambers", "chambers", "expected_wait", "fit_of_law", "law", "uniform_wait", "visits", "wait"]
 

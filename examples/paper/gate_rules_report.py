@@ -7,6 +7,7 @@ import numpy as np
 
 from examples.paper.plots.variants import Panel, Variants
 from examples.paper.statistics import Comparison, compared, holm, t_test
+from examples.paper.summary import distinct, plus_minus, table_row
 
 __all__ = ["rules_panels", "rules_report"]
 
@@ -28,7 +29,7 @@ class _Cell(NamedTuple):
 def rules_report(rows: Sequence[Row], base: str) -> str:
     """Return the summary: an answer for each rule over all sets, then one table for each set and size."""
     cells = _cells(rows, base)
-    rules = [rule for rule in _distinct(rows, "rule") if rule != base]
+    rules = [rule for rule in distinct(rows, "rule") if rule != base]
     lines = [f"# Rules for gates, compared with {base} gates\n", *_answers(cells, rules, base), ""]
     for cell in cells:
         lines += _table(cell, base)
@@ -45,9 +46,9 @@ def rules_report(rows: Sequence[Row], base: str) -> str:
 def rules_panels(rows: Sequence[Row], base: str) -> list[Panel]:
     """Return one panel of accuracy differences for each set, one line for each size."""
     cells = _cells(rows, base)
-    rules = tuple(rule for rule in _distinct(rows, "rule") if rule != base)
+    rules = tuple(rule for rule in distinct(rows, "rule") if rule != base)
     panels = []
-    for name in _distinct(rows, "set"):
+    for name in distinct(rows, "set"):
         series = []
         for cell in cells:
             if cell.name == name:
@@ -63,7 +64,7 @@ def _cells(rows: Sequence[Row], base: str) -> list[_Cell]:
     found = []
     for name, n in dict.fromkeys((row["set"], row["n"]) for row in rows):
         there = [row for row in rows if (row["set"], row["n"]) == (name, n)]
-        score = {rule: _by_seed(there, rule, "test_accuracy") for rule in _distinct(there, "rule")}
+        score = {rule: _by_seed(there, rule, "test_accuracy") for rule in distinct(there, "rule")}
         against = {rule: compared(own, score[base]) for rule, own in score.items() if rule != base}
         corrected = dict(zip(against, holm([one.t for one in against.values()]), strict=True))
         fit = {rule: _by_seed(there, rule, "equal_objective") for rule in score}
@@ -128,11 +129,11 @@ def _answer(rule: str, cells: Sequence[_Cell]) -> str:
     told = [sign for sign, cell in zip(signs, cells, strict=True) if cell.corrected[rule] < _CHANCE]
     trials = [sum(getattr(cell.against[rule], side) for cell in cells) for side in ("wins", "ties", "losses")]
     lower = sum(cell.objective[rule].mean < 0 for cell in cells)
-    return (
-        f"| {rule} | {verdict} | {_points(mean, error)} | {_p(p)} | {signs.count(1)} / {signs.count(0)} / "
-        f"{signs.count(-1)} | {told.count(1)} better, {told.count(-1)} worse | {' / '.join(map(str, trials))} | "
-        f"{lower} of {len(cells)} |"
-    )
+    cells_won = f"{signs.count(1)} / {signs.count(0)} / {signs.count(-1)}"
+    told_apart = f"{told.count(1)} better, {told.count(-1)} worse"
+    difference = plus_minus(mean, error, sign=True)
+    trials_won = " / ".join(map(str, trials))
+    return table_row([rule, verdict, difference, _p(p), cells_won, told_apart, trials_won, f"{lower} of {len(cells)}"])
 
 
 def _over_sets(rule: str, cells: Sequence[_Cell]) -> tuple[float, float, float]:
@@ -162,23 +163,14 @@ def _table(cell: _Cell, base: str) -> list[str]:
     ranks = dict(zip(cell.against, holm([one.wilcoxon for one in cell.against.values()]), strict=True))
     for rule, one in cell.against.items():
         fit = cell.objective[rule]
-        lines.append(
-            f"| {rule} | {100 * cell.accuracy[rule]:.2f} | {_points(one.mean, one.error)} | {_p(cell.corrected[rule])} "
-            f"({_p(ranks[rule])}) | {one.wins} / {one.ties} / {one.losses} | {_points(fit.mean, fit.error)} |"
-        )
+        difference, objective = (plus_minus(x.mean, x.error, sign=True) for x in (one, fit))
+        p, won = f"{_p(cell.corrected[rule])} ({_p(ranks[rule])})", f"{one.wins} / {one.ties} / {one.losses}"
+        lines.append(table_row([rule, f"{100 * cell.accuracy[rule]:.2f}", difference, p, won, objective]))
     return [*lines, ""]
 
 
 def _by_seed(rows: Sequence[Row], rule: str, column: str) -> dict[str, float]:
     return {row["seed"]: float(row[column]) for row in rows if row["rule"] == rule}
-
-
-def _distinct(rows: Sequence[Row], name: str) -> list[str]:
-    return list(dict.fromkeys(row[name] for row in rows))
-
-
-def _points(mean: float, error: float) -> str:
-    return f"{100 * mean:+.2f}" + ("" if np.isnan(error) else f" ± {100 * error:.2f}")
 
 
 def _p(value: float) -> str:

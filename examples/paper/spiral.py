@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand._optional import available
+from clifford_rand_nn import spiral
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit
-from clifford_rand_nn.datasets import spiral
 from examples.paper.about import write_about
 from examples.paper.methods.adamw import AdamW
 from examples.paper.rows import ResultRows

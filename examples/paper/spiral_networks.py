@@ -7,12 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, check_integer
+from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, Gates, sample_gates
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit, timed_fit
-from clifford_rand_nn.estimators.gated import GatedReLUClassifier
-from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
-from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.sampling import sample_gates
 
 __all__ = ["SPIRAL_NETWORKS", "SpiralNetwork", "between_points", "fit_network"]
 

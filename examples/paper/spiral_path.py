@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer
+from clifford_rand_nn import RegularizationPath, TwoLayerNetwork, lasso_path
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA
-from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.paths.lasso import lasso_path
-from clifford_rand_nn.paths.path import RegularizationPath
 
 __all__ = ["PATH_COLUMNS", "LabelsOf", "film_frames", "pairs_path", "path_rows", "save_path_rows"]
 

@@ -12,8 +12,12 @@ __all__ = [
     "Series",
     "accuracy_report",
     "accuracy_series",
+    "distinct",
     "mean_and_deviation",
+    "plus_minus",
     "seconds_series",
+    "table_head",
+    "table_row",
     "timing_report",
     "timing_series",
 ]
@@ -40,7 +44,7 @@ def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 def accuracy_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
     """Return for every set one line for each method: mean and deviation of the test accuracy against n."""
     panels: dict[str, list[Series]] = {}
-    for name in _distinct(rows, "set"):
+    for name in distinct(rows, "set"):
         there = [row for row in rows if row["set"] == name]
         panels[name] = [_line(mine, method) for method, mine in _by_method(there).items()]
     return panels
@@ -71,43 +75,43 @@ def accuracy_report(rows: Sequence[Row]) -> str:
 
 def _overview(rows: Sequence[Row]) -> list[str]:
     """Return two tables with a line for each set and a column for each method: accuracies, and seconds."""
-    methods = _distinct(rows, "method")
+    methods = distinct(rows, "method")
     oracle = [_ORACLE] if any(row["oracle_accuracy"] for row in rows) else []
-    accuracies = ["## Accuracy in %\n", *_heads(["set", "n", *methods, *oracle])]
-    seconds = ["## Seconds, of grid and final fit\n", *_heads(["set", "n", *methods])]
+    accuracies = ["## Accuracy in %\n", *table_head(["set", "n", *methods, *oracle])]
+    seconds = ["## Seconds, of grid and final fit\n", *table_head(["set", "n", *methods])]
     for name, n, there in _largest(rows):
         scores = _scores(there)
         cells = [
-            _plus_minus(*mean_and_deviation(list(scores[method].values()))) if method in scores else ""
+            plus_minus(*mean_and_deviation(list(scores[method].values()))) if method in scores else ""
             for method in (*methods, *oracle)
         ]
-        accuracies.append(_row([name, n, *cells]))
+        accuracies.append(table_row([name, n, *cells]))
         own = _by_method(there)
         times = [f"{np.mean(_numbers(own[method], 'seconds')):.1f}" if method in own else "" for method in methods]
-        seconds.append(_row([name, n, *times]))
+        seconds.append(table_row([name, n, *times]))
     return ["\n".join(lines) + "\n" for lines in (accuracies, seconds)]
 
 
 def _by_size(rows: Sequence[Row]) -> list[str]:
     """Return what is recommended minus its rivals, for every set and n, and how many trials it wins; none at one n."""
     sizes = sorted({int(row["n"]) for row in rows})
-    rivals = [rival for rival in _RIVALS if rival in _distinct(rows, "method")]
-    if len(sizes) < 2 or not rivals or _OURS not in _distinct(rows, "method"):
+    rivals = [rival for rival in _RIVALS if rival in distinct(rows, "method")]
+    if len(sizes) < 2 or not rivals or _OURS not in distinct(rows, "method"):
         return []
-    lines = [f"## {_OURS} minus {' / minus '.join(rivals)}\n", *_heads(["set", *map(str, sizes)])]
+    lines = [f"## {_OURS} minus {' / minus '.join(rivals)}\n", *table_head(["set", *map(str, sizes)])]
     all_of: dict[str, list[float]] = {rival: [] for rival in rivals}
-    for name in _distinct(rows, "set"):
+    for name in distinct(rows, "set"):
         cells = []
         for n in sizes:
             scores = _scores([row for row in rows if (row["set"], row["n"]) == (name, str(n))])
             pair = []
             for rival in rivals:
                 one = compared(scores.get(_OURS, {}), scores.get(rival, {}))
-                pair.append(_plus_minus(one.mean, one.error, sign=True))
+                pair.append(plus_minus(one.mean, one.error, sign=True))
                 both = scores.get(_OURS, {}).keys() & scores.get(rival, {}).keys()
                 all_of[rival] += [scores[_OURS][seed] - scores[rival][seed] for seed in both]
             cells.append(" / ".join(pair) if all(pair) else "")
-        lines.append(_row([name, *cells]))
+        lines.append(table_row([name, *cells]))
     for rival, found in all_of.items():
         won, lost = sum(x > 0 for x in found), sum(x < 0 for x in found)
         mean = f"{100 * np.mean(found):+.2f}"
@@ -120,21 +124,21 @@ def _set_report(name: str, n: str, rows: Sequence[Row]) -> str:
     scores, own = _scores(rows), _by_method(rows)
     rivals = [rival for rival in (*_RIVALS, _ORACLE) if rival in scores]
     heads = ["method", "trials", "accuracy %", "seconds", *(f"minus {rival}" for rival in rivals)]
-    lines = [f"## {name}, n = {n}\n", *_heads(heads)]
+    lines = [f"## {name}, n = {n}\n", *table_head(heads)]
     for method, values in scores.items():
         seconds = f"{np.mean(_numbers(own[method], 'seconds')):.1f}" if method in own else ""
-        cells = [method, str(len(values)), _plus_minus(*mean_and_deviation(list(values.values()))), seconds]
+        cells = [method, str(len(values)), plus_minus(*mean_and_deviation(list(values.values()))), seconds]
         for rival in rivals:
             one = compared(values, scores[rival])
-            cells.append("" if rival == method else _plus_minus(one.mean, one.error, sign=True))
-        lines.append(_row(cells))
+            cells.append("" if rival == method else plus_minus(one.mean, one.error, sign=True))
+        lines.append(table_row(cells))
     return "\n".join(lines) + "\n"
 
 
 def _largest(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
     """Return each set, its largest n, and the rows there."""
     found = []
-    for name in _distinct(rows, "set"):
+    for name in distinct(rows, "set"):
         there = [row for row in rows if row["set"] == name]
         n = str(max(int(row["n"]) for row in there))
         found.append((name, n, [row for row in there if row["n"] == n]))
@@ -142,7 +146,7 @@ def _largest(rows: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
 
 
 def _by_method(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    return {method: [row for row in rows if row["method"] == method] for method in _distinct(rows, "method")}
+    return {method: [row for row in rows if row["method"] == method] for method in distinct(rows, "method")}
 
 
 def _scores(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
@@ -163,7 +167,7 @@ def timing_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
         there = [row for row in rows if (row["set"], row["n"]) == (name, n)]
         for side in ("test", "train"):
             lines = []
-            for method in _distinct(there, "method"):
+            for method in distinct(there, "method"):
                 mine = [row for row in there if row["method"] == method]
                 lines.append(_over_time(mine, method, side, with_grid=False))
                 lines.append(_over_time(mine, f"{method}, after its grid", side, with_grid=True))
@@ -174,20 +178,18 @@ def timing_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
 def timing_report(rows: Sequence[Row]) -> str:
     """Return one Markdown table for each set: what the last step has reached, and in how many seconds."""
     parts = ["# Accuracy against seconds: mean ± standard deviation over trials\n"]
-    heads = _heads(["method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"])
+    heads = table_head(["method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"])
     for name, n in dict.fromkeys((row["set"], row["n"]) for row in rows):
         ends = [row for row in rows if (row["set"], row["n"], row["last"]) == (name, n, "1")]
         lines = [f"## {name}, n = {n}\n", *heads]
-        for method in _distinct(ends, "method"):
+        for method in distinct(ends, "method"):
             mine = [row for row in ends if row["method"] == method]
             steps, seconds, grid = (
                 f"{np.mean(_numbers(mine, column)):.{digits}f}"
                 for column, digits in (("step", 0), ("seconds", 2), ("grid_seconds", 2))
             )
-            scores = [
-                _plus_minus(*mean_and_deviation(_numbers(mine, f"{side}_accuracy"))) for side in ("train", "test")
-            ]
-            lines.append(_row([method, str(len(mine)), steps, seconds, grid, *scores]))
+            scores = [plus_minus(*mean_and_deviation(_numbers(mine, f"{side}_accuracy"))) for side in ("train", "test")]
+            lines.append(table_row([method, str(len(mine)), steps, seconds, grid, *scores]))
         parts.append("\n".join(lines) + "\n")
     parts.append("Seconds are those of one training at the grid point chosen; the grid took its own before.")
     return "\n".join(parts) + "\n"
@@ -196,7 +198,7 @@ def timing_report(rows: Sequence[Row]) -> str:
 def _over_time(rows: Sequence[Row], label: str, side: str, *, with_grid: bool) -> Series:
     """Mean over trials of what each has reached by a time, from when all have reached something."""
     trials = []
-    for seed in _distinct(rows, "seed"):
+    for seed in distinct(rows, "seed"):
         mine = [row for row in rows if row["seed"] == seed]
         seconds = np.array([float(row["seconds"]) + with_grid * float(row["grid_seconds"]) for row in mine])
         scores = np.array([float(row[f"{side}_accuracy"]) for row in mine])
@@ -223,20 +225,30 @@ def _zero_if_alone(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(deviations)  # one trial has no deviation: no shade
 
 
-def _distinct(rows: Sequence[Row], name: str) -> list[str]:
+def distinct(rows: Sequence[Row], name: str) -> list[str]:
+    """Return the different cells of a column, in their order."""
     return list(dict.fromkeys(row[name] for row in rows))
 
 
-def _plus_minus(mean: float, deviation: float, sign: bool = False) -> str:
+def plus_minus(mean: float, deviation: float, sign: bool = False) -> str:
+    """Return both in percent as a cell: empty where there is no mean, alone where there is no deviation.
+
+    Examples
+    --------
+    >>> plus_minus(0.5, 0.01), plus_minus(0.01, float("nan"), sign=True)
+    ('50.00 ± 1.00', '+1.00')
+    """
     if np.isnan(mean):
         return ""
     first = f"{100 * mean:{'+' if sign else ''}.2f}"
     return first if np.isnan(deviation) else f"{first} ± {100 * deviation:.2f}"
 
 
-def _heads(names: Sequence[str]) -> list[str]:
-    return [_row(names), _row(["---", *("---:" for _ in names[1:])])]
+def table_head(names: Sequence[str]) -> list[str]:
+    """Return the first two lines of a table in Markdown: text in its first column, numbers in the others."""
+    return [table_row(names), table_row(["---", *("---:" for _ in names[1:])])]
 
 
-def _row(cells: Sequence[str]) -> str:
+def table_row(cells: Sequence[str]) -> str:
+    """Return a line of a table in Markdown."""
     return "| " + " | ".join(cells) + " |"

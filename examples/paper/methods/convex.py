@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.linear import with_linear_gate
+from clifford_rand_nn import Gates, activation_patterns, sample_gates, with_linear_gate
 from clifford_rand_nn.gates.row_rules import RULES
-from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import gated_predictions
-from clifford_rand_nn.patterns import activation_patterns
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Result

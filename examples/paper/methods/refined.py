@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand_nn.patterns import activation_patterns
+from clifford_rand_nn import activation_patterns, refine_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.solvers.choice import AutoSolver
 from examples.paper.methods.base import Array, Labels
 from examples.paper.methods.convex import ConvexGated, GatedModel

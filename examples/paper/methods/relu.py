@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.patterns import activation_patterns
+from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample_gates
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
