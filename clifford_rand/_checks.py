@@ -15,6 +15,7 @@ __all__ = [
     "as_generator",
     "as_real",
     "as_rows",
+    "check_array",
     "check_bool",
     "check_choice",
     "check_fits",
@@ -115,6 +116,23 @@ def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finit
         bad = int(array.size - np.count_nonzero(np.isfinite(array)))
         raise fail(name, owner, "finite", describe(f"{bad} NaN or infinite of {array.size} entries"))
     return array
+
+
+def check_array(
+    value: object, name: str, owner: str, shape: tuple[int | None, ...], dtype: type[np.generic] = np.float64
+) -> NDArray[Any]:
+    """Return ``value`` if it is an array of this type and shape, None being any length; nothing is converted.
+
+    For records, which hold the arrays that the library made and must not be put together from others.
+    """
+    if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != len(shape):
+        found = f"dtype {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise fail(name, owner, f"an array of {np.dtype(dtype)} with {len(shape)} axes", describe(found))
+    if any(wanted is not None and wanted != length for wanted, length in zip(shape, value.shape, strict=True)):
+        lengths = ("any" if length is None else str(length) for length in shape)
+        rule = "of shape (" + ", ".join(lengths) + ("," if len(shape) == 1 else "") + ")"
+        raise fail(name, owner, rule, describe(f"shape {value.shape}"))
+    return value
 
 
 def refuse_unreal(value: Any, name: str, owner: str) -> None:

@@ -14,7 +14,7 @@ from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoReg
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
 from .gates.hyperplanes import Gates as Gates
-from .gates.linear import with_linear_gate as with_linear_gate
+from .gates.hyperplanes import with_linear_gate as with_linear_gate
 from .gates.sampling import sample_gates as sample_gates
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 
 __all__ = ["ActivationPatterns", "activation_patterns"]
 
@@ -44,14 +44,13 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
     ([[True, False]], 1)
     """
     owner = "activation_patterns"
-    if not isinstance(gates, Gates):
-        gates = Gates.given(*gates)
-    data = as_real(X, "X", owner)
-    if data.ndim != 2 or data.shape[1] != gates.d:
-        raise fail("X", owner, f"of shape (n, {gates.d}), the d of the gates", describe(f"shape {data.shape}"))
-    on = gates.on(data)
+    data = as_real(X, "X", owner, min_ndim=1)
+    hyperplanes = as_gates(gates, data.shape[-1], owner)
+    if data.ndim != 2:
+        raise fail("X", owner, f"of shape (n, {hyperplanes.d}), the d of the gates", describe(f"shape {data.shape}"))
+    on = hyperplanes.on(data)
     packed = np.packbits(on, axis=0)  # (ceil(n/8), m): a column is the key of a pattern
     _, first = np.unique(packed, axis=1, return_index=True)
     keep = np.sort(first)
     keep = keep[on[:, keep].any(axis=0)]
-    return ActivationPatterns(np.ascontiguousarray(on[:, keep]), gates.take(keep))
+    return ActivationPatterns(np.ascontiguousarray(on[:, keep]), hyperplanes.take(keep))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, check_positive, fail
+from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
@@ -98,7 +99,7 @@ class Refinement:
 def refine_gates(
     X: ArrayLike,
     y: ArrayLike,
-    gates: Gates | tuple[ArrayLike, ArrayLike],
+    gates: Gates | tuple[ArrayLike, ArrayLike] | str,
     *,
     beta: float,
     loss: str = "squared",
@@ -130,7 +131,7 @@ def refine_gates(
     ----------
     X, y, beta, loss, bias, fit_intercept, huber_delta, sample_weight
         As in `GatedReLUProblem`.
-    gates : Gates, or (directions (d, m), offsets (m,))
+    gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
         To begin with; of gates with equal patterns one is kept.
     candidates : {"cross", "gaussian"}
         Method of `sample_gates` for the draws.
@@ -182,7 +183,7 @@ def refine_gates(
     for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates")):
         if value is not None:
             check_integer(value, name, owner)
-    first = activation_patterns(data, gates)
+    first = chosen_patterns(data, gates, bias, owner)
     if solver is not None and not callable(getattr(solver, "solve", None)):
         raise fail("solver", owner, "None or a solver such as Fista()", solver)
     adding = max(1, round(_PER_ROUND * (max_gates or len(first.gates)))) if per_round is None else per_round

@@ -11,6 +11,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.dictionaries.subsets import count_subsets, draw_subsets, spanned_planes
+from clifford_rand_nn.gates.sampling import distinct_rows
 from clifford_rand_nn.neurons import Neurons
 
 __all__ = ["CrossProductDictionary", "cross_product_dictionary"]
@@ -223,7 +224,8 @@ def cross_product_dictionary(
         "mixed": the rows of [X; I], :math:`2\binom{n+d}{d-1}` columns, with bias :math:`2\binom{n+d}{d}-2`. "rows":
         the rows of X, :math:`2\binom{n}{d-1}` or :math:`2\binom{n}{d}`. None: "mixed" for "l1", "rows" for "l2".
     subsample : int or None
-        Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again.
+        Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again. They are
+        subsets of the distinct rows in lexicographic order: neither the order nor copies of rows change them.
     rng : Generator, int or None
         For ``subsample``.
     rtol : float or None
@@ -266,7 +268,9 @@ def cross_product_dictionary(
     notes: tuple[str, ...] = ()
     if subsample is not None:
         wanted = check_integer(subsample, "subsample", owner)
-        subsets, notes = draw_subsets(data, wanted, kind, bias, rtol, as_generator(rng, owner))
+        rows = distinct_rows(data)
+        subsets, notes = draw_subsets(data[rows], wanted, kind, bias, rtol, as_generator(rng, owner))
+        subsets = np.append(rows, n + np.arange(d))[subsets]
     return CrossProductDictionary(
         data, penalty=penalty, bias=bias, family=kind, rtol=rtol, subsets=subsets, notes=notes
     )

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import check_choice, check_positive, fail
+from clifford_rand._checks import as_generator, check_bool, check_choice, check_integer, check_positive, fail
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
@@ -145,8 +145,11 @@ class ConvexNetwork(Parameters):
         if self.solver == "cvxpy" and self.max_memory is not None:
             hint = "It cannot be held to one; the other solvers keep to it."
             raise fail("max_memory", owner, "None with solver='cvxpy'", self.max_memory, hint)
-        check_choice(self.bias, "bias", owner, (True, False))
-        check_choice(self.fit_intercept, "fit_intercept", owner, (True, False))
+        check_bool(self.bias, "bias", owner)
+        check_bool(self.fit_intercept, "fit_intercept", owner)
+        check_integer(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", owner, low=0)
+        if not isinstance(self.random_state, np.random.RandomState):  # to make a generator of one draws from it
+            as_generator(self.random_state, owner, "random_state")
 
     def _require_intercept(self) -> None:
         """Refuse a bias without an intercept where a neuron with w = 0 is one for free."""

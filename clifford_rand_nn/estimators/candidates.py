@@ -5,16 +5,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from clifford_rand._checks import check_choice, check_integer, fail
-from clifford_rand_nn.arrangements.every import exhaustive_gates
+from clifford_rand._checks import as_generator, check_integer
+from clifford_rand_nn.arrangements.chosen import chosen_patterns
+from clifford_rand_nn.arrangements.counts import central_count
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.sampling import METHODS, sample_gates
-from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
+from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.patterns import ActivationPatterns
 
-__all__ = ["GatedFamily", "as_numpy_generator"]
+__all__ = ["GatedFamily"]
+
+_FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
 class GatedFamily(ConvexNetwork):
@@ -27,37 +29,15 @@ class GatedFamily(ConvexNetwork):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        owner = type(self).__name__
-        check_integer(self.n_gates, "n_gates", owner)
-        if isinstance(self.gates, str):
-            check_choice(self.gates, "gates", owner, (*METHODS, "exhaustive"))
+        check_integer(self.n_gates, "n_gates", type(self).__name__)
 
     def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
-        if isinstance(self.gates, Gates):
-            return activation_patterns(X, self.gates)
-        if isinstance(self.gates, str):
-            if self.gates == "exhaustive":
-                every = exhaustive_gates(X, self.bias)
-                some = every.patterns.any(axis=0)  # the all-off pattern has no neuron
-                return ActivationPatterns(
-                    np.ascontiguousarray(every.patterns[:, some]), every.gates.take(np.flatnonzero(some))
-                )
-            rng = as_numpy_generator(self.random_state)
-            sampled = sample_gates(X, self.n_gates, self.gates, self.sketch_dim, self.bias, rng, y=targets)
-            return activation_patterns(X, sampled)
-        try:
-            directions, offsets = self.gates
-        except (TypeError, ValueError):
-            rule = "a method of sample_gates, 'exhaustive', Gates or a pair (directions (d, m), offsets (m,))"
-            raise fail("gates", type(self).__name__, rule, self.gates) from None
-        return activation_patterns(X, Gates.given(directions, offsets))
+        return chosen_patterns(X, self.gates, self.bias, type(self).__name__, lambda how: self._drawn(X, targets, how))
 
-
-def as_numpy_generator(random_state: Any) -> np.random.Generator:
-    """Turn a random_state of scikit-learn's kind, or a Generator, into a Generator."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or isinstance(random_state, int | np.integer):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+    def _drawn(self, X: NDArray[np.float64], targets: NDArray[np.float64], method: str) -> Gates:
+        n, d = X.shape
+        most = central_count(n, min(n - self.bias, d) + self.bias)  # patterns that there are at most
+        n_gates = min(self.n_gates, max(most, _FEW))
+        rng = as_generator(self.random_state, type(self).__name__, "random_state")
+        return sample_gates(X, n_gates, method, self.sketch_dim, self.bias, rng, y=targets)

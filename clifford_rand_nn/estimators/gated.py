@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, fail
+from clifford_rand._checks import as_generator, check_integer, fail
 from clifford_rand_nn.claims import GatedClaim
 from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.candidates import GatedFamily, as_numpy_generator
+from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
@@ -124,8 +124,7 @@ class GatedReLU(GatedFamily):
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
         """Exchange gates for better ones, as many rounds as asked for."""
-        seeded = isinstance(self.random_state, int | np.integer)  # draws of their own, not those of the first gates
-        rng = np.random.default_rng([self.random_state, 1]) if seeded else as_numpy_generator(self.random_state)
+        rng = as_generator(self.random_state, type(self).__name__, "random_state").spawn(1)[0]  # not the first draws
         with self._limited(AutoSolver, task, tol=_REFINE_TOL) as solver:
             return refine_gates(
                 task.X,

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.candidates import as_numpy_generator
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
@@ -113,7 +112,7 @@ class CrossProductLasso(ConvexNetwork):
         self._certify_result(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), task.classes)
 
     def _dictionary(self, X: Array) -> CrossProductDictionary:
-        rng = as_numpy_generator(self.random_state)
+        rng = as_generator(self.random_state, type(self).__name__, "random_state")
         return cross_product_dictionary(X, self.penalty, bias=self.bias, subsample=self.subsample, rng=rng)
 
     def _least_empty_beta(self, task: Task) -> float:

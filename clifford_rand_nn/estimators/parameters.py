@@ -47,6 +47,8 @@ _PARTS = {
         """,
     "random_state": r"""
         random_state : int, RandomState, Generator or None
+            An integer gives the same gates or columns each time, whatever the order of the rows, and however often a
+            row occurs.
         verbose : int, default 0
             1 shows one line with the iteration and the gap.
         """,

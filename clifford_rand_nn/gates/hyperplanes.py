@@ -1,4 +1,7 @@
-"""Gates: oriented hyperplanes, the sampled rows that lie on them, and the sides those rows were given."""
+"""Gates: oriented hyperplanes, the sampled rows that lie on them, and the sides those rows were given.
+
+Also what is made of gates: the ones that a user gives, those with the linear gate, those with their mirror images.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_array, describe, fail
 
-__all__ = ["Gates"]
+__all__ = ["Gates", "as_gates", "with_linear_gate", "with_mirror_images"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +33,16 @@ class Gates:
     n_dependent : (m,) int
         Further rows that lie on the plane because they depend on the incident ones; their side follows from theirs.
     method : str
-        "cross", "gaussian", "given", "exhaustive", or "neurons" for those of a trained ReLU network.
+        That of `sample_gates`; "given", "exhaustive", "refined", or "neurons" for those of a trained ReLU network.
     sketch_dim : int or None
         Rows of the sketch in which the cross products were taken; None if they are exact.
     notes : tuple of str
         What had to be done differently from what was asked: resampled subsets, a fall-back to the sketch.
+
+    Raises
+    ------
+    ArgumentError
+        The arrays do not fit each other, or are not of these types.
 
     Examples
     --------
@@ -53,16 +61,27 @@ class Gates:
     sketch_dim: int | None = None
     notes: tuple[str, ...] = field(default=())
 
+    def __post_init__(self) -> None:
+        owner = "Gates"
+        H = check_array(self.directions, "directions", owner, (None, None))
+        m = check_array(self.offsets, "offsets", owner, (H.shape[1],)).size
+        k = check_array(self.incident, "incident", owner, (m, None), np.intp).shape[1]
+        check_array(self.sides, "sides", owner, (m, k), np.bool_)
+        check_array(self.n_dependent, "n_dependent", owner, (m,), np.intp)
+        if not isinstance(self.method, str):
+            raise fail("method", owner, "a word", self.method)
+
     @classmethod
     def given(cls, directions: ArrayLike, offsets: ArrayLike | None = None) -> "Gates":
         """Wrap hyperplanes from elsewhere: ``directions`` (d, m) and ``offsets`` (m,), zero if None."""
-        H = np.asarray(as_real(directions, "directions", "Gates.given"), dtype=np.float64)
+        owner = "Gates.given"
+        H = np.asarray(as_real(directions, "directions", owner), dtype=np.float64)
         if H.ndim != 2:
-            raise fail("directions", "Gates.given", "of shape (d, m)", describe(f"shape {H.shape}"))
+            raise fail("directions", owner, "of shape (d, m)", describe(f"shape {H.shape}"))
         m = H.shape[1]
-        c = np.zeros(m) if offsets is None else np.asarray(as_real(offsets, "offsets", "Gates.given"), dtype=np.float64)
+        c = np.zeros(m) if offsets is None else np.asarray(as_real(offsets, "offsets", owner), dtype=np.float64)
         if c.shape != (m,):
-            raise fail("offsets", "Gates.given", f"of shape ({m},), one per direction", describe(f"shape {c.shape}"))
+            raise fail("offsets", owner, f"of shape ({m},), one per direction", describe(f"shape {c.shape}"))
         return cls.without_incidence(H, c, "given")
 
     @classmethod
@@ -103,3 +122,64 @@ class Gates:
         sketch = "" if self.sketch_dim is None else f", sketch_dim={self.sketch_dim}"
         notes = f", notes={list(self.notes)}" if self.notes else ""
         return f"Gates(m={len(self)}, d={self.d}, method={self.method!r}{sketch}{notes})"
+
+
+def as_gates(gates: Any, d: int, owner: str, also: str = "") -> Gates:
+    """Return gates in dimension d: `Gates`, or a pair (directions (d, m), offsets (m,)).
+
+    ``also`` names what else the caller takes, for the error.
+
+    Raises
+    ------
+    ArgumentError
+        Something else is given, or gates of another dimension.
+    """
+    if isinstance(gates, Gates):
+        found = gates
+    elif isinstance(gates, tuple | list) and len(gates) == 2:
+        found = Gates.given(*gates)
+    else:
+        rule = f"Gates{also} or a pair (directions (d, m), offsets (m,))"
+        raise fail("gates", owner, rule, gates, "sample_gates makes some.")
+    if found.d != d:
+        raise fail("gates", owner, f"in dimension {d}, that of X", describe(f"{found.d} dimensions"))
+    return found
+
+
+def with_linear_gate(gates: Gates) -> Gates:
+    r"""Return the gates and, last, one with h = 0 and c = 1, which is on at every x.
+
+    Its part of the network is :math:`x^TU`, the linear model, which the penalty charges like any other neuron: where
+    nothing else pays, the optimum is a ridge-like linear fit. The result names no incident rows, as this gate has none.
+
+    Examples
+    --------
+    >>> gates = with_linear_gate(Gates.given(np.array([[1.0]])))
+    >>> gates.on(np.array([[-2.0], [3.0]])).astype(int).tolist()
+    [[0, 1], [1, 1]]
+    """
+    directions = np.concatenate([gates.directions, np.zeros((gates.d, 1))], axis=1)
+    return Gates.without_incidence(directions, np.append(gates.offsets, 1.0), gates.method)
+
+
+def with_mirror_images(gates: Gates) -> Gates:
+    r"""Return the gates (h, c), each followed by (-h, -c): 2m gates, with the incident rows on the other sides.
+
+    .. math:: 1(-h\cdot x - c \ge 0) = 1 - 1(h\cdot x + c \ge 0) \quad\text{unless } h\cdot x + c = 0,
+
+    which no moved gate has on its training rows, but for a row 0 without bias: it is on for both.
+
+    Examples
+    --------
+    >>> both = with_mirror_images(Gates.given(np.array([[1.0], [2.0]])))
+    >>> both.on(np.array([[1.0, 1.0], [-1.0, 0.0]])).astype(int).tolist()
+    [[1, 0], [0, 1]]
+    """
+    both = gates.take(np.repeat(np.arange(len(gates)), 2))
+    sign = np.where(np.arange(len(both)) % 2, -1.0, 1.0)
+    return replace(
+        both,
+        directions=both.directions * sign,
+        offsets=both.offsets * sign,
+        sides=both.sides ^ (sign < 0)[:, None],
+    )

@@ -11,7 +11,7 @@ from clifford_rand.crossproduct.simplex import cross_simplex
 from clifford_rand.sampling.leverage import leverage_scores
 from clifford_rand.sampling.volume import volume_sample
 
-__all__ = ["RULES", "Planes", "Rule"]
+__all__ = ["ROW_RULES", "Planes", "RowRule"]
 
 Array = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Planes(NamedTuple):
     oriented: bool = False
 
 
-Rule = Callable[[Array, int, int, bool, np.random.Generator], Planes]
+RowRule = Callable[[Array, int, int, bool, np.random.Generator], Planes]
 """``rule(data, k, m, bias, rng)``: m planes through k rows each of ``data`` (n, r), k = r - 1, or r with bias."""
 
 
@@ -106,7 +106,7 @@ def nearest_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generat
     return Planes(found, normals * sign[:, None], oriented=True)
 
 
-RULES: dict[str, Rule] = {
+ROW_RULES: dict[str, RowRule] = {
     "cross": uniform_rows,
     "leverage": leverage_rows,
     "volume": volume_rows,

@@ -1,22 +1,21 @@
 """The public sampler of gates: checks its arguments and chooses the method."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch
-from clifford_rand_nn.gates.gaussian import gaussian_gates
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.mirror import with_mirror_images
-from clifford_rand_nn.gates.opposite import opposite_gates
-from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
+from clifford_rand_nn.gates.plane_rules import PLANE_RULES, target_codes
+from clifford_rand_nn.gates.row_rules import ROW_RULES
 from clifford_rand_nn.gates.through_rows import SKETCHES, auto_sketch_dim, gates_through_rows
 
-__all__ = ["METHODS", "sample_gates"]
+__all__ = ["METHODS", "distinct_rows", "sample_gates"]
 
-METHODS = ("cross", "gaussian", *(name for name in RULES if name != "cross"), "opposite")
+METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))
 
 
 def sample_gates(
@@ -33,6 +32,9 @@ def sample_gates(
     mirror: bool = False,
 ) -> Gates:
     r"""Sample hyperplanes that gate the neurons of a two-layer network.
+
+    They are drawn for the distinct rows of X in lexicographic order: for one seed they are the same whatever the order
+    of the rows, and however often one occurs.
 
     Parameters
     ----------
@@ -102,23 +104,38 @@ def sample_gates(
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
     check_choice(mirror, "mirror", owner, (True, False))
     generator = as_generator(rng, owner)
+    unique = distinct_rows(data if method != "opposite" or y is None else np.hstack([data, target_codes(y, len(data))]))
+    if y is not None:
+        y = np.asarray(y)[unique]
+    data = data[unique]
     n, d = data.shape
     if sketch_dim is not None and sketch_dim != "auto":
         if isinstance(sketch_dim, str):
             raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)
         check_integer(sketch_dim, "sketch_dim", owner, low=1, high=d, hint="A sketch is not larger than the data.")
-    if method == "gaussian":
-        gates = gaussian_gates(data, n_gates, bias, generator)
-    elif method == "opposite":
-        if y is None:
-            raise fail(
-                "y", owner, "given for method='opposite'", None, "It draws pairs of rows with different targets."
-            )
-        gates = opposite_gates(data, n_gates, y, bias, generator)
+    if method in PLANE_RULES:
+        gates = PLANE_RULES[method](data, n_gates, y, bias, generator)
     else:
         r = _sketch_rows(n, d, sketch_dim, sketch)
         gates = gates_through_rows(data, n_gates, method, r, sketch, bias, side, generator)
+        gates = replace(gates, incident=unique[gates.incident])
     return with_mirror_images(gates) if mirror else gates
+
+
+def distinct_rows(X: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the first index of each distinct row of X (n, d), in lexicographic order of the rows.
+
+    What is drawn from these rows depends neither on the order of the rows nor on how often one occurs.
+
+    Examples
+    --------
+    >>> distinct_rows(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [2.0, -1.0]])).tolist()
+    [1, 3, 0]
+    """
+    bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
+    # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
+    keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
+    return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True)[1]
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:

@@ -15,7 +15,7 @@ from clifford_rand.sketch.sparse_sign import SparseSign
 from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.row_rules import ROW_RULES
 
 __all__ = ["SKETCHES", "auto_sketch_dim", "gates_through_rows"]
 
@@ -124,7 +124,7 @@ class _Draw:
         placed: list[_Placed] = []
         n_planes = n_dependent = n_close = 0
         for _ in range(_ROUNDS):
-            index, V, oriented = RULES[self.method](data, k, n_gates - n_planes, bias, rng)
+            index, V, oriented = ROW_RULES[self.method](data, k, n_gates - n_planes, bias, rng)
             n_dependent += n_gates - n_planes - len(index)
             if len(index) == 0:
                 if n_planes == 0:

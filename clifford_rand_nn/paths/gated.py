@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import check_choice
+from clifford_rand._checks import as_rows, check_choice
+from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
-from clifford_rand_nn.patterns import activation_patterns
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Result
@@ -21,7 +21,7 @@ __all__ = ["gated_path"]
 def gated_path(
     X: ArrayLike,
     y: ArrayLike,
-    gates: Gates,
+    gates: Gates | tuple[ArrayLike, ArrayLike] | str,
     *,
     bias: bool = True,
     fit_intercept: bool = True,
@@ -46,7 +46,7 @@ def gated_path(
     X : (n, d) array
     y : (n,) or (n, C) array
         As in `GatedReLUProblem`.
-    gates : Gates
+    gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
     bias, fit_intercept : bool
     loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
     betas : array of numbers > 0, optional
@@ -80,7 +80,7 @@ def gated_path(
     (np.int64(0), True)
     """
     check_choice(penalty, "penalty", "gated_path", ("group_l2", "ridge"))
-    patterns, kept = activation_patterns(X, gates)
+    patterns, kept = chosen_patterns(as_rows(X, "gated_path"), gates, bias, "gated_path")
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
 
     def problem_at(beta: float) -> GatedReLUProblem | GatedRidgeProblem:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_rows, check_choice
+from clifford_rand._checks import as_rows, check_bool, check_choice
+from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 def relu_path(
     X: ArrayLike,
     y: ArrayLike,
-    gates: Gates | None = None,
+    gates: Gates | tuple[ArrayLike, ArrayLike] | str | None = None,
     *,
     penalty: str = "group_l2",
     bias: bool = True,
@@ -55,8 +56,9 @@ def relu_path(
     X : (n, d) array
     y : (n,) array
         Real targets; -1 and 1 for "logistic" and "squared_hinge".
-    gates : Gates or None
-        None: all activation patterns, so that the networks are global optima; see `Family` for how they are priced.
+    gates : Gates, (directions (d, m), offsets (m,)), "exhaustive" or None
+        None or "exhaustive": all activation patterns, so that the networks are global optima; see `Family` for how
+        they are priced.
     penalty : {"group_l2", "group_l1"}
     bias : bool
         Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
@@ -89,7 +91,11 @@ def relu_path(
     owner = "relu_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
     data = as_rows(X, owner)
-    kind = Family("all" if gates is None else "gates", 1 if penalty == "group_l1" else 2, bias, gates)
+    p = 1 if penalty == "group_l1" else 2
+    if gates is None or (isinstance(gates, str) and gates == "exhaustive"):
+        kind = Family("all", p, check_bool(bias, "bias", owner))
+    else:
+        kind = Family("gates", p, bias, chosen_patterns(data, gates, bias, owner).gates)
     pricer = kind.pricer(data)
     top = least_empty_beta(
         data,

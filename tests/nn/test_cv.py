@@ -17,7 +17,6 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
 )
-from support.checks import expected_failures
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (60, 2))
@@ -29,7 +28,6 @@ Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(60)
         BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0), betas=[0.1, 0.01], cv=2),
         BetaCV(CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0), n_betas=2, cv=2),
     ],
-    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, spiral
-from support.checks import expected_failures
 
 
 @parametrize_with_checks(
@@ -24,7 +23,6 @@ from support.checks import expected_failures
         GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
         GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
     ],
-    expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from clifford_rand import SJLT, SRHT, ArgumentError, GaussianSketch, leverage_scores
 from clifford_rand_nn import GatedReLURegressor, sample_gates, with_linear_gate
-from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.row_rules import ROW_RULES
 from clifford_rand_nn.gates.sampling import METHODS
 
 rng = np.random.default_rng(5)
@@ -26,7 +26,7 @@ def assert_sides(data, gates):
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("sketch_dim", [None, 3])
-@pytest.mark.parametrize("method", RULES)
+@pytest.mark.parametrize("method", ROW_RULES)
 def test_rules_give_planes_through_rows(method, sketch_dim, bias):
     gates = sample_gates(X, 13, method, sketch_dim, bias=bias, rng=0)
     k = (5 if sketch_dim is None else sketch_dim) - 1 + bias
@@ -226,7 +226,7 @@ def test_errors(options, message):
 
 
 def test_equal_rows_with_different_targets():
-    with pytest.raises(ArgumentError, match=r"rows that differ where their targets do\. Got 8 rows, 0 planes"):
+    with pytest.raises(ArgumentError, match=r"rows that differ where their targets do\. Got 2 rows, 0 planes"):
         sample_gates(np.ones((8, 2)), 3, "opposite", y=np.arange(8) % 2)
 
 

@@ -1,12 +1,24 @@
 """Gates: they pass through their rows, their sides are as drawn, and training patterns are reproduced bit for bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import Gates, activation_patterns, sample_gates
+from clifford_rand_nn import (
+    ConvexReLURegressor,
+    GatedReLURegressor,
+    Gates,
+    activation_patterns,
+    gated_path,
+    refine_gates,
+    relu_path,
+    sample_gates,
+)
+from clifford_rand_nn.gates.sampling import METHODS
 from clifford_rand_nn.gates.through_rows import auto_sketch_dim
 
 
@@ -121,8 +133,9 @@ def test_fall_backs_are_said():
     gates = sample_gates(low, 3, rng=0)
     assert "degenerate: sketched to r = 3" in gates.notes[0]
     assert gates.sketch_dim == 3
-    repeated = np.repeat(np.random.default_rng(2).standard_normal((6, 2)), 4, axis=0)
-    assert any("drawn again" in note for note in sample_gates(repeated, 30, rng=0).notes)
+    points = np.random.default_rng(2).standard_normal((10, 3))
+    points[:6] = np.outer(np.arange(6.0), points[0])  # on one line: three of them span no plane
+    assert any("drawn again" in note for note in sample_gates(points, 30, rng=0).notes)
 
 
 def test_sketched_offset_uses_the_embedded_direction():
@@ -206,7 +219,74 @@ def test_activation_patterns_are_distinct_and_each_has_its_gate():
 
 
 def test_activation_patterns_errors():
-    with pytest.raises(ArgumentError, match=r"of shape \(n, 3\), the d of the gates. Got shape \(2, 2\)"):
+    with pytest.raises(ArgumentError, match=r"in dimension 2, that of X\. Got 3 dimensions"):
         activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
     with pytest.raises(ArgumentError, match=r"of shape \(3,\), one per direction"):
         Gates.given(np.eye(3), np.zeros(2))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("d", [3, 120])  # exact, and sketched
+def test_order_and_copies_of_rows_change_no_gate(method, d):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, d)), rng.standard_normal(60)
+    rows = rng.permutation(np.concatenate([np.arange(60), rng.integers(60, size=40)]))
+    one = sample_gates(X, 7, method, "auto", rng=5, y=y)
+    other = sample_gates(X[rows], 7, method, "auto", rng=5, y=y[rows])
+    np.testing.assert_array_equal(one.directions, other.directions)
+    np.testing.assert_array_equal(one.offsets, other.offsets)
+    np.testing.assert_array_equal(X[one.incident], X[rows][other.incident])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"directions": None}, "'directions' parameter of Gates must be an array of float64 with 2 axes. Got NoneType"),
+        ({"directions": np.zeros((2, 3), dtype=int)}, "an array of float64"),
+        ({"offsets": np.zeros(4)}, r"'offsets' parameter of Gates must be of shape \(3,\)"),
+        ({"incident": np.zeros((2, 1), dtype=np.intp)}, "'incident'"),
+        ({"sides": np.zeros((3, 2), dtype=bool)}, "'sides'"),
+        ({"method": None}, "'method' parameter of Gates must be a word"),
+    ],
+)
+def test_gates_check_what_they_are_made_of(change, message):
+    good = Gates.given(np.ones((2, 3)))
+    with pytest.raises(ArgumentError, match=message):
+        replace(good, **change)
+
+
+GIVEN = {
+    "activation_patterns": lambda X, y, gates: activation_patterns(X, gates),
+    "gated_path": lambda X, y, gates: gated_path(X, y, gates, n_betas=2),
+    "relu_path": lambda X, y, gates: relu_path(X, y, gates, n_betas=2),
+    "refine_gates": lambda X, y, gates: refine_gates(X, y, gates, beta=0.1, max_rounds=0),
+    "GatedReLURegressor": lambda X, y, gates: GatedReLURegressor(gates=gates).fit(X, y),
+    "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, tol=1e-2).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("entry", GIVEN)
+@pytest.mark.parametrize("gates", ["foo", 3, {"a": 1, "b": 2}, (np.eye(2),), np.eye(2), Gates.given(np.eye(3))])
+def test_every_entry_point_refuses_what_are_no_gates(entry, gates):
+    with pytest.raises(ArgumentError, match=f"'gates' parameter of {entry} must be (Gates|in dimension 2)"):
+        GIVEN[entry](np.eye(2), np.ones(2), gates)
+
+
+def test_a_pair_is_as_good_as_gates():
+    """`relu_path` once ignored a pair, priced every neuron and said "global"."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
+    pair = rng.standard_normal((2, 3)), rng.standard_normal(3)
+    for path in (relu_path, gated_path):
+        one, other = path(X, y, pair, n_betas=3), path(X, y, Gates.given(*pair), n_betas=3)
+        assert "global" not in one.scope
+        np.testing.assert_array_equal(one.objectives, other.objectives)
+    every = relu_path(X, y, "exhaustive", n_betas=3)
+    assert "global" in every.scope
+    assert every.objectives[-1] < relu_path(X, y, pair, n_betas=3).bounds[-1]
+
+
+def test_no_more_gates_are_drawn_than_there_can_be_patterns():
+    X = np.linspace(-1, 1, 9)[:, None]
+    model = GatedReLURegressor(n_gates=10**9, beta=1e-2, random_state=0).fit(X, np.abs(X[:, 0]))
+    assert len(model.gates_) == 17  # of 2 (1 + 8) patterns all but the one that is off everywhere

@@ -302,7 +302,8 @@ def test_estimators_with_given_neurons_take_weights_for_copies(model, y):
     objective, outputs, gap = one.result_.objective, one._outputs(X), one.result_.duality_gap
     two = model.fit(X[rows], y[rows])
     assert objective == pytest.approx(two.result_.objective, abs=1.01 * (gap + two.result_.duality_gap) + 1e-13)
-    np.testing.assert_allclose(outputs, two._outputs(X), atol=1e-5 if model.tol < 1e-10 else 0.05)
+    used = w > 0  # outputs elsewhere may be several of the same optimum
+    np.testing.assert_allclose(outputs[used], two._outputs(X)[used], atol=1e-5 if model.tol < 1e-10 else 0.05)
 
 
 def test_a_certificate_of_all_neurons():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn import Gates, activation_patterns, sample_gates, with_linear_gate
-from clifford_rand_nn.gates.row_rules import RULES
+from clifford_rand_nn.gates.row_rules import ROW_RULES
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
@@ -116,7 +116,7 @@ class ConvexGated(SteppedMethod):
         self._gates_name = gates if isinstance(gates, str) else getattr(gates, "__name__", "given")
         self.name = name or f"convex-{self._gates_name}"
         self.gates, self.n_gates, self.loss = gates, n_gates, loss
-        self.sketch_dim = sketch_dim if gates in RULES else None
+        self.sketch_dim = sketch_dim if gates in ROW_RULES else None
         self.sketch, self.mirror, self.linear = sketch, mirror, linear
         self.penalty, self.bias, self.fit_intercept = penalty, bias, fit_intercept
         self.grid = tuple(shares or (_RIDGE_SHARES if penalty == "ridge" else _SHARES))
@@ -173,7 +173,7 @@ class ConvexGated(SteppedMethod):
 
     def describe(self) -> str:
         """Return the grid and all parameters."""
-        sketch = f", sketch_dim {self.sketch_dim}" if self.gates in RULES else ""
+        sketch = f", sketch_dim {self.sketch_dim}" if self.gates in ROW_RULES else ""
         sketch += f", sketch {self.sketch}" if self.sketch != "sjlt" else ""
         sketch += ", mirrored" if self.mirror else ""
         sketch += " and one always on" if self.linear else ""

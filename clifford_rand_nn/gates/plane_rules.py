@@ -1,5 +1,6 @@
-"""Gates between rows of opposite classes: planes normal to the line from one to the other."""
+"""Rules that place planes themselves: Gaussian ones, and those in the middle of rows of opposite classes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand_nn.gates.chamber import Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
 
-__all__ = ["opposite_gates"]
+__all__ = ["PLANE_RULES", "PlaneRule"]
 
 Array = NDArray[np.float64]
 
@@ -19,7 +20,28 @@ _CLEAR = 64 * np.finfo(np.float64).eps  # of |x||w| + |c|: another order of summ
 _BLOCK = 2**22  # distances of targets held at a time
 
 
-def opposite_gates(X: Array, n_gates: int, y: ArrayLike, bias: bool, rng: np.random.Generator) -> Gates:
+PlaneRule = Callable[[Array, int, ArrayLike | None, bool, np.random.Generator], Gates]
+"""``rule(X, n_gates, y, bias, rng)``: gates for the rows X (n, d) with targets y, which may be None."""
+
+
+def gaussian_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
+    r"""Directions :math:`w_i \sim N(0, I_d)`, offsets :math:`b_i = -w_i^T\bar x + \sigma_i \xi_i`, or 0 without bias.
+
+    :math:`\bar x` is the mean row, :math:`\sigma_i` the standard deviation of :math:`Xw_i` over the rows and
+    :math:`\xi_i \sim N(0, 1)`: the plane cuts the data where the data are, at every scale and position of X.
+    Algorithm 3 of the paper takes :math:`b_i \sim N(0, 1)` whatever the data, so that on data of small norm or far
+    from the origin its gates are constant; as a baseline that is unfair.
+    """
+    d = X.shape[1]
+    W = rng.standard_normal((d, n_gates))
+    if not bias:
+        return Gates.without_incidence(W, np.zeros(n_gates), "gaussian")
+    mean = X.mean(axis=0)
+    spread = ((X - mean) @ W).std(axis=0)
+    return Gates.without_incidence(W, spread * rng.standard_normal(n_gates) - mean @ W, "gaussian")
+
+
+def opposite_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
     r"""Planes between pairs of rows with different targets, each in the middle of its pair.
 
     .. math:: w = x_i - x_j, \quad b = -\tfrac12 w\cdot(x_i + x_j) \text{ with bias, else } 0, \qquad
@@ -32,9 +54,11 @@ def opposite_gates(X: Array, n_gates: int, y: ArrayLike, bias: bool, rng: np.ran
     Raises
     ------
     ArgumentError
-        y has not n entries, or all are equal; or rows with different targets never differ.
+        y is None or has not n entries, or all are equal; or rows with different targets never differ.
     """
-    targets = _targets(y, len(X))
+    if y is None:
+        raise fail("y", "sample_gates", "given for method='opposite'", None, "It draws pairs of different targets.")
+    targets = target_codes(y, len(X))
     values, which = np.unique(targets, axis=0, return_inverse=True)
     which = which.ravel()
     counts = np.bincount(which)
@@ -80,7 +104,7 @@ def _clear(X: Array, W: Array, c: Array) -> NDArray[np.bool_]:
     return np.asarray(((np.abs(X @ W + c) > _CLEAR * scale) | (scale == 0)).all(axis=0))
 
 
-def _targets(y: ArrayLike, n: int) -> Array:
+def target_codes(y: ArrayLike, n: int) -> Array:
     """Return targets (n, C): numbers as they are, classes as unit vectors."""
     array: NDArray[Any] = np.asarray(y)
     if array.ndim not in (1, 2) or len(array) != n or array.size == 0:
@@ -112,3 +136,6 @@ def _pair(
     weight = np.linalg.norm(values - values[i], axis=1) * counts
     j = int(rng.choice(len(values), p=weight / weight.sum()))
     return int(rng.choice(members[i])), int(rng.choice(members[j]))
+
+
+PLANE_RULES: dict[str, PlaneRule] = {"gaussian": gaussian_gates, "opposite": opposite_gates}
