@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.claims import Claim, NetworkClaim
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels
 from clifford_rand_nn.datafits.loss import Loss
@@ -121,8 +120,6 @@ class Certificate:
         data = self._rows(X, owner)[self._weights(sample_weight, owner) > 0]
         p = self.claim.family.p
         family = Family("all", p, self.bias)
-        if self.claim.network.units is not None:  # vector-valued units gain more than neurons with one direction
-            family = Family("gates", p, self.bias, exhaustive_gates(data, self.bias).gates)
         pricer = family.pricer(data)
         wider = replace(
             self,

@@ -216,8 +216,6 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     else:
         network, family = claim.network, claim.family
         arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
-        if network.units is not None:
-            arrays["units"] = network.units
         meta["gates"] = {"method": model.gates_.method}
         meta["family"] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
         if isinstance(family.members, Gates):
@@ -286,10 +284,8 @@ def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) 
 
 def _network(arrays: dict[str, NDArray[Any]], d: int) -> TwoLayerNetwork:
     W1, b1, w2, b2 = (arrays[name] for name in ("W1", "b1", "w2", "b2"))
-    units = arrays.get("units")
     _fit(W1.shape == (b1.size, d) and w2.shape == (b1.size, b2.size) and b2.size > 0)
-    _fit(units is None or (units.shape == b1.shape and bool((units >= 0).all())))
-    return TwoLayerNetwork(W1, b1, w2, b2, units=units)
+    return TwoLayerNetwork(W1, b1, w2, b2)
 
 
 def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> Family:

@@ -52,7 +52,7 @@ class TwoLayerNetwork:
     gates : Gates or None
         One for each neuron; None for ReLU.
     units : (m,) int
-        Neurons with the same number share one gate and one amplitude: the outputs of a vector-valued unit.
+        Neurons with the same number share one gate and one amplitude: the outputs of a gate. None for ReLU.
 
     Examples
     --------
@@ -90,25 +90,16 @@ class TwoLayerNetwork:
 
     @classmethod
     def from_relu(cls, coefficients: ReLUCoefficients, p: int = 2) -> "TwoLayerNetwork":
-        r"""Balance a constrained solution: :math:`W_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \pm\sqrt{||U_i||_p}`.
+        r"""Balance a constrained solution: :math:`w_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \pm\sqrt{||U_i||_p}`.
 
         On the training rows it makes the same predictions, as far as the cones hold, and
-        :math:`\frac12\sum_i(||W_i||_p^2+\alpha_i^2) = \sum_i(||U_i||_p+||U_i'||_p)`. Each output of a unit is one
+        :math:`\frac12\sum_i(||w_i||_p^2+\alpha_i^2) = \sum_i(||U_i||_p+||U_i'||_p)`. Of several outputs each is one
         neuron. A unit with :math:`U_i = 0` and a bias is a constant and goes into the intercept.
         """
-        U = np.concatenate([coefficients.coef_plus, coefficients.coef_minus], axis=1)  # (C, 2P, d)
-        b = np.concatenate([coefficients.bias_plus, coefficients.bias_minus], axis=1)
-        C, m, d = U.shape
-        sign = np.repeat([1.0, -1.0], m // 2)
-        size = np.sum(np.abs(U) ** p, axis=(0, 2)) ** (1 / p)
-        constant = (np.maximum(b, 0) * sign)[:, size == 0].sum(axis=1)
-        active = np.flatnonzero(size)
-        amplitude = np.sqrt(size[active])
-        W1 = (U[:, active] / amplitude[:, None]).transpose(1, 0, 2).reshape(-1, d)
-        b1 = (b[:, active] / amplitude).T.reshape(-1)
-        w2 = ((sign[active] * amplitude)[:, None, None] * np.eye(C)).reshape(-1, C)
-        owner = None if C == 1 else np.repeat(np.arange(active.size), C)
-        return cls(W1, b1, w2, coefficients.intercept + constant, None, owner)
+        neurons, values, intercept = coefficients.neurons(p)
+        live = neurons.directions.any(axis=0)
+        constant = np.maximum(neurons.offsets[~live], 0) @ values[~live]
+        return cls.from_neurons(WeightedNeurons(neurons.take(live), values[live], intercept + constant), p)
 
     @classmethod
     def from_neurons(cls, solution: WeightedNeurons, p: int = 2) -> "TwoLayerNetwork":

@@ -48,7 +48,7 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     Raises
     ------
     ArgumentError
-        The network is gated or has vector-valued units; X does not fit it.
+        The network is gated; X does not fit it.
 
     References
     ----------
@@ -65,8 +65,6 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     (2, True, True)
     """
     check_choice(p, "p", "prune", (1, 2))
-    if network.units is not None:
-        raise fail("network", "prune", "of neurons with one direction each", describe("vector-valued units"))
     data = np.asarray(as_real(X, "X", "prune"), dtype=np.float64)
     if data.ndim != 2 or data.shape[1] != network.W1.shape[1]:
         raise fail("X", "prune", f"of shape (n, {network.W1.shape[1]})", describe(f"shape {data.shape}"))

@@ -42,6 +42,10 @@ class ConvexReLU(GatedFamily):
     ``gates="exhaustive"`` the network is then a global optimum: up to some thousand rows for d ≤ 2, where patterns are
     priced by a sweep, and as many patterns as `enumerate_patterns` allows beyond.
 
+    A neuron with weights :math:`\alpha_i` for several outputs costs :math:`||w_i||_p||\alpha_i||_2`. The bound of such
+    networks is exact for d ≤ 2, for up to four outputs that are independent (five classes with the softmax), and for
+    ``penalty="group_l1"`` over all patterns; beyond, the gap that is stated holds too, but may end above ``tol``.
+
     {targets}
 
     Parameters
@@ -53,10 +57,11 @@ class ConvexReLU(GatedFamily):
     {loss}
     {biases}
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
-        "column_generation" grows the network neuron by neuron (one output) and is the only one that needs no list of
-        patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes minutes to a gap
-        of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column generation for all
-        patterns and the one of the other two that suits the size for given ones; "cvxpy" is the reference.
+        "column_generation" grows the network neuron by neuron and is the only one for several outputs, and that needs
+        no list of patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes
+        minutes to a gap of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column
+        generation for several outputs and for all patterns, and else the one of the other two that suits the size;
+        "cvxpy" is the reference.
     {limits}
     {random_state}
 
@@ -95,10 +100,9 @@ class ConvexReLU(GatedFamily):
             family = Family("gates", family.p, self.bias, gates)
             result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
-            if targets.shape[1] == 1:  # an interior point uses every unit: make the solution basic
-                result = replace(result, coefficients=network.to_neurons(family.p))
-                result = self._pruned(result, task, family)
-                network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
+            result = replace(result, coefficients=network.to_neurons(family.p))
+            result = self._pruned(result, task, family)  # an interior point uses every unit: make the solution basic
+            network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = gate_scope(gates), len(gates)
         self.result_ = result
         self._warn(result)
@@ -130,13 +134,15 @@ class ConvexReLU(GatedFamily):
         return sampled, Family("gates", p, self.bias, sampled.gates)
 
     def _by_columns(self, targets: Array) -> bool:
-        """Whether the network is grown by column generation, which knows one output."""
+        """Whether the network is grown by column generation, the only way to several outputs."""
         single = targets.shape[1] == 1
-        if self.solver == "column_generation" and not single:
-            rule = "'auto', 'interior_point', 'augmented_lagrangian' or 'cvxpy' for several outputs"
-            raise fail("solver", type(self).__name__, rule, self.solver)
+        if not single and self.solver not in ("auto", "column_generation"):
+            hint = "The other solvers' program has one output."
+            raise fail(
+                "solver", type(self).__name__, "'auto' or 'column_generation' for several outputs", self.solver, hint
+            )
         if self.solver == "auto":  # a list of patterns is best solved whole, all patterns need no list
-            return single and isinstance(self.gates, str) and self.gates == "exhaustive"
+            return not single or (isinstance(self.gates, str) and self.gates == "exhaustive")
         return self.solver == "column_generation"
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:

@@ -1,7 +1,6 @@
 """Pricing over the neurons with given activation patterns: one cone a pattern and sign."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +11,7 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Array, Priced, best_of, check_price, nothing, unbalanced
 from clifford_rand_nn.pricing.cone_projection import project_on_cones
 from clifford_rand_nn.pricing.cone_vertex import best_vertex
+from clifford_rand_nn.pricing.outputs import Answers, longest_outputs
 
 __all__ = ["ConePricer"]
 
@@ -24,20 +24,14 @@ _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
 
 
-class _Projected(NamedTuple):
-    """The projections of Q functionals: residuals (Q, d), active rows (Q, d + 1), -1 for none."""
-
-    residual: Array
-    active: NDArray[np.int64]
-
-
 class ConePricer:
-    r"""The largest :math:`|\theta^TD(Xv+b1)|` over given patterns D, with v in their cones.
+    r"""The largest :math:`||\Theta^TD(Xv+b1)||_2` over given patterns D, with v in their cones.
 
-    The cone is :math:`(2D-I)(Xv+b1)\ge0`, with :math:`||v||_p\le1`; there is one output. p = 2: the length of the
-    projection of :math:`\pm X^TD\theta` on it, by non-negative least squares.
-    p = 1: a linear program for each cone that the bounds :math:`||u||^2/||u||_1` and :math:`||u||_\infty`, from the
-    projection u, do not exclude.
+    The cone is :math:`(2D-I)(Xv+b1)\ge0`, with :math:`||v||_p\le1`. For one output and p = 2 it is the length of the
+    projection of :math:`\pm X^TD\theta` on it, by non-negative least squares; for p = 1 a linear program for each cone
+    that the bounds :math:`||u||^2/||u||_1` and :math:`||u||_\infty`, from the projection u, do not exclude. For several
+    outputs the same is asked for combinations :math:`\Theta a`, and `longest_outputs` searches the unit sphere of a:
+    to 1e-9 for up to four outputs that are independent. What it returns as the size is an upper bound in every case.
 
     Parameters
     ----------
@@ -78,6 +72,7 @@ class ConePricer:
         check_choice(p, "p", owner, (1, 2))
         check_choice(bias, "bias", owner, (True, False))
         self.X, self.p, self.bias = data, p, bias
+        self._projections = 0
         self._n_patterns, self._scope = int(D.shape[1]), scope
         self._on = np.ascontiguousarray(D[:, D.any(axis=0)].T)  # what is off everywhere has the value 0
         # with an offset the place of the origin is free, and the mean costs no digits
@@ -94,11 +89,7 @@ class ConePricer:
         return self._scope or f"over the {self.n_atoms:,} given patterns"
 
     def price(self, theta: ArrayLike, most: int) -> Priced:
-        r"""Return the supremum over the patterns and the best neurons, one a pattern and sign.
-
-        For several outputs atoms are the vector-valued units of `ConvexReLUProblem`, :math:`D(XV+1b^T)` with every
-        column of V (d, C) in the cone and :math:`||V||_p\le1` over all entries: the columns are projected one by one.
-        Those are no neurons with one direction, so that only the supremum is returned.
+        r"""Return an upper bound of the supremum, and the best neurons that were met.
 
         Should a projection not end within its steps, its dual value counts, which is never below the supremum.
 
@@ -116,37 +107,64 @@ class ConePricer:
         """
         point = check_price(theta, most, len(self.X), "ConePricer.price")
         everywhere = np.asarray(self._on.all(axis=1))
+        values = _independent(point)
+        d, r = self.X.shape[1], values.shape[1]
+        if r == 0 or not len(self._on):
+            return Priced(0.0, nothing(d))
+        G = np.stack([(self._on * column) @ self._data for column in values.T], axis=2)
+        c = np.where(everywhere[:, None], 0.0, self._on @ values) if self.bias else np.zeros((len(G), r))
+        rounding = _ROUNDING * float(np.linalg.norm(np.abs(values).T @ np.linalg.norm(self._data, axis=1)))
+        ask = partial(self._answers, G, c, rounding, max(1, most) if r == 1 else 1)
+        size, found = longest_outputs(ask, len(G), r, self.p)
+        lengths = np.concatenate([np.linalg.norm(answers.images, axis=1) for answers in found])
+        order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbours may share the best neuron
+        order = order[lengths[order] > rounding]
+        neurons = nothing(d)
+        if len(order):
+            v, rows = (
+                np.concatenate(parts)[order] for parts in zip(*((a.directions, a.rows) for a in found), strict=True)
+            )
+            neurons = best_of(self._neurons(v, rows), point, self.X, most)[1]
         infinite = self.bias and bool(everywhere.any()) and unbalanced(point)
-        if point.shape[1] > 1:
-            return Priced(np.inf if infinite else self._units(point, everywhere), nothing(self.X.shape[1]))
-        g, c, found, least = self._column(point[:, 0], everywhere)
-        size, neurons = self._inscribed(g, c, found, least, max(1, most))
-        neurons = best_of(neurons, point, self.X, most)[1] if len(neurons) else neurons
         return Priced(np.inf if infinite else size, neurons)
 
-    def _units(self, theta: Array, everywhere: NDArray[np.bool_]) -> float:
-        """Supremum over vector-valued units: the Frobenius norm of the projections, or the best column for p = 1."""
-        columns = [self._column(values, everywhere) for values in theta.T]
+    def _answers(
+        self, G: Array, c: Array, rounding: float, wanted: int, pattern: NDArray[np.intp], a: Array
+    ) -> Answers:
+        """Maximise a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
+        goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", G[pattern], a))
+        shares = np.ascontiguousarray(np.einsum("qr,qr->q", c[pattern], a))
+        residuals, rows = self._project(pattern, goals, shares)
+        lengths = np.linalg.norm(residuals, axis=1)
+        good = lengths > rounding
+        norms = np.where(good, np.linalg.norm(residuals, ord=self.p, axis=1), 1.0)
+        bounds = np.where(good, lengths if self.p == 2 else np.abs(residuals).max(axis=1), 0.0)
+        v = np.where(good[:, None], residuals / norms[:, None], 0.0)
         if self.p == 1:
-            return max(self._inscribed(*column, 1)[0] for column in columns)
-        squares = np.sum([np.sum(found.residual**2, axis=1) for _, _, found, _ in columns], axis=0)
-        return float(np.sqrt(squares.max(initial=0.0)))
+            values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
+            for q in np.argsort(-bounds, kind="stable"):
+                threshold = np.partition(values, -min(wanted, len(values)))[-min(wanted, len(values))]
+                if bounds[q] <= max(threshold, rounding):
+                    break
+                vertex = best_vertex(self._data, self._on[pattern[q]], goals[q], float(shares[q]), self.bias)
+                if vertex is not None and vertex.value > values[q]:
+                    kept = vertex.rows[: rows.shape[1]]
+                    values[q], v[q], rows[q] = vertex.value, vertex.direction, -1
+                    rows[q, : len(kept)] = kept
+                bounds[q] = values[q]
+        images = np.einsum("qdr,qd->qr", G[pattern], v)
+        if self.bias:
+            images -= np.einsum("qd,qd->q", v, self._data[rows[:, 0]])[:, None] * c[pattern]
+        return Answers(bounds, residuals, v, rows, images)
 
-    def _column(self, values: Array, everywhere: NDArray[np.bool_]) -> tuple[Array, Array, _Projected, float]:
-        """Functionals of one output for all patterns, both signs, their projections, and what is rounding."""
-        G = (self._on * values) @ self._data
-        c = np.where(everywhere, 0.0, self._on @ values) if self.bias else np.zeros(len(G))
-        g, c = np.concatenate([G, -G]), np.concatenate([c, -c])
-        least = _ROUNDING * float(np.abs(values) @ np.linalg.norm(self._data, axis=1))
-        return g, c, self._project(g, c), least
-
-    def _project(self, g: Array, c: Array) -> _Projected:
+    def _project(self, pattern: NDArray[np.intp], g: Array, c: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Residuals (Q, d), and the rows on the hyperplane (Q, d + 1), -1 where there are fewer."""
         n, d = self._data.shape
-        pattern = np.tile(np.arange(len(self._on)), 2)
         residual = np.zeros_like(g)
         active = np.zeros((len(g), d + 1), dtype=np.int64)
         reached = np.zeros(len(g), dtype=bool)
-        if len(g) <= _INTERPRETED_UP_TO:
+        self._projections += len(g)
+        if self._projections <= _INTERPRETED_UP_TO:
             solve = project_on_cones
         else:
             from clifford_rand_nn.pricing.cone_kernel import project_on_cones_compiled as solve  # Numba loads here
@@ -158,37 +176,9 @@ class ConePricer:
             )  # fmt: skip
 
         for_each_slice(work, len(g), least=_LEAST_PROJECTIONS)
-        return _Projected(residual, active)
+        return residual, active
 
-    def _inscribed(self, g: Array, c: Array, found: _Projected, least: float, wanted: int) -> tuple[float, Neurons]:
-        """Return the supremum over the balls of the p-norm, and the neurons that have the ``wanted`` largest values."""
-        lengths = np.linalg.norm(found.residual, axis=1)
-        good = lengths > least
-        if not good.any():
-            return 0.0, nothing(self.X.shape[1])
-        if self.p == 2:
-            order = np.argsort(-lengths, kind="stable")[: 2 * wanted]  # neighbours may share the best neuron
-            order = order[good[order]]
-            v = found.residual[order] / lengths[order, None]
-            return float(lengths.max()), self._neurons(v, found.active[order])
-        norms = np.where(good, np.abs(found.residual).sum(axis=1), 1.0)
-        values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
-        bounds = np.where(good, np.abs(found.residual).max(axis=1), 0.0)
-        v = found.residual / norms[:, None]
-        rows = [[int(i) for i in active if i >= 0] for active in found.active]
-        for q in np.argsort(-bounds, kind="stable"):
-            threshold = np.partition(values, -min(wanted, len(values)))[-min(wanted, len(values))]
-            if bounds[q] <= max(threshold, least):
-                break
-            vertex = best_vertex(self._data, self._on[q % len(self._on)], g[q], c[q], self.bias)
-            if vertex is not None and vertex.value > values[q]:
-                values[q], v[q], rows[q] = vertex.value, vertex.direction, vertex.rows
-            bounds[q] = values[q]
-        order = np.argsort(-values, kind="stable")[: 2 * wanted]
-        order = order[values[order] > least]
-        return float(values.max()), self._neurons(v[order], [rows[q] for q in order])
-
-    def _neurons(self, v: Array, rows: Sequence[Sequence[int]] | NDArray[np.int64]) -> Neurons:
+    def _neurons(self, v: Array, rows: NDArray[np.int64]) -> Neurons:
         """Neurons through their active rows; where there are fewer than the others have, the first is named again."""
         v = v + 0.0  # turns -0 to 0
         lists = [[int(i) for i in row if i >= 0][: v.shape[1] - 1 + self.bias] for row in rows]
@@ -203,3 +193,11 @@ class ConePricer:
 
     def __repr__(self) -> str:
         return f"ConePricer({self.scope}, p={self.p}, bias={self.bias})"
+
+
+def _independent(theta: Array) -> Array:
+    """Return (n, r) with the same norms of products, r the rank: the losses of classes leave one output dependent."""
+    if theta.shape[1] == 1:
+        return theta if theta.any() else theta[:, :0]
+    _, sizes, axes = np.linalg.svd(theta, full_matrices=False)
+    return np.asarray(theta @ axes[sizes > _ROUNDING * sizes[0]].T)

@@ -28,8 +28,8 @@ class Family:
     Attributes
     ----------
     kind : {"all", "cross", "neurons", "gates"}
-        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons,
-        or for several outputs the vector-valued units, whose pattern on the training rows is that of a given gate.
+        Every neuron there is; the cross products of the rows (the paper's dictionary); the given neurons; the neurons
+        whose pattern on the training rows is that of a given gate.
     p : {1, 2}
     bias : bool
     members : Neurons, Gates or None

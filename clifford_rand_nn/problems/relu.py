@@ -56,14 +56,17 @@ class ConvexReLUProblem:
     .. math:: \min_{U,U',b,b',t}\ \frac1n\sum_j\ell\Big(\sum_i D_{i,jj}\big(x_j^T(U_i-U_i')+b_i-b_i'\big)+t,\ y_j\Big)
               +\beta\sum_i(||U_i||_p+||U_i'||_p)\quad\text{s.t.}\quad(2D_i-I)(XU_i+1b_i)\ge0,
 
-    the same for U', b'. ``beta`` is in the 1/n scale; biases and intercept are not penalised. For C outputs every
-    column of U_i (d, C) lies in the cone and the norm is that of all its entries.
+    the same for U', b'. ``beta`` is in the 1/n scale; biases and intercept are not penalised.
 
-    It is the convex form of training ReLU units :math:`x\mapsto\alpha_i(W_i^Tx+b_i)_+`, W_i (d, C), with the penalty
-    :math:`\frac\beta2\sum_i(||W_i||_p^2+\alpha_i^2)`. On the cone :math:`D_i(XU_i+1b_i) = (XU_i+1b_i)_+`, so
-    :math:`W_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \sqrt{||U_i||_p}` (and :math:`-\alpha_i` for U') is a network
+    It is the convex form of training ReLU neurons :math:`x\mapsto\alpha_i(w_i^Tx+b_i)_+` with the penalty
+    :math:`\frac\beta2\sum_i(||w_i||_p^2+\alpha_i^2)`. On the cone :math:`D_i(XU_i+1b_i) = (XU_i+1b_i)_+`, so
+    :math:`w_i = U_i/\sqrt{||U_i||_p}`, :math:`\alpha_i = \sqrt{||U_i||_p}` (and :math:`-\alpha_i` for U') is a network
     of the same objective. With all patterns of X the optima are equal, given enough units; with some, this is an upper
     bound of the non-convex optimum, and the gated problem with the same patterns a lower bound of this one.
+
+    It is for one output. A neuron with weights :math:`\alpha` for several costs :math:`||w||_p||\alpha||_2`, which no
+    program over sums :math:`\sum_j\alpha_jw_j` charges, for :math:`\alpha` has not two signs but a sphere of them:
+    `WorkingSet` with a `ConePricer` trains those.
 
     Dual: :math:`\max_\theta\frac1n\sum_j-\ell^*(-\theta_j)` subject to, for all i and both signs,
 
@@ -76,12 +79,12 @@ class ConvexReLUProblem:
     Parameters
     ----------
     X : (n, d) array
-    y : (n,) or (n, C) array
+    y : (n,) or (n, 1) array
         As in `GatedReLUProblem`.
     patterns : (n, P) bool array
         One activation pattern per column.
     beta : float > 0
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : {"squared", "huber", "logistic", "squared_hinge"}
     penalty : {"group_l2", "group_l1"}
         p = 2 or p = 1.
     bias, fit_intercept : bool
@@ -128,6 +131,9 @@ class ConvexReLUProblem:
         check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
         self.beta = check_positive(beta, "beta", owner)
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
+        if self.outputs > 1:
+            hint = "Its neurons' cost is no norm of this program. Use WorkingSet with a ConePricer, or an estimator."
+            raise fail("y", owner, "of one output", describe(f"{self.outputs} outputs"), hint)
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
         self.loss, self.penalty = self.datafit.loss.name, penalty

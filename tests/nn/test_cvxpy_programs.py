@@ -9,7 +9,7 @@ from clifford_rand_nn import CvxpyReference, Fista
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cvxpy_programs import translate
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from support.problems import FLAGS, LOSSES, make, targets
+from support.problems import FLAGS, LOSSES, ONE_OUTPUT, make, targets
 from support.relu_problems import make_relu
 
 
@@ -20,7 +20,7 @@ def lasso(loss="squared", fit_intercept=True, n=20, N=6, beta=0.05, scale=1.0):
 
 
 @pytest.mark.parametrize("penalty", ["group_l2", "group_l1"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ONE_OUTPUT)
 def test_relu_agrees_with_the_interior_point_method(loss, penalty):
     problem = make_relu(loss, penalty, n=20)
     ours, theirs = ConeInteriorPoint().solve(problem), CvxpyReference(tol=1e-4).solve(problem)

@@ -336,27 +336,3 @@ def test_errors():
         ConePricer(X, np.ones((6, 2)))
     with pytest.raises(ArgumentError, match=r"'patterns' parameter of ConePricer must be of shape \(6, P\)"):
         ConePricer(X, np.ones((2, 6), bool))
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("p", [1, 2])
-def test_vector_valued_units_by_cvxpy(p, bias):
-    """The supremum of <θ, D(XV + 1bᵀ)> over V (d, C), every column in the cone, with one norm over all entries."""
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((12, 2))
-    theta = rng.standard_normal((12, 3))
-    theta -= theta.mean(axis=0) * bias
-    patterns = X @ rng.standard_normal((2, 4)) + 0.5 * bias * rng.standard_normal(4) > 0
-    best = 0.0
-    for D in patterns.T:
-        V, b = cp.Variable((2, 3)), cp.Variable((1, 3))
-        inside = X @ V + np.ones((12, 1)) @ b * bias
-        side = np.where(D, 1.0, -1.0)[:, None] * np.ones((1, 3))
-        rules = [cp.multiply(side, inside) >= 0, cp.norm(cp.vec(V, order="F"), p) <= 1]
-        form = cp.sum(cp.multiply(theta * D[:, None], inside))
-        if D.all() and bias:
-            rules = [rules[1], b == 0]  # a large b meets the cone and gains nothing, since θ sums to zero
-        best = max(best, *(cp.Problem(cp.Maximize(sign * form), rules).solve() for sign in (1, -1)))
-    found = ConePricer(X, patterns, p, bias).price(theta, 3)
-    assert found.size == pytest.approx(best, rel=1e-6)
-    assert len(found.neurons) == 0

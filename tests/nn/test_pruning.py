@@ -55,8 +55,5 @@ def test_a_constant_goes_into_the_intercept():
 
 
 def test_what_cannot_be_pruned():
-    wide = TwoLayerNetwork(np.ones((2, 2)), np.zeros(2), np.eye(2), np.zeros(2), units=np.array([0, 0]))
-    with pytest.raises(ArgumentError, match="vector-valued units"):
-        prune(wide, np.ones((3, 2)))
     with pytest.raises(ArgumentError, match=r"'X' parameter of prune must be of shape \(n, 2\)"):
         prune(TwoLayerNetwork(np.ones((2, 2)), np.zeros(2), np.ones((2, 1)), np.zeros(1)), np.ones((3, 5)))

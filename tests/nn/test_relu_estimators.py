@@ -8,17 +8,12 @@ from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_de
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
-    ConePricer,
     ConvexReLUClassifier,
-    ConvexReLUProblem,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
-    CvxpyReference,
     GatedReLURegressor,
     Gates,
-    SweepPricer,
-    enumerate_patterns,
     load_model,
     sample_gates,
     save_model,
@@ -182,29 +177,6 @@ def test_several_targets():
         assert model.predict(LOW).shape == Y.shape
         assert model.score(LOW, Y) > 0.8
         assert model.certificate_.verify(LOW, Y).relative_gap <= 1e-4
-
-
-@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
-def test_global_bounds_of_vector_valued_units(penalty):
-    """They are priced as units, columns of their own: the bound is that of the program over all patterns in CVXPY."""
-    X, Y = LOW[:8], np.stack([BUMP[:8], -LOW[:8, 0]], axis=1)
-    model = ConvexReLURegressor(gates="exhaustive", beta=0.02, penalty=penalty, tol=1e-7).fit(X, Y)
-    patterns = enumerate_patterns(X)
-    reference = CvxpyReference().solve(ConvexReLUProblem(X, Y, patterns, 0.02, penalty=penalty))
-    assert model.result_.objective == pytest.approx(reference.objective, rel=1e-5)
-    again = model.certificate_.verify(X, Y)
-    assert again.scope.startswith("global: all")
-    assert again.relative_gap <= 1e-5
-    few = ConvexReLURegressor(n_gates=2, beta=0.02, penalty=penalty, random_state=3).fit(X, Y)
-    wide = few.certificate_.over_all_neurons(X, Y)
-    assert wide.dual <= reference.objective * (1 + 1e-7)
-    assert wide.relative_gap > 1e-3
-    theta, p = few.certificate_.dual_point, 1 if penalty == "group_l1" else 2
-    size = ConePricer(X, patterns, p).price(theta, 0).size
-    if p == 2:
-        assert SweepPricer(X, p).price(theta, 0).size < size * (1 - 1e-3)  # neurons with one direction gain less
-    scaled = theta * min(1.0, 8 * 0.02 / size)
-    assert wide.dual == pytest.approx(np.sum(scaled * Y - scaled**2 / 2) / 8, rel=1e-10)
 
 
 @pytest.mark.parametrize("solver", ["interior_point", "column_generation", "cvxpy"])

@@ -12,7 +12,7 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from support.problems import FLAGS, LOSSES
+from support.problems import FLAGS, ONE_OUTPUT
 from support.relu_problems import make_relu
 
 PENALTIES = ["group_l2", "group_l1"]
@@ -58,7 +58,7 @@ def test_feasible_units_are_a_relu_network(bias, fit_intercept):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", ["squared", "softmax"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_neurons_predict_like_the_network(loss, penalty):
     problem = make_relu(loss, penalty)
     c = random_coefficients(problem)
@@ -117,7 +117,7 @@ def test_every_bound_is_below_the_optimum(penalty, bias, fit_intercept):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ONE_OUTPUT)
 def test_beta_max_is_where_the_units_vanish(loss, penalty):
     problem = make_relu(loss, penalty)
     top = problem.beta_max()

@@ -6,6 +6,7 @@ from clifford_rand_nn import GatedReLUProblem, activation_patterns, sample_gates
 from clifford_rand_nn.datafits import choice
 
 LOSSES = list(choice.LOSSES)  # every registered loss: a new one goes through all tests that run over these
+ONE_OUTPUT = [loss for loss in LOSSES if loss != "softmax"]
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 

@@ -29,7 +29,7 @@ def make_relu(
     patterns, _ = activation_patterns(X, sample_gates(X, m, bias=bias, method="gaussian", rng=rng))
     if extremes:
         patterns = np.hstack([patterns, np.ones((n, 1), bool), np.zeros((n, 1), bool)])
-    y = targets(loss, n, rng)
+    y = targets(loss, n, rng).reshape(n, -1)[:, :1]
     unit = y_scale if loss in ("squared", "huber") else 1.0
     return ConvexReLUProblem(
         X * X_scale,

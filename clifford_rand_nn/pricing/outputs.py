@@ -1,0 +1,184 @@
+r"""The longest vector of outputs that cones of neurons reach: branch and bound over the directions of the outputs.
+
+In the chamber of a pattern D a neuron u (with its offset) gives the outputs :math:`z = \Theta^TD(Xu+b)`, and
+:math:`g(a) = \sup\{a\cdot z\}` over :math:`||u||_p\le1` in the cone is found by one projection or linear program. The
+longest z is the largest g(a) over unit a. g is convex and homogeneous, so on the simplicial cone of
+:math:`a_1,\dots,a_r`, rows of A, with :math:`a = A^T\mu`, :math:`\mu\ge0`, :math:`||a|| = 1`,
+
+.. math:: g(a) \le \sum_k\mu_kg(a_k) \le \min\big(||A^{-1}g||,\ \max_kg(a_k)\,||A^{-T}1||\big).
+
+The second is within :math:`O(\delta^2)` of the truth for a cone of angle :math:`\delta`. The projections also leave
+multipliers, :math:`\rho_k` of norm at least :math:`g(a_k)` with :math:`g(a)\le||\sum_k\mu_k\rho_k||`, whose spectral
+norm :math:`||A^{-1}R||_2` bounds the cone at once where the rows on the hyperplane do not change inside.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Answers", "longest_outputs"]
+
+Array = NDArray[np.float64]
+
+_TIGHT = 1e-9  # relative width to which the supremum is enclosed
+_STEPS = 30  # of a climb; each raises the value, and some five are enough
+_GAIN = 1e-9  # relative rise below which it ends
+_STARTS = 4  # climbs in a chamber
+_CELLS = 2**4  # cells of a chamber at the start, one for each choice of signs: more outputs are left at their box
+_SPLITS = 200  # questions for each chamber that is split, on average; past them the bound is what is proved by then
+
+
+class Answers(NamedTuple):
+    r"""What Q questions (a chamber, a direction a) find.
+
+    Attributes
+    ----------
+    bounds : (Q,)
+        Never below g(a).
+    residuals : (Q, d)
+        The multipliers' :math:`\rho`.
+    directions : (Q, d)
+        The best u, of norm 1, or 0.
+    rows : (Q, k) int
+        Rows on its hyperplane, -1 where there are fewer; with bias the first gives the offset.
+    images : (Q, r)
+        Its outputs z.
+    """
+
+    bounds: Array
+    residuals: Array
+    directions: Array
+    rows: NDArray[np.int64]
+    images: Array
+
+
+Ask = Callable[[NDArray[np.intp], Array], Answers]
+
+
+def longest_outputs(ask: Ask, chambers: int, r: int, p: int) -> tuple[float, list[Answers]]:
+    """Return an upper bound of the longest output over all chambers, and every answer on the way.
+
+    The bound is the supremum to rounding for r = 1, to 1e-9 for r ≤ 4 unless the number of questions runs out.
+
+    Parameters
+    ----------
+    ask : callable
+        Takes chambers (Q,) and unit directions (Q, r).
+    chambers, r : int
+    p : {1, 2}
+        Norm of the neurons, for the bound from multipliers: their dual norm is the largest entry or the length.
+    """
+    every = np.arange(chambers)
+    axes = np.concatenate([np.eye(r), -np.eye(r)])
+    first = ask(np.repeat(every, 2 * r), np.tile(axes, (chambers, 1)))
+    found = [first]
+    if r == 1:
+        return float(first.bounds.max(initial=0.0)), found
+    box = _box(first.bounds.reshape(chambers, 2 * r))
+    peaks, heights = _climb(ask, every, first, r, found)
+    lowest = float(heights.max(initial=0.0))
+    open_ = np.flatnonzero(box > lowest * (1 + _TIGHT))
+    bound = max(lowest, float(np.delete(box, open_).max(initial=0.0)))
+    if not len(open_):
+        return bound, found
+    # axes that one of the best outputs is one of: cells then meet where the function peaks
+    frames = np.linalg.qr(np.concatenate([peaks[open_, :, None], np.tile(np.eye(r), (len(open_), 1, 1))], axis=2))[0]
+    frames = frames.transpose(0, 2, 1)
+    turned = np.concatenate([frames, -frames], axis=1)
+    answers = ask(np.repeat(open_, 2 * r), turned.reshape(-1, r))
+    found.append(answers)
+    g = answers.bounds.reshape(-1, 2 * r)
+    if 2**r > _CELLS:
+        return max(bound, float(np.minimum(box[open_], _box(g)).max())), found
+    signs = np.stack(np.meshgrid(*[np.arange(2)] * r), axis=-1).reshape(-1, r) * r + np.arange(r)
+    owner = np.repeat(np.arange(len(open_)), len(signs))[:, None]
+    corner = np.tile(signs, (len(open_), 1))
+    residuals = answers.residuals.reshape(len(open_), 2 * r, -1)
+    cells = _Cells(open_[owner[:, 0]], turned[owner, corner], g[owner, corner], residuals[owner, corner])
+    return _split(ask, cells, box[open_][owner[:, 0]], p, bound, _SPLITS * len(open_), found), found
+
+
+class _Cells(NamedTuple):
+    """Simplicial cones of directions: their chambers (Q,), corners (Q, r, r), and what is known there."""
+
+    chambers: NDArray[np.intp]
+    corners: Array
+    g: Array
+    residuals: Array
+
+    def take(self, index: NDArray[Any]) -> "_Cells":
+        return _Cells(self.chambers[index], self.corners[index], self.g[index], self.residuals[index])
+
+    def bounds(self, p: int) -> Array:
+        inverse = np.linalg.inv(self.corners)
+        plane = np.linalg.norm(np.einsum("qij,qj->qi", inverse, self.g), axis=1)
+        flat = self.g.max(axis=1) * np.linalg.norm(inverse.sum(axis=2), axis=1)
+        linear = inverse @ self.residuals
+        if p == 2:
+            multipliers = np.linalg.norm(linear, ord=2, axis=(1, 2))
+        else:
+            multipliers = np.linalg.norm(linear, axis=1).max(axis=1)
+        return np.asarray(np.minimum(np.minimum(plane, flat), multipliers))
+
+
+def _box(g: Array) -> Array:
+    """Length of the longest point of a box, from its support (chambers, 2r) along ± orthogonal axes."""
+    chambers, twice = g.shape
+    return np.asarray(np.linalg.norm(g.reshape(chambers, 2, twice // 2).max(axis=1), axis=1))
+
+
+def _climb(ask: Ask, every: NDArray[np.intp], first: Answers, r: int, found: list[Answers]) -> tuple[Array, Array]:
+    """Ask for the direction of the last outputs again and again; the best (chambers, r), and the lengths there."""
+    lengths = np.linalg.norm(first.images, axis=1).reshape(len(every), 2 * r)
+    starts = np.argsort(-lengths, axis=1, kind="stable")[:, :_STARTS]
+    index = (starts + 2 * r * every[:, None]).ravel()
+    chamber = np.repeat(every, starts.shape[1])
+    best, height = first.images[index], lengths.ravel()[index]
+    live = np.flatnonzero(height > 0)
+    for _ in range(_STEPS):
+        if not len(live):
+            break
+        now = ask(chamber[live], best[live] / height[live, None])
+        found.append(now)
+        reached = np.linalg.norm(now.images, axis=1)
+        risen = reached > height[live] * (1 + _GAIN)
+        better = reached > height[live]
+        best[live[better]], height[live[better]] = now.images[better], reached[better]
+        live = live[risen]
+    height, best = height.reshape(starts.shape), best.reshape(*starts.shape, r)
+    top = every, height.argmax(axis=1)
+    return best[top], height[top]
+
+
+def _split(ask: Ask, cells: _Cells, known: Array, p: int, bound: float, budget: int, found: list[Answers]) -> float:
+    """Halve the cells whose bounds, at most ``known``, are above what is reached, at their longest edges."""
+    lowest = max(float(np.linalg.norm(answers.images, axis=1).max(initial=0.0)) for answers in found)
+    asked = 0
+    while True:
+        known = np.minimum(known, cells.bounds(p))
+        live = known > lowest * (1 + _TIGHT)
+        bound = max(bound, float(known[~live].max(initial=0.0)))
+        if not live.any() or asked > budget:
+            return max(bound, lowest, float(known.max(initial=0.0)) if live.any() else 0.0)
+        cells, known = cells.take(live), known[live]
+        Q, r = cells.g.shape
+        cosines = cells.corners @ cells.corners.transpose(0, 2, 1)
+        cosines[:, np.arange(r), np.arange(r)] = 2.0
+        one, two = np.divmod(cosines.reshape(Q, -1).argmin(axis=1), r)
+        every = np.arange(Q)
+        middle = cells.corners[every, one] + cells.corners[every, two]
+        middle /= np.linalg.norm(middle, axis=1)[:, None]
+        keys = np.column_stack([cells.chambers, middle])  # neighbours share their edges
+        _, index, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        answers = ask(cells.chambers[index], middle[index])
+        found.append(answers)
+        asked += len(index)
+        lowest = max(lowest, float(np.linalg.norm(answers.images, axis=1).max()))
+        which = which.ravel()
+        cells, known = cells.take(np.tile(every, 2)), np.tile(known, 2)
+        place = np.arange(2 * Q), np.concatenate([one, two])
+        cells.corners[place] = np.tile(middle, (2, 1))
+        cells.g[place] = np.tile(answers.bounds[which], 2)
+        cells.residuals[place] = np.tile(answers.residuals[which], (2, 1))

@@ -1,0 +1,166 @@
+"""Several outputs: suprema of vectors against other ways to take them, and no network below a claimed bound."""
+
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    BlockPricer,
+    ConePricer,
+    ConvexReLUClassifier,
+    ConvexReLUProblem,
+    ConvexReLURegressor,
+    CrossProductLassoRegressor,
+    SweepPricer,
+    TwoLayerNetwork,
+    cross_product_dictionary,
+    enumerate_patterns,
+)
+from support.descents import Descent
+
+PENALTIES = ["group_l1", "group_l2"]
+
+
+def relu(x):
+    return np.maximum(x, 0)
+
+
+# ------------------------------------------------------------------ the issue's reproduction
+
+
+@pytest.mark.parametrize("model", [*(ConvexReLURegressor(penalty=p) for p in PENALTIES), CrossProductLassoRegressor()])
+def test_two_opposite_ramps_share_a_neuron(model):
+    """One neuron (x)_+ with weights (1, -1) costs √2, not 2. In one dimension both norms have one optimum."""
+    X = np.linspace(-1, 1, 9)[:, None]
+    Y = np.hstack([relu(X), -relu(X)])
+    options = {"gates": "exhaustive"} if isinstance(model, ConvexReLURegressor) else {}
+    model = model.set_params(beta=1e-2, tol=1e-8, **options).fit(X, Y)
+    assert model.result_.objective == pytest.approx(0.0134221, abs=1e-7)  # was 0.0183129, "global"
+    proof = model.certificate_.verify(X, Y)
+    assert proof.scope.startswith("global: all")
+    assert proof.relative_gap <= 1e-7
+    ramp = 0.95 * np.array([[1.0, -1.0]])
+    network = TwoLayerNetwork(np.ones((1, 1)), np.zeros(1), ramp, np.zeros(2))
+    value = np.mean(np.sum((network.predict(X) - Y) ** 2, axis=1)) / 2 + 1e-2 * network.penalty()
+    assert proof.dual <= value < 0.0183
+    descent = Descent(X, Y, "squared", 1e-2, 2, True, True)
+    lowest = descent.lowest(np.random.default_rng(0), 8, 10)
+    assert proof.dual - 1e-12 <= lowest <= 1.01 * proof.primal
+
+
+# ------------------------------------------------------------------ pricing
+
+
+def dual_point(n, C, bias, rng):
+    theta = rng.standard_normal((n, C))
+    return theta - theta.mean(axis=0) * bias
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("C", [2, 3, 4])
+@pytest.mark.parametrize("d", [1, 2])
+def test_cones_and_the_sweep_agree(d, C, p, bias):
+    rng = np.random.default_rng(10 * C + d)
+    for X in (rng.standard_normal((7, d)), rng.integers(-1, 2, (7, d)).astype(float)):
+        theta = dual_point(7, C, bias, rng)
+        sweep = SweepPricer(X, p, bias).price(theta, 2)
+        cones = ConePricer(X, enumerate_patterns(X, bias=bias), p, bias).price(theta, 2)
+        assert cones.size == pytest.approx(sweep.size, rel=1e-8)
+        for found in (sweep, cones):  # and the atom that is returned reaches it
+            assert np.linalg.norm(found.neurons.columns(X).T @ theta, axis=1)[0] == pytest.approx(sweep.size, rel=1e-8)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_cones_and_the_dictionary_agree_for_p_1(bias):
+    rng = np.random.default_rng(1)
+    X, theta = rng.standard_normal((6, 3)), dual_point(6, 3, bias, rng)
+    blocks = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias)).price(theta, 1)
+    cones = ConePricer(X, enumerate_patterns(X, bias=bias), 1, bias).price(theta, 1)
+    assert cones.size == pytest.approx(blocks.size, rel=1e-8)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("C", [2, 3, 4, 7])
+def test_the_supremum_is_above_every_neuron_and_reached(C, bias):
+    rng = np.random.default_rng(C)
+    X, theta = rng.standard_normal((9, 3)), dual_point(9, C, bias, rng)
+    size, neurons = ConePricer(X, enumerate_patterns(X, bias=bias), 2, bias).price(theta, 5)
+    np.testing.assert_allclose(neurons.norms(2), 1)
+    values = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)
+    assert (np.diff(values) <= 1e-12).all()
+    assert values[0] <= size * (1 + 1e-12)
+    if C <= 4:
+        assert values[0] == pytest.approx(size, rel=1e-8)
+    v = rng.standard_normal((3, 20_000))
+    v /= np.linalg.norm(v, axis=0)
+    b = bias * -(X[rng.integers(0, 9, 20_000)] * v.T).sum(axis=1)
+    assert np.linalg.norm(relu(X @ v + b).T @ theta, axis=1).max() <= size
+
+
+def test_outputs_that_depend_on_each_other_cost_nothing():
+    """Softmax residuals sum to zero over the classes: five of them are four outputs."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((12, 3))
+    theta = dual_point(12, 4, True, rng)
+    five = np.hstack([theta, -theta.sum(axis=1, keepdims=True)])
+    turned = five @ np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    pricer = ConePricer(X, enumerate_patterns(X)[:, ::5], 2)
+    one, two = pricer.price(five, 1), pricer.price(turned, 1)
+    assert one.size == pytest.approx(two.size, rel=1e-8)
+    assert np.linalg.norm(one.neurons.columns(X).T @ five) == pytest.approx(one.size, rel=1e-8)
+
+
+# ------------------------------------------------------------------ training and proofs
+
+
+CASES = [
+    (d, p, bias, loss) for d in (1, 2, 3) for p in (1, 2) for bias in (True, False) for loss in ("squared", "softmax")
+]
+
+
+@pytest.mark.parametrize(("d", "p", "bias", "loss"), CASES)
+def test_no_network_is_below_a_global_bound(d, p, bias, loss):
+    """The attack of tests/fuzz/attack_vector.py, once for each kind."""
+    rng = np.random.default_rng(100 * d + 10 * p + bias)
+    X = rng.standard_normal((7, d))
+    options = {"gates": "exhaustive", "beta": 0.02, "penalty": f"group_l{p}", "bias": bias, "fit_intercept": bias}
+    if loss == "softmax":
+        y = np.arange(7) % 3
+        model, Y = ConvexReLUClassifier(loss="logistic", **options).fit(X, y), np.eye(3)[y]
+    else:
+        y = Y = relu(X @ rng.standard_normal((d, 2))) @ np.array([[1.0, -1.0, 0.5], [-0.5, 1.0, 1.0]])
+        model = ConvexReLURegressor(**options).fit(X, y)
+    proof, net = model.certificate_, model.network_
+    assert proof.scope.startswith("global: all")
+    assert proof.relative_gap <= 1e-6
+    descent = Descent(X, Y, loss, 0.02, p, bias, bias)
+    assert descent.objective(net.W1, net.b1, net.w2, net.b2) == pytest.approx(proof.primal, rel=1e-9)
+    lowest = descent.lowest(rng, 12, 4, (net.W1, net.b1, net.w2, net.b2), steps=150)
+    assert proof.dual - 1e-10 <= lowest <= 1.2 * proof.primal
+    assert proof.verify(X, y).dual == pytest.approx(proof.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_given_gates_are_bounded_by_all(penalty):
+    """Over given patterns the optimum is above that of all, and its dual point bounds all once they are priced."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((9, 3))
+    Y = relu(X @ rng.standard_normal((3, 2))) @ np.array([[1.0, -1.0], [1.0, 1.0]])
+    options = {"beta": 0.02, "penalty": penalty, "random_state": 0, "tol": 1e-6}
+    best = ConvexReLURegressor(gates="exhaustive", **options).fit(X, Y)
+    few = ConvexReLURegressor(n_gates=5, **options).fit(X, Y)
+    assert few.certificate_.scope.startswith("over the")
+    assert few.certificate_.relative_gap <= 1e-6
+    wide = few.certificate_.over_all_neurons(X, Y)
+    assert wide.scope.startswith("global: all")
+    assert wide.dual <= best.result_.objective <= few.result_.objective * (1 + 1e-9)
+    assert wide.relative_gap > 1e-3
+
+
+def test_what_knows_one_output_says_so():
+    X, Y = np.eye(3), np.eye(3)
+    with pytest.raises(ArgumentError, match=r"'y' .* of one output\. Got 3 outputs .* WorkingSet with a ConePricer"):
+        ConvexReLUProblem(X, Y, X > 0, 0.1)
+    with pytest.raises(ArgumentError, match=r"'solver' .* 'auto' or 'column_generation' for several outputs"):
+        ConvexReLURegressor(solver="interior_point", n_gates=3).fit(X, Y)
