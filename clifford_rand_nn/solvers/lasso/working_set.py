@@ -158,8 +158,10 @@ class WorkingSet(Limits):
             if watch.status is not None:
                 return None
             more = atoms.added(new)
-            if more.K.shape[1] == atoms.K.shape[1] and tol <= _SHARE * self.tol:
-                return watch.stop(Status.STALLED, "rounding leaves no atom to add, try a larger tol")
+            if more.K.shape[1] == atoms.K.shape[1] and tol <= _SHARE * watch.gap:  # the gap is the pricer's, not tol's
+                return watch.stop(
+                    Status.STALLED, "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
+                )
             sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
             room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
             if sizes.size > room:
