@@ -175,7 +175,7 @@ def fit(
         float | None,
         typer.Option(
             metavar="<seconds>",
-            help="Seconds after which the best network so far is taken; so it is at Ctrl-C.",
+            help="Seconds after which the best network found so far is taken, if there is one; so it is at Ctrl-C.",
             show_default="no limit",
         ),
     ] = None,
@@ -220,7 +220,7 @@ def fit(
 ) -> None:
     """Train a network on a table. Features are used as they come: nothing is rescaled.
 
-    Ctrl-C takes the best network so far: it is reported with its gap, and written to --out; the exit code is 130.
+    Ctrl-C takes the best network found so far, if any: reported with its gap, written to --out, with exit code 130.
     """
     from clifford_rand_nn.cli.fit import run_fit
 
