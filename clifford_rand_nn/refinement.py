@@ -272,11 +272,11 @@ class _Search:
                 callback(row)
 
         model = self._solved(first.gates, first.patterns, None)
-        note(model, 0.0, 0.0, True)
         undone, message = 0, ""
         status: Status | None = None
         offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
         try:
+            note(model, 0.0, 0.0, True)
             if model.result.interrupted:
                 raise KeyboardInterrupt
             offered = self._candidates(model)

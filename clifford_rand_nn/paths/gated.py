@@ -1,18 +1,18 @@
 """Paths of gated networks, each solve from the last solution, all on one kernel."""
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_choice
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
+from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, walked
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 
 __all__ = ["gated_path"]
@@ -31,6 +31,9 @@ def gated_path(
     eps: float = 1e-3,
     tol: float = 1e-6,
     max_iter: int = 20_000,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    callback: Callable[[HistoryRow], object] | None = None,
     huber_delta: float = 1.0,
     sample_weight: ArrayLike | None = None,
     penalty: str = "group_l2",
@@ -54,7 +57,12 @@ def gated_path(
     tol : float
         Relative duality gap at each beta.
     max_iter : int
-        Of FISTA, at each beta.
+        At each beta.
+    max_time, max_memory : float or None
+        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
+        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
+    callback : callable or None
+        Called with each `HistoryRow` of every solve.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
     penalty : {"group_l2", "ridge"}
@@ -79,46 +87,33 @@ def gated_path(
     >>> path.n_neurons[0], bool((np.diff(path.objectives) < 0).all())
     (np.int64(0), True)
     """
-    check_choice(penalty, "penalty", "gated_path", ("group_l2", "ridge"))
-    patterns, kept = chosen_patterns(as_rows(X, "gated_path"), gates, bias, "gated_path")
+    owner = "gated_path"
+    check_choice(penalty, "penalty", owner, ("group_l2", "ridge"))
+    limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
+    patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner)
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
-
-    def problem_at(beta: float) -> GatedReLUProblem | GatedRidgeProblem:
-        return kind(
-            X,
-            y,
-            patterns,
-            beta,
-            loss=loss,
-            bias=bias,
-            fit_intercept=fit_intercept,
-            huber_delta=huber_delta,
-            sample_weight=sample_weight,
-        )
-
-    problem = problem_at(1.0)
-    top = problem.beta_max()
-    grid = beta_grid(betas, n_betas, eps, top, "gated_path")
-    solver = AutoSolver(tol=tol, max_iter=max_iter)
-    kernel: list[Any] = []
-    found: list[Result[Coefficients]] = []
-    start: Point | None = None
-    for beta in grid:
-        problem.penalty.beta = float(beta)
-        result = solver.solve(problem, start, kernel)
-        start = problem.point(result.coefficients)
-        found.append(result)
-    return _path(found, grid, top, kept)
-
-
-def _path(found: list[Result[Coefficients]], grid: Any, top: float, gates: Gates) -> RegularizationPath:
-    return RegularizationPath(
-        betas=grid,
-        beta_max=top,
-        networks=tuple(TwoLayerNetwork.from_gated(result.coefficients, gates) for result in found),
-        objectives=np.array([result.objective for result in found]),
-        bounds=np.array([result.objective - result.duality_gap for result in found]),
-        relative_gaps=np.array([result.relative_gap for result in found]),
-        statuses=tuple(result.status for result in found),
-        scope=f"over the {len(gates)} patterns",
+    problem: GatedReLUProblem | GatedRidgeProblem = kind(
+        X,
+        y,
+        patterns,
+        1.0,
+        loss=loss,
+        bias=bias,
+        fit_intercept=fit_intercept,
+        huber_delta=huber_delta,
+        sample_weight=sample_weight,
     )
+    top = problem.beta_max()
+    kernel: list[Any] = []
+    start: Point | None = None
+
+    def solve(beta: float, left: Limits) -> Result[Coefficients]:
+        nonlocal start
+        problem.penalty.beta = beta
+        result = AutoSolver(**left.shared()).solve(problem, start, kernel)
+        start = problem.point(result.coefficients)
+        return result
+
+    walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits, solve)
+    networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
+    return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns")

@@ -1,5 +1,9 @@
 """Paths of the Lasso over a dictionary of cross products: exact where one can be held, else beta by beta."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -8,12 +12,13 @@ from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
-from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
-from clifford_rand_nn.paths.relu import least_empty_beta, path_over
+from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid
+from clifford_rand_nn.paths.relu import least_empty_beta, path_limits, path_over
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.lasso.path import solution_at
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 
 __all__ = ["lasso_path"]
 
@@ -34,6 +39,10 @@ def lasso_path(
     n_betas: int = 50,
     eps: float = 1e-3,
     tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    callback: Callable[[Any], object] | None = None,
     huber_delta: float = 1.0,
     sample_weight: ArrayLike | None = None,
     rng: np.random.Generator | int | None = None,
@@ -64,6 +73,13 @@ def lasso_path(
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
         Relative duality gap at each beta; the exact path reaches 1e-9.
+    max_iter : int or None
+        At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
+    max_time, max_memory : float or None
+        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
+        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
+    callback : callable or None
+        Called with each `HistoryRow` of every solve, or each `PathRow`.
     sample_weight : (n,) array of numbers > 0, optional
         As in `LassoProblem`.
 
@@ -86,10 +102,13 @@ def lasso_path(
     """
     owner = "lasso_path"
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
+    limits = path_limits(owner, tol, max_iter, max_time, max_memory, callback)
     data = as_rows(X, owner)
     dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
-    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(data) * dictionary.n_columns <= _MOST_BYTES:
-        return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, tol)
+    most = _MOST_BYTES if max_memory is None else min(max_memory, _MOST_BYTES)
+    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(data) * dictionary.n_columns <= most:
+        limits = replace(limits, max_iter=MAX_BREAKPOINTS if max_iter is None else max_iter)
+        return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, limits)
     family = Family.of(dictionary)
     pricer = family.pricer(data)
     top = least_empty_beta(
@@ -112,7 +131,7 @@ def lasso_path(
         p=family.p,
         loss=loss,
         intercept=bias,
-        tol=tol,
+        limits=limits,
         huber_delta=huber_delta,
         sample_weight=sample_weight,
     )
@@ -126,7 +145,7 @@ def _exact(
     betas: ArrayLike | None,
     n_betas: int,
     eps: float,
-    tol: float,
+    limits: Limits,
 ) -> RegularizationPath:
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
@@ -139,22 +158,22 @@ def _exact(
         fit_intercept=dictionary.bias,
         beta_min=float(grid[-1]),
         sample_weight=problem.datafit.sample_weight,
+        max_breakpoints=limits.max_iter,
+        max_time=limits.max_time,
+        callback=limits.callback,
     )
-    found = []
+    top = max(top, float(exact.betas[0]))  # the two differ by rounding, and nothing is active at the larger
+    grid = beta_grid(betas, n_betas, eps, top, "lasso_path")
+    found: list[Result[Weights]] = []
     for beta in grid:
+        if exact.status.ends_all and beta < exact.betas[-1] and found:
+            break
         problem.beta = float(beta)
-        found.append(solution_at(exact, problem, tol))
+        found.append(solution_at(exact, problem, limits.tol))
     solutions = [
         WeightedNeurons(atoms.take(c), values, intercept) for c, values, intercept in (r.coefficients for r in found)
     ]
-    return RegularizationPath(
-        betas=grid,
-        beta_max=top,
-        networks=tuple(TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions),
-        objectives=np.array([result.objective for result in found]),
-        bounds=np.array([result.objective - result.duality_gap for result in found]),
-        relative_gaps=np.array([result.relative_gap for result in found]),
-        statuses=tuple(result.status for result in found),
-        scope=Family.of(dictionary).pricer(X).scope,
-        breakpoints=exact.betas,
-    )
+    networks = [TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions]
+    walk = Walk.over(grid, found, exact.status if exact.status.ends_all else None)
+    scope = Family.of(dictionary).pricer(X).scope
+    return RegularizationPath.of(walk, top, networks, scope, exact.betas)

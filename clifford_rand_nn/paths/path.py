@@ -1,15 +1,18 @@
 """What a path is: for every beta a network, its objective, and a lower bound of the optimum."""
 
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 
-__all__ = ["RegularizationPath", "beta_grid"]
+__all__ = ["RegularizationPath", "Walk", "beta_grid", "walked"]
 
 Array = NDArray[np.float64]
 
@@ -32,8 +35,12 @@ class RegularizationPath:
         Primal value and its proved lower bound, in the 1/n scale.
     relative_gaps : (B,)
     n_neurons : (B,) int
-    statuses : tuple of str
+    statuses : tuple of Status
         "optimal", or why a solve stopped early.
+    status : Status
+        "optimal" if all are; "interrupted", "max_time" or "max_memory" if the path ended before its last beta.
+    message : str
+        Where the path ended, if before its last beta.
     scope : str
         What the bounds range over.
     breakpoints : (K,) or None
@@ -46,9 +53,36 @@ class RegularizationPath:
     objectives: Array
     bounds: Array
     relative_gaps: Array
-    statuses: tuple[str, ...]
+    statuses: tuple[Status, ...]
     scope: str
     breakpoints: Array | None = None
+    status: Status = Status.OPTIMAL
+    message: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        walk: "Walk",
+        beta_max: float,
+        networks: Sequence[TwoLayerNetwork],
+        scope: str,
+        breakpoints: Array | None = None,
+    ) -> "RegularizationPath":
+        """Return the path of a walk, whose solutions are these networks."""
+        results = walk.results
+        return cls(
+            betas=walk.betas[: len(results)],
+            beta_max=beta_max,
+            networks=tuple(networks),
+            objectives=np.array([result.objective for result in results]),
+            bounds=np.array([result.objective - result.duality_gap for result in results]),
+            relative_gaps=np.array([result.relative_gap for result in results]),
+            statuses=tuple(result.status for result in results),
+            scope=scope,
+            breakpoints=breakpoints,
+            status=walk.status,
+            message=walk.message,
+        )
 
     @property
     def n_neurons(self) -> NDArray[np.intp]:
@@ -66,8 +100,50 @@ class RegularizationPath:
         return (
             f"RegularizationPath({len(self)} betas from {self.betas[0]:.3g} to {self.betas[-1]:.3g}, "
             f"{self.n_neurons.min()} to {self.n_neurons.max()} neurons, relative gaps ≤ {self.relative_gaps.max():.1e} "
-            f"{self.scope})"
+            f"{self.scope}{f', {self.message}' if self.message else ''})"
         )
+
+
+class Walk(NamedTuple):
+    """Results along a grid of beta, as many as there are, and why there are no more."""
+
+    betas: Array
+    results: list[Result[Any]]
+    status: Status
+    message: str
+
+    @classmethod
+    def over(cls, betas: Array, results: list[Result[Any]], ended: Status | None) -> "Walk":
+        """Return the walk that ended for a reason, or at the end of the grid."""
+        if ended is None:
+            missed = [result.status for result in results if not result.converged]
+            return cls(betas, results, missed[0] if missed else Status.OPTIMAL, "")
+        return cls(betas, results, ended, f"ended by {ended.value} after {len(results)} of {len(betas)} betas")
+
+
+def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result[Any]]) -> Walk:
+    """Solve at every beta in turn; an interrupt, or a limit of time or memory, ends the walk with the results so far.
+
+    ``solve`` gets what is left of the limits. The result in which a solver was ended is the last one.
+    """
+    began = time.perf_counter()
+    results: list[Result[Any]] = []
+    ended: Status | None = None
+    try:
+        for beta in betas:
+            seconds = time.perf_counter() - began
+            if results and limits.max_time is not None and seconds >= limits.max_time:
+                ended = Status.MAX_TIME
+                break
+            results.append(solve(float(beta), limits.after(seconds)))
+            if results[-1].status.ends_all:
+                ended = results[-1].status
+                break
+    except (KeyboardInterrupt, MemoryError) as error:
+        if not results:
+            raise
+        ended = Status.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Status.MAX_MEMORY
+    return Walk.over(betas, results, ended)
 
 
 def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str) -> Array:

@@ -1,5 +1,6 @@
 """Paths of ReLU networks, by column generation that keeps its neurons from beta to beta."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,15 @@ from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.paths.path import RegularizationPath, beta_grid
+from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, walked
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import constant_columns
 from clifford_rand_nn.pruning import pruned
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
-__all__ = ["least_empty_beta", "path_over", "relu_path"]
+__all__ = ["least_empty_beta", "path_limits", "path_over", "relu_path"]
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,10 @@ def relu_path(
     n_betas: int = 50,
     eps: float = 1e-3,
     tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    callback: Callable[[HistoryRow], object] | None = None,
     huber_delta: float = 1.0,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
@@ -68,6 +73,13 @@ def relu_path(
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
         Relative duality gap at each beta.
+    max_iter : int or None
+        Rounds of column generation at each beta; None for as many as it takes.
+    max_time, max_memory : float or None
+        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
+        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
+    callback : callable or None
+        Called with each `HistoryRow` of every solve.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
 
@@ -90,6 +102,7 @@ def relu_path(
     """
     owner = "relu_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
+    limits = path_limits(owner, tol, max_iter, max_time, max_memory, callback)
     data = as_rows(X, owner)
     p = 1 if penalty == "group_l1" else 2
     if gates is None or (isinstance(gates, str) and gates == "exhaustive"):
@@ -117,11 +130,24 @@ def relu_path(
         p=kind.p,
         loss=loss,
         intercept=bias,
-        tol=tol,
+        limits=limits,
         huber_delta=huber_delta,
         sample_weight=sample_weight,
         merge=True,
     )
+
+
+def path_limits(
+    owner: str,
+    tol: float,
+    max_iter: int | None,
+    max_time: float | None,
+    max_memory: float | None,
+    callback: Callable[[HistoryRow], object] | None,
+) -> Limits:
+    """Return the limits of a path by column generation."""
+    most = WorkingSet.max_iter if max_iter is None else max_iter
+    return Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
 
 
 def least_empty_beta(
@@ -152,7 +178,7 @@ def path_over(
     p: int,
     loss: str,
     intercept: bool,
-    tol: float,
+    limits: Limits,
     huber_delta: float,
     sample_weight: ArrayLike | None = None,
     merge: bool = False,
@@ -161,15 +187,15 @@ def path_over(
 
     ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
     """
-    solver = WorkingSet(tol=tol)
     datafit = make_datafit(loss, y, len(X), "path", huber_delta, sample_weight)
-    found: list[Result[Any]] = []
     start: Neurons | None = None
-    for beta in betas:
-        result = solver.solve(
+
+    def solve(beta: float, left: Limits) -> Result[Any]:
+        nonlocal start
+        result = WorkingSet(**left.shared()).solve(
             X,
             y,
-            float(beta),
+            beta,
             pricer,
             loss=loss,
             fit_intercept=intercept,
@@ -178,14 +204,8 @@ def path_over(
             start=start,
         )
         start = result.coefficients.neurons
-        found.append(pruned(result, X, datafit, float(beta), p, intercept) if merge else result)
-    return RegularizationPath(
-        betas=betas,
-        beta_max=beta_max,
-        networks=tuple(TwoLayerNetwork.from_neurons(result.coefficients, p) for result in found),
-        objectives=np.array([result.objective for result in found]),
-        bounds=np.array([result.objective - result.duality_gap for result in found]),
-        relative_gaps=np.array([result.relative_gap for result in found]),
-        statuses=tuple(result.status for result in found),
-        scope=pricer.scope,
-    )
+        return pruned(result, X, datafit, beta, p, intercept) if merge else result
+
+    walk = walked(betas, limits, solve)
+    networks = [TwoLayerNetwork.from_neurons(result.coefficients, p) for result in walk.results]
+    return RegularizationPath.of(walk, beta_max, networks, pricer.scope)

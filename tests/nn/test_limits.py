@@ -1,0 +1,272 @@
+"""Limits of every solver and path: time, iterations, memory and Ctrl-C end them with the best point so far."""
+
+import time
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    AugmentedLagrangian,
+    AutoSolver,
+    ConeInteriorPoint,
+    ConvexReLUProblem,
+    CvxpyReference,
+    Fista,
+    GatedReLUProblem,
+    GatedRidgeProblem,
+    GateWorkingSet,
+    InteriorPoint,
+    KernelInteriorPoint,
+    KernelNewton,
+    LassoProblem,
+    WorkingSet,
+    gated_path,
+    homotopy,
+    lasso_path,
+    refine_gates,
+    relu_path,
+    sample_gates,
+    solve_array,
+)
+from clifford_rand_nn.solvers.base import Limits, Status, check_limits
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((90, 3))
+Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(90)
+SIGNS = np.sign(Y)
+GATES = sample_gates(X, 30, rng=1)
+PATTERNS = GATES.on(X)
+K = np.maximum(X @ RNG.standard_normal((3, 400)), 0)
+BETA = 1e-3
+
+GATED = GatedReLUProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
+RIDGE = GatedRidgeProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
+RELU = ConvexReLUProblem(X, Y, PATTERNS, BETA)
+LASSO = LassoProblem(K, SIGNS, BETA, loss="logistic")
+
+
+def on_arrays(solver):
+    def solve(**limits):
+        return solve_array(X, Y, PATTERNS, BETA, bias=False, solver=solver, **limits)
+
+    return solve
+
+
+SOLVERS = {
+    "fista": (GATED, lambda **limits: Fista(**limits, check_every=2).solve(GATED)),
+    "gate working set": (GATED, lambda **limits: GateWorkingSet(**limits).solve(GATED)),
+    "kernel": (GATED, lambda **limits: KernelInteriorPoint(**limits).solve(GATED)),
+    "newton": (RIDGE, lambda **limits: KernelNewton(**limits).solve(RIDGE)),
+    "auto": (GATED, lambda **limits: AutoSolver(**limits).solve(GATED)),
+    "interior point": (LASSO, lambda **limits: InteriorPoint(**limits).solve(LASSO)),
+    "working set": (LASSO, lambda **limits: WorkingSet(**limits, most=20).solve_columns(LASSO)),
+    "cone": (RELU, lambda **limits: ConeInteriorPoint(**limits).solve(RELU)),
+    "lagrangian": (RELU, lambda **limits: AugmentedLagrangian(**limits, check_every=2).solve(RELU)),
+    "cvxpy": (RELU, lambda **limits: CvxpyReference(**limits).solve(RELU)),
+    "array, fista": (None, on_arrays("fista")),
+    "array, kernel": (None, on_arrays("kernel")),
+}
+OURS = [name for name in SOLVERS if name != "cvxpy"]  # a foreign solver is interrupted as a whole
+
+
+def is_sound(problem, result):
+    """The point has the objective, and the bound is below the optimum."""
+    assert np.isfinite(result.objective)
+    assert 0 <= result.relative_gap < np.inf
+    if isinstance(problem, GatedReLUProblem | GatedRidgeProblem):
+        assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
+    elif problem is not None:
+        assert problem.objective(result.coefficients) == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_an_interrupt_at_the_kth_check_leaves_the_best_point(name, k):
+    problem, solve = SOLVERS[name]
+    rows = []
+
+    def stop(row):
+        rows.append(row)
+        if len(rows) == k:
+            raise KeyboardInterrupt
+
+    result = solve(tol=1e-12, callback=stop)
+    assert result.status is Status.INTERRUPTED
+    assert result.interrupted
+    assert not result.stuck
+    assert "stopped by an interrupt" in result.message
+    assert tuple(rows) == result.history
+    is_sound(problem, result)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("name", SOLVERS)
+def test_time_ends_it_with_the_best_point(name):
+    problem, solve = SOLVERS[name]
+    began = time.perf_counter()
+    result = solve(tol=1e-14, max_time=2e-3)
+    assert time.perf_counter() - began < 5
+    assert result.status is Status.MAX_TIME
+    assert "try a larger max_time" in result.message
+    is_sound(problem, result)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("most", [1, 2])
+def test_iterations_are_kept_to(name, most):
+    problem, solve = SOLVERS[name]
+    result = solve(tol=1e-14, max_iter=most)
+    assert result.n_iter == most
+    assert result.status is Status.MAX_ITER
+    assert "max_iter" in result.message
+    is_sound(problem, result)
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("name", SOLVERS)
+def test_memory_is_refused_before_it_is_taken(name):
+    problem, solve = SOLVERS[name]
+    if name == "working set":  # grows: it ends where it would take more
+        result = solve(tol=1e-10, max_memory=1e5)
+        assert result.status is Status.MAX_MEMORY
+        assert result.n_iter >= 1
+        is_sound(problem, result)
+        return
+    with pytest.raises(ArgumentError, match=r"'max_memory' parameter of \w+ must be "):
+        solve(max_memory=100.0)
+
+
+def test_memory_that_runs_out_is_a_status(monkeypatch):
+    """As an interrupt: what was found is there."""
+    rows = []
+
+    def full(row):
+        rows.append(row)
+        if len(rows) == 3:
+            raise MemoryError
+
+    result = Fista(tol=1e-12, callback=full).solve(GATED)
+    assert result.status is Status.MAX_MEMORY
+    is_sound(GATED, result)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"tol": 0}, "'tol' parameter of me must be a finite number > 0"),
+        ({"max_iter": 0}, "'max_iter' parameter of me must be an integer ≥ 1"),
+        ({"max_time": -1}, "'max_time' parameter of me must be a finite number > 0"),
+        ({"max_memory": "1 GB"}, "'max_memory' parameter of me must be a finite number > 0"),
+        ({"callback": 3}, "'callback' parameter of me must be None or a function"),
+    ],
+)
+def test_limits_are_checked_in_one_place(limits, message):
+    with pytest.raises(ArgumentError, match=message):
+        check_limits("me", **{"tol": 1.0, "max_iter": 1, **limits})
+    (name,) = limits
+    for solver in (Fista, GateWorkingSet, KernelInteriorPoint, KernelNewton, AutoSolver, InteriorPoint, WorkingSet,
+                   ConeInteriorPoint, AugmentedLagrangian, CvxpyReference):  # fmt: skip
+        assert issubclass(solver, Limits)
+        with pytest.raises(ArgumentError, match=f"'{name}' parameter of {solver.__name__} "):
+            solver(**limits)
+
+
+def test_a_solver_of_cvxpy_without_a_limit_refuses_it():
+    with pytest.raises(ArgumentError, match="'max_time' parameter of CvxpyReference must be None with SCIPY"):
+        CvxpyReference(solver="SCIPY", max_time=1.0)
+    with pytest.raises(ArgumentError, match="'max_memory' parameter of CvxpyReference must be None with CLARABEL"):
+        CvxpyReference(max_memory=1e9)
+
+
+def test_statuses_are_their_texts():
+    assert Status.OPTIMAL == "optimal"
+    assert f"{Status.MAX_TIME}" == "max_time"
+    assert {status for status in Status if status.ends_all} == {"interrupted", "max_time", "max_memory"}
+
+
+# ------------------------------------------------------------------------------------------------------ paths
+
+PATHS = {
+    "gated": lambda **o: gated_path(X, Y, GATES, bias=False, n_betas=8, eps=0.01, **o),
+    "ridge": lambda **o: gated_path(X, SIGNS, GATES, loss="logistic", penalty="ridge", n_betas=8, eps=0.01, **o),
+    "relu": lambda **o: relu_path(X, Y, GATES, n_betas=8, eps=0.01, **o),
+    "lasso": lambda **o: lasso_path(X, Y, subsample=100, rng=0, loss="huber", n_betas=8, eps=0.01, **o),
+    "lasso, exact": lambda **o: lasso_path(X, Y, subsample=100, rng=0, n_betas=8, eps=0.01, **o),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_an_interrupt_ends_a_path_with_the_results_so_far(name):
+    whole, rows = PATHS[name](), []
+    assert (whole.status, len(whole), whole.message) == ("optimal", 8, "")
+
+    def stop(row):
+        rows.append(row)
+        if len(rows) == 9:
+            raise KeyboardInterrupt
+
+    path = PATHS[name](callback=stop)
+    assert len(rows) == 9  # nothing was solved after it
+    assert path.status is Status.INTERRUPTED
+    assert 1 <= len(path) < 8
+    assert path.message == f"ended by interrupted after {len(path)} of 8 betas"
+    assert path.message in repr(path)
+    np.testing.assert_array_equal(path.betas, whole.betas[: len(path)])
+    assert len(path.networks) == len(path.statuses) == len(path.objectives) == len(path)
+    assert (path.objectives >= whole.bounds[: len(path)] * (1 - 1e-9)).all()
+    assert (path.bounds <= whole.objectives[: len(path)] * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_time_ends_a_path_with_the_results_so_far(name):
+    path = PATHS[name](max_time=1e-3)
+    assert path.status is Status.MAX_TIME
+    assert 1 <= len(path) < 8
+    assert path.predict(X).shape == (len(path), 90)
+
+
+def test_an_interrupt_before_the_first_result_is_the_callers(monkeypatch):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    path = gated_path(X, Y, GATES, bias=False, n_betas=8, callback=stop)
+    assert len(path) == 1  # the point that the solver began with was judged
+    monkeypatch.setattr(AutoSolver, "solve", stop)
+    with pytest.raises(KeyboardInterrupt):
+        gated_path(X, Y, GATES, bias=False)
+
+
+def test_the_exact_path_ends_at_its_limits():
+    rows = []
+
+    def stop(row):
+        rows.append(row)
+        if len(rows) == 4:
+            raise KeyboardInterrupt
+
+    path = homotopy(K, Y, beta_min=1e-4, callback=stop)
+    assert (path.status, len(path)) == (Status.INTERRUPTED, 4)
+    assert "this is the path so far" in path.message
+    late = homotopy(K, Y, beta_min=1e-6, max_time=1e-6)
+    assert late.status is Status.MAX_TIME
+    assert len(late) >= 1
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_an_interrupt_ends_refinement_with_the_rounds_so_far(k):
+    rounds = []
+
+    def stop(row):
+        rounds.append(row)
+        if len(rounds) == k:
+            raise KeyboardInterrupt
+
+    found = refine_gates(X, Y, GATES.take(np.arange(5)), beta=1e-3, bias=False, rng=0, callback=stop)
+    assert found.status is Status.INTERRUPTED
+    assert found.interrupted
+    assert len(found.rounds) == k
+    assert found.result.objective == pytest.approx(rounds[-1].objective)
+    late = refine_gates(X, Y, GATES.take(np.arange(5)), beta=1e-3, bias=False, rng=0, max_time=1e-3)
+    assert late.status is Status.MAX_TIME
