@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +45,7 @@ class Keys:
     """The basis blades of a multivector: masks in storage order.
 
     One object stands for one set wherever it is used (the makers below intern), so that products find their plan by
-    identity. ``complete`` means every blade of every grade in ``grades``.
+    identity. ``complete`` means every blade of every grade in ``grades``, of which some may have no blade otherwise.
     """
 
     def __init__(self, d: int, grades: tuple[int, ...], masks: NDArray[Any] | None) -> None:
@@ -60,7 +59,7 @@ class Keys:
     def __reduce__(self) -> Any:
         if self.complete:
             return keys_of_grades, (self.d, self.grades)
-        return keys_of_masks, (self.d, tuple(int(mask) for mask in self.masks))
+        return keys_of_masks, (self.d, tuple(int(mask) for mask in self.masks), self.grades)
 
     def __repr__(self) -> str:
         return f"Keys(d={self.d}, grades={self.grades}, size={self.size})"
@@ -176,12 +175,12 @@ def dense_keys(d: int) -> Keys:
 
 
 @lru_cache(maxsize=4096)
-def keys_of_masks(d: int, masks: tuple[int, ...]) -> Keys:
-    """Return the set of ``masks``, which are distinct and in any order."""
+def keys_of_masks(d: int, masks: tuple[int, ...], grades: tuple[int, ...] = ()) -> Keys:
+    """Return the set of ``masks``, which are distinct and in any order; of their grades and ``grades``."""
     ordered = tuple(sorted(masks, key=_sort_key))
-    if ordered != masks:
-        return keys_of_masks(d, ordered)
-    grades = tuple(sorted({mask.bit_count() for mask in masks}))
+    held = tuple(sorted({mask.bit_count() for mask in masks}.union(grades)))
+    if (ordered, held) != (masks, grades):
+        return keys_of_masks(d, ordered, held)
     if len(masks) == sum(math.comb(d, k) for k in grades):
         return keys_of_grades(d, grades)
     return Keys(d, grades, as_masks(masks, d))
@@ -200,13 +199,10 @@ def keys_of_array(d: int, masks: NDArray[Any]) -> tuple[Keys, NDArray[np.int64]]
 
 @lru_cache(maxsize=4096)
 def _union(a: Keys, b: Keys) -> Keys:
-    if a.complete and b.complete:
-        return keys_of_grades(a.d, tuple(sorted({*a.grades, *b.grades})))
-    grades = {*a.grades, *b.grades}
+    grades = tuple(sorted({*a.grades, *b.grades}))
     if all(any(keys.complete and k in keys.grades for keys in (a, b)) for k in grades):
-        return keys_of_grades(a.d, tuple(sorted(grades)))
-    masks: Iterable[int] = {*map(int, a.masks), *map(int, b.masks)}
-    return keys_of_masks(a.d, tuple(masks))
+        return keys_of_grades(a.d, grades)
+    return keys_of_masks(a.d, tuple({*map(int, a.masks), *map(int, b.masks)}), grades)
 
 
 def union(a: Keys, b: Keys) -> Keys:

@@ -62,7 +62,7 @@ def exponential(A: "Multivector") -> "Multivector":
 
 def _without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
     """Return the scalar part, over the batch, and the rest."""
-    if 0 in A.keys.grades:
+    if A.keys.find(0) >= 0:
         return A.coefficients[..., 0], A._make(_without_first(A.keys), A.coefficients[..., 1:])
     return np.zeros(A.shape, dtype=A.dtype)[()], A
 
@@ -71,7 +71,7 @@ def _without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
 def _without_first(keys: Keys) -> Keys:
     if keys.complete:
         return keys_of_grades(keys.d, keys.grades[1:])
-    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]))
+    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])
 
 
 def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":

@@ -83,7 +83,7 @@ def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
     versor = rest <= VERSOR * eps * size
     if np.all(versor & ~null):
         array = reverse.coefficients / scalar[..., None]
-        return A._make(keys, array if exponent is None else times_power(array, -exponent))
+        return A._make(keys, array) if exponent is None else _in_range(A._make(keys, times_power(array, -exponent)))
     scalars = np.all((rest <= VERSOR * eps * total) & np.isfinite(total))
     if A.algebra.form.diagonal is not None and scalars and np.any(null):  # A ~A = 0: A is a divisor of zero
         raise _singular_to_rounding(size / np.where(total == 0, 1, total), null, limit)
@@ -129,9 +129,13 @@ def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
             X = X.grade(*inverse_grades(small.keys, d))
         X = X._make(X.keys, times_power(X.coefficients, -exponent))
         result = form.give(X, A)
-    if not np.isfinite(result.coefficients).all():
+    return _in_range(result)
+
+
+def _in_range(inverse: "Multivector") -> "Multivector":
+    if not np.isfinite(inverse.coefficients).all():
         raise singular("an inverse beyond the range of its dtype")
-    return result
+    return inverse
 
 
 def _inverse_of_live(live: NDArray[Any], signature: tuple[int, ...], limit: float) -> NDArray[Any]:

@@ -121,8 +121,8 @@ def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:
 
 
 def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int, Any]:
-    """Return (k, ⟨A⟩_k) of a multivector of one grade, the same throughout the batch."""
-    if len(A.keys.grades) == 1:
+    """Return (k, ⟨A⟩_k) of a multivector of one grade other than zero, the same throughout the batch."""
+    if len(A.keys.grades) == 1 and (0 in A.shape or np.asarray(A.coefficients != 0, dtype=bool).any()):
         return A.keys.grades[0], A
     if A.coefficients.dtype == object:
         A = expanded(A)
@@ -132,12 +132,9 @@ def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int,
         largest = np.max(list(size.values()), axis=0) if size else np.zeros(())
         limit = relative(floating(A).coefficients.dtype, rtol) * largest
         found = [k for k, part in size.items() if (part > limit).any()]
-    if len(found) != 1:
-        raise fail(
-            name,
-            owner,
-            "of one grade",
-            describe(f"grades {', '.join(map(str, found))}" if found else "zero"),
-            "Take a part with grade(k).",
-        )
+    if not found:
+        raise fail(name, owner, "a blade other than zero", describe("zero"))
+    if len(found) > 1:
+        grades = describe(f"grades {', '.join(map(str, found))}")
+        raise fail(name, owner, "of one grade", grades, "Take a part with grade(k).")
     return found[0], A.grade(found[0])

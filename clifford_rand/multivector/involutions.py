@@ -14,10 +14,12 @@ __all__ = ["Involutions"]
 
 
 def _part(keys: Keys, grades: tuple[int, ...]) -> Keys:
-    kept = tuple(k for k in keys.grades if k in grades)
-    if keys.complete:
-        return keys_of_grades(keys.d, kept)
-    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks if int(mask).bit_count() in kept))
+    """Return the blades of these grades; a grade that is not stored has none, and is not filled up."""
+    if keys.complete and all(k in keys.grades for k in grades):
+        return keys_of_grades(keys.d, grades)
+    held = [k for k in grades if k in keys.grades]
+    masks = keys.masks if held else ()
+    return keys_of_masks(keys.d, tuple(int(mask) for mask in masks if int(mask).bit_count() in held), grades)
 
 
 class Involutions(Products):
@@ -26,7 +28,7 @@ class Involutions(Products):
     __slots__ = ()
 
     def grade(self, *grades: int) -> Self:
-        """Return the part ⟨A⟩_k of one or several grades.
+        """Return the part ⟨A⟩_k of one or several grades, which are the result's, also where nothing is stored.
 
         Examples
         --------
@@ -39,21 +41,23 @@ class Involutions(Products):
         for k in grades:
             if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:
                 raise fail("grades", "grade", f"integers from 0 to {d}", k)
-        wanted = tuple(sorted({int(k) for k in grades}))
+        return self._of_grades(tuple(sorted({int(k) for k in grades})))
+
+    def _of_grades(self, wanted: tuple[int, ...]) -> Self:
         keys = _part(self.keys, wanted)
         if keys is self.keys:
             return self
-        if self.keys.complete and len(keys.grades) == 1:
+        if keys.complete and len(keys.grades) == 1:
             return self._make(keys, self.coefficients[..., self.keys.slices[keys.grades[0]]])
         return self._make(keys, self.coefficients[..., np.isin(self.keys.grade_of, wanted)])
 
     def even(self) -> Self:
         """Return the part of even grades."""
-        return self.grade(*range(0, self.algebra.d + 1, 2))
+        return self._of_grades(tuple(k for k in self.grades if k % 2 == 0))
 
     def odd(self) -> Self:
         """Return the part of odd grades."""
-        return self.grade(*range(1, self.algebra.d + 1, 2))
+        return self._of_grades(tuple(k for k in self.grades if k % 2 == 1))
 
     def scalar_part(self) -> object:
         """Return the coefficient of 1: a number, or an array over the batch."""

@@ -124,14 +124,14 @@ class Storage:
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """The grades for which there are components, zero or not."""
+        """The grades that it may have: for each there are components, zero or not, in `values`."""
         return self.keys.grades
 
     @property
     def values(self) -> NDArray[Any]:
         """The components of all blades of `grades`, by grade then lexicographically: (..., n), read-only.
 
-        A dense multivector has all 2^d of them; a multivector of some blades only is filled up with zeros.
+        A dense multivector has all 2^d of them; blades of these grades that are not stored are filled up with zeros.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class Storage:
         return self._on(keys_of_grades(d, tuple(range(d + 1))))
 
     def sparse(self) -> Self:
-        """Return the same multivector without the blades whose coefficients are zero everywhere.
+        """Return the same multivector without the blades, and grades, whose coefficients are zero everywhere.
 
         Examples
         --------
@@ -170,9 +170,9 @@ class Storage:
         >>> (alg.vector([1, 0, 2])).sparse().keys.size
         2
         """
-        array = self.coefficients.reshape(-1, self.keys.size)
+        array = self.coefficients
         nonzero = ~np.asarray(_equal(array, 0) if array.dtype.kind == "O" else array == 0, dtype=bool)
-        kept = np.flatnonzero(nonzero.any(axis=0))
+        kept = np.flatnonzero(nonzero.any(axis=tuple(range(self.ndim))))
         if len(kept) == self.keys.size:
             return self
         keys = keys_of_masks(self.algebra.d, tuple(int(mask) for mask in self.keys.masks[kept]))

@@ -1,6 +1,7 @@
 """Multivectors are values: nothing aliases an argument, nothing that is handed out can be written, no integer wraps."""
 
 import copy
+import math
 import pickle
 from fractions import Fraction
 
@@ -230,3 +231,70 @@ def test_floats_that_no_integer_holds():
     with pytest.raises(cr.ArgumentError, match="within ±2"):
         ALG.vector([np.nan, 0, 0]).astype(int)
     assert ALG.vector([2**40, 1, 0]).astype(np.int32) == ALG.vector([2**40, 1, 0])
+
+
+# ---- nothing depends on the storage
+
+
+def _storages(A):
+    """The same multivector graded, dense, and of the blades that are not zero."""
+    return {"graded": A, "dense": A.dense(), "sparse": A.sparse()}
+
+
+def test_values_are_all_components_of_the_grades():
+    """`grade(3).values` of a vector was (5, 0), and (5, 1) after `dense()`."""
+    vectors = ALG.vector(np.ones((5, 3)))
+    for A in (vectors, vectors[0], ALG.e2, ALG("1 + 2*e23"), 0 * vectors, ALG.I):
+        for grades in ((0,), (1,), (3,), (1, 2), (0, 3), (), (0, 1, 2, 3)):
+            parts = {name: stored.grade(*grades) for name, stored in _storages(A).items()}
+            for name, part in parts.items():
+                assert part.grades == grades, (A, name)
+                assert part.values.shape == parts["dense"].values.shape, (A, name)
+                assert (part.values == parts["dense"].values).all()
+                assert (part * part == parts["dense"] * parts["dense"]) is not False
+                assert pickle.loads(pickle.dumps(part)).grades == grades
+    assert cr.Algebra(500).e1.grade(3, 250).grades == (3, 250)  # nothing is filled up before it is asked for
+    assert (ALG.e1.grade(3) + ALG.e1).values.shape == (4,)
+    assert ALG.e1.even().grades == ()
+
+
+METHODS = """reverse involute conjugate even odd star star_right dual undual left_complement right_complement norm sum
+norm_squared inv exp log sqrt normalized bivector_split is_blade is_versor factorise factorise_blade mean is_zero
+factorise_versor scalar_part vector_matrix left_matrix right_matrix spinor_matrix"""
+
+
+def _outcome(A, name):
+    try:
+        found = getattr(A, name)()
+    except cr.ArgumentError:
+        return "refused"
+    if name.startswith("factorise"):  # into factors of its choice
+        size, factors = found
+        found = math.prod(factors[1:], start=size * factors[0]) if factors else A.algebra.scalar(size)
+    parts = found if isinstance(found, tuple) else (found,)
+    return [one.dense().values if hasattr(one, "dense") else np.asarray(one) for one in parts]
+
+
+@pytest.mark.parametrize("name", METHODS.split())
+def test_methods_do_not_depend_on_the_storage(name):
+    """The same of graded, dense and sparse multivectors, of grades without a component too, or refused for all."""
+    alg = cr.Algebra(3)
+    rotor = (alg.e12 * 0.3 + alg.e13 * 0.4).exp()
+    cases = [alg.vector([3.0, 0, 4]), alg("2 + 0.5*e12"), rotor, rotor.grade(2), alg.e12 * 1.5, alg.scalar(2.0)]
+    cases += [
+        alg.vector([1.0, 2, 3]).grade(3),
+        alg.vector([1.0, 2, 3]).grade(2),
+        alg.scalar(0.0),
+        alg.scalar(1.0).grade(0, 2),
+    ]
+    cases += [rotor.grade(0, 2, 3), (rotor - 1).grade(0, 1)]
+    for A in cases:
+        expected = _outcome(A.dense(), name)
+        for storage, stored in {"as it is": A, "sparse": A.sparse(), "again": A.sparse().grade(*A.grades)}.items():
+            found = _outcome(stored, name)
+            if isinstance(expected, str) or isinstance(found, str):
+                assert expected is found or expected == found, (A, storage, expected, found)
+                continue
+            assert len(found) == len(expected)
+            for x, y in zip(found, expected, strict=True):
+                assert np.allclose(x, y, rtol=1e-12, atol=1e-12), (A, storage)
