@@ -24,10 +24,12 @@ __all__ = [
     "exponential_of_square",
     "find_symbol",
     "inverse_matrix",
+    "is_same",
     "is_zero",
     "make_symbols",
     "numeric",
     "numpy_function",
+    "plain",
     "simplified",
     "square_root",
     "substituted",
@@ -140,6 +142,38 @@ def is_zero(value: Any) -> bool:
         return bool(value == 0)
     expanded_value = sp.expand(value)
     return bool(expanded_value == 0 or expanded_value == 0.0)  # SymPy's Float(0) is not equal to the integer
+
+
+def plain(value: Any) -> Any:
+    """Return an equal value with the hash of all equal ones: SymPy's numbers as Python's, its floats as fractions.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> plain(sympy.Float(2.0)), plain(sympy.Rational(1, 3)), plain(2.0 * sympy.Symbol("x"))
+    (2.0, Fraction(1, 3), 2*x)
+    """
+    real, imaginary = value.as_real_imag() if value.is_number and not value.is_real else (value, sp.Integer(0))
+    if all(isinstance(part, sp.Rational | sp.Float) for part in (real, imaginary)):
+        if imaginary:
+            return complex(real, imaginary)
+        return float(real) if isinstance(real, sp.Float) else Fraction(int(real.p), int(real.q))
+    return _without_floats(value)
+
+
+def _without_floats(value: Any) -> Any:
+    return value.xreplace({number: sp.Rational(number) for number in value.atoms(sp.Float)})
+
+
+def is_same(x: Any, y: Any) -> bool:
+    """Tell whether two numbers or expressions are exactly equal, SymPy's floats and Python's taken as fractions.
+
+    SymPy itself says that Float(2.0) is not 2, and that 1/3 - 0.3333333333333333 is zero.
+    """
+    x, y = (plain(value) if isinstance(value, sp.Basic) else value for value in (x, y))
+    if not (isinstance(x, sp.Basic) or isinstance(y, sp.Basic)):
+        return bool(x == y)
+    return (_without_floats(sp.sympify(x)) - _without_floats(sp.sympify(y))).is_zero is True
 
 
 def square_root(value: Any) -> Any:

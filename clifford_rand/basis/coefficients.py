@@ -20,6 +20,7 @@ __all__ = [
     "common_dtype",
     "in_integers",
     "is_scalar",
+    "is_symbolic",
     "largest",
     "narrowed",
     "read_only",
@@ -64,7 +65,12 @@ def as_coefficients(
 
 def is_scalar(value: object) -> bool:
     """Tell whether ``value`` is a number or a symbolic expression (which has ``free_symbols``)."""
-    return isinstance(value, numbers.Number | np.bool_) or hasattr(value, "free_symbols")
+    return isinstance(value, numbers.Number | np.bool_) or is_symbolic(value)
+
+
+def is_symbolic(value: object) -> bool:
+    """Tell whether ``value`` is of SymPy, which need not be loaded to know."""
+    return hasattr(value, "free_symbols")
 
 
 def common_dtype(a: np.dtype, b: np.dtype) -> np.dtype:

@@ -65,7 +65,7 @@ class Names:
 
     def _find(self, name: str) -> int | None:
         if isinstance(self.vectors, range):
-            if not re.fullmatch(r"e(0|[1-9]\d*)", name) or int(name[1:]) not in self.vectors:
+            if not re.fullmatch(r"e(0|[1-9]\d{0,17})", name) or int(name[1:]) not in self.vectors:
                 return None
             return self.vectors.index(int(name[1:]))
         return self._index.get(name)
@@ -92,8 +92,7 @@ class Names:
         if not found or None in found or len(set(found)) < len(found):
             return None
         indices = [i for i in found if i is not None]
-        swaps = sum(a > b for n, a in enumerate(indices) for b in indices[n + 1 :])
-        return sum(1 << i for i in indices), -1 if swaps % 2 else 1
+        return sum(1 << i for i in indices), _parity(indices)
 
     @property
     def hint(self) -> str:
@@ -101,6 +100,19 @@ class Names:
         first, last = self.vector(0), self.vector(self.d - 1)
         example = self.blade((1 << 0) | (1 << (self.d - 1))) if self.d > 1 else first
         return f"Basis vectors are {first} to {last}, blades are written like {example}."
+
+
+def _parity(indices: list[int]) -> int:
+    """Return the sign of sorting distinct indices: a cycle of n of them takes n - 1 swaps."""
+    order = sorted(range(len(indices)), key=indices.__getitem__)
+    cycles = 0
+    left = set(order)
+    while left:
+        cycles += 1
+        i = left.pop()
+        while (i := order[i]) in left:
+            left.remove(i)
+    return -1 if (len(indices) - cycles) % 2 else 1
 
 
 def default_names(d: int, first: int) -> Names:

@@ -7,7 +7,8 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.commuting_planes import commuting_planes
-from clifford_rand.functions.frame import frame_of, working_dtype
+from clifford_rand.functions.frame import LARGEST_DIMENSION, frame_of, working_dtype
+from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -26,6 +27,9 @@ def split(B: "Multivector", rtol: float) -> "tuple[Multivector, ...]":
         return ()
     if d <= 3:
         return (B,)  # every bivector is simple
+    form = span_form(B, LARGEST_DIMENSION)
+    if form is not None:
+        return tuple(form.give(part, B) for part in split(form.take(B.sparse()), rtol))
     work: Any = working_dtype(B, "bivector_split")
     kept: Any = B.dtype if B.dtype.kind in "fc" else work
     frame = frame_of(B, "bivector_split")

@@ -1,15 +1,17 @@
 """The logarithm of even versors: closed forms where one plane turns, so(G) in general."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.functions.frame import Frame, frame_of, working_dtype
+from clifford_rand.functions.frame import LARGEST_DIMENSION, Frame, frame_of, working_dtype
 from clifford_rand.functions.full_turn import commuting_turn
 from clifford_rand.functions.orthogonal_log import orthogonal_log, rotation_planes
 from clifford_rand.functions.simple_log import closed_form
+from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
     from clifford_rand.errors import ArgumentError
@@ -26,6 +28,9 @@ _STEPS = 6  # Newton: quadratic, and exact after three in null directions
 def log(R: "Multivector", owner: str = "log") -> "Multivector":
     """Return B + log s with exp(B + log s) = R, for every element of a batch of even versors R = s exp(B)."""
     dtype = working_dtype(R, owner)
+    form = span_form(R, LARGEST_DIMENSION)
+    if form is not None:
+        return form.give(log(form.take(R.sparse()), owner), R)
     kept = R.dtype if R.dtype.kind in "fc" else dtype
     even = R
     if any(k % 2 for k in R.grades):
@@ -37,13 +42,13 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
         return result
     frame = frame_of(R, owner)
     start = frame.enter(even, frame.even, dtype)
-    flat = start.coefficients.reshape(-1, frame.even.size)
+    flat = start.coefficients.reshape(math.prod(R.shape), frame.even.size)
     scalars = np.zeros(len(flat), dtype=dtype)
     parts = np.zeros((len(flat), frame.bivectors.size), dtype=dtype)
     for i in range(len(flat)):
         if result is None or not done.reshape(-1)[i]:
             scalars[i], parts[i] = _log_of_one(frame, flat[i], float(np.finfo(kept).eps), owner)
-    made = frame.leave(frame.bivector(parts.reshape(*R.shape, -1)), R, dtype).coefficients
+    made = frame.leave(frame.bivector(parts.reshape(*R.shape, frame.bivectors.size)), R, dtype).coefficients
     return _joined(R, scalars.reshape(R.shape), made, kept, result, done)
 
 

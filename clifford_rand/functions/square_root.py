@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.frame import working_dtype
+from clifford_rand.functions.frame import LARGEST_DIMENSION, working_dtype
 from clifford_rand.functions.logarithm import log
+from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -16,6 +17,9 @@ __all__ = ["sqrt"]
 
 def sqrt(R: "Multivector") -> "Multivector":
     """Return Q with Q² = R, an even versor again, for every element of a batch of even versors R."""
+    form = span_form(R, LARGEST_DIMENSION)
+    if form is not None:
+        return form.give(sqrt(form.take(R.sparse())), R)
     simple = _simple_root(R)
     if simple is not None:
         return simple

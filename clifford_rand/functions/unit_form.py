@@ -18,7 +18,7 @@ from clifford_rand.basis.metric import Metric, metric_of_gram
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["UnitForm", "unit_form", "used_vectors"]
+__all__ = ["UnitForm", "span_form", "unit_form", "used_vectors"]
 
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
 
@@ -41,6 +41,30 @@ def unit_form(A: "Multivector", owner: str) -> "UnitForm":
             describe(f"a general multivector that uses {used.bit_count()} basis vectors"),
         )
     return _form(A.algebra, used)
+
+
+def span_form(A: "Multivector", most: int) -> "UnitForm | None":
+    """Return the unit algebra of the vectors that ``A`` uses and of up to two more of each sign, orthogonal to them.
+
+    A logarithm may need one plane more for a full turn. None if that is no smaller than the algebra, or above ``most``.
+    """
+    metric, d = A.algebra.form, A.algebra.d
+    if (A.keys.complete and d <= most) or not metric.is_numeric:
+        return None
+    used = used_vectors(A.sparse().keys)
+    found = [i for i in range(d) if used >> i & 1]
+    spare = []
+    for sign in (1, -1):
+        if metric.diagonal is not None:
+            free = [i for i in np.flatnonzero(np.sign(metric.diagonal) == sign).tolist() if not used >> i & 1]
+        else:
+            alone = ~metric.gram[found].any(axis=0) & (np.sign(np.diag(metric.gram)) == sign)
+            free = [i for i in np.flatnonzero(alone).tolist() if not used >> i & 1]
+        spare += free[:2]
+    total = found + spare[: max(0, most - len(found))]
+    if len(found) > most or len(total) >= d:
+        return None
+    return _form(A.algebra, sum(1 << i for i in total))
 
 
 @lru_cache(maxsize=64)

@@ -52,7 +52,7 @@ def _term(value: Any, number: Number) -> Term:
 
 def _object_text(value: Any, number: Number) -> str:
     """Write a fraction or an expression; where a format asks for digits, a fraction and a SymPy number have them."""
-    if number in (repr, _rounded):
+    if number in (repr, _rounded, _capital):
         return str(value)
     known = isinstance(value, Fraction) or (getattr(value, "is_number", False) and getattr(value, "is_real", False))
     return ("-" if value < 0 else "") + number(abs(float(value))) if known else str(value)
@@ -92,7 +92,14 @@ def exact_text(mv: "Storage") -> str:
     if mv.ndim:
         kind = f"grades={mv.grades}" if mv.keys.complete else f"{mv.keys.size} blades of grades {mv.grades}"
         return f"<Multivector batch of {mv.algebra!r}: shape={mv.shape}, {kind}, dtype={mv.dtype}>"
+    parse = mv.algebra.names.parse
+    if any(parse(word) is not None for word in ("inf", "infj", "nan", "nanj")):  # blades of those names
+        return _line(mv, _capital)
     return _line(mv, repr)
+
+
+def _capital(value: Any) -> str:
+    return repr(value).replace("inf", "Inf").replace("nan", "NaN")
 
 
 def _rounded(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import math
 import operator
 import re
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import largest
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -29,15 +31,15 @@ _BINARY: dict[type, Any] = {
 }
 _UNARY: dict[type, Any] = {ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Invert: operator.invert}
 _OF_BLADES = (ast.BitXor, ast.BitOr, ast.BitAnd, ast.LShift, ast.RShift)
-_NOT_FINITE = {  # as repr writes them
-    "inf": float("inf"),
-    "nan": float("nan"),
-    "infj": complex(0, float("inf")),
-    "nanj": complex(0, float("nan")),
+_NOT_FINITE = {  # as repr writes them; with capitals where a blade has such a name
+    word + part: complex(0, float(word)) if part else float(word)
+    for word in ("inf", "nan", "Inf", "NaN")
+    for part in ("", "j")
 }
-_TRAP = re.compile(r"(\d[\d_]*)[eE](\d[\d_]*)j?")  # 2e12: a float to Python, and a blade to the reader
+_TRAP = re.compile(r"(?<![\d_])(\d[\d_]*)[eE](\d[\d_]*)j?")  # 2e12: a float to Python, and a blade to the reader
 LONGEST = 10**6  # characters; far above any sum that a person writes
 _HIGHEST_POWER = 10**4  # so that a text cannot ask for 9**9**9
+_LARGEST_NUMBER = 4300  # digits: Python reads and writes no longer integers (sys.set_int_max_str_digits)
 
 
 class _Parser:
@@ -91,16 +93,28 @@ class _Parser:
             raise self.error(
                 "unambiguous", f"{literal!r} in {self.text!r}", f"Write {blade} for the blade, {number} for the number."
             )
-        return node.value
+        return self.bounded(node.value, node)
+
+    def bounded(self, value: Any, node: ast.expr, power: float = 1) -> Any:
+        """Return ``value`` unless its integers and fractions, to a power, have more digits than Python writes."""
+        if power * _bits(value) > _LARGEST_NUMBER * math.log2(10):
+            raise self.error(f"made of numbers of at most {_LARGEST_NUMBER} digits", _source(self.text, node))
+        return value
 
     def combined(self, node: ast.BinOp, left: Any, right: Any) -> Any:
         if self.exact and isinstance(node.op, ast.Div) and type(right) is int and right:
             return left * Fraction(1, right)
-        if isinstance(node.op, ast.Pow) and isinstance(right, int | float) and abs(right) > _HIGHEST_POWER:
-            raise self.error(f"free of powers above {_HIGHEST_POWER}", f"{ast.unparse(node)!r} in {self.text!r}")
+        if isinstance(node.op, ast.Pow) and isinstance(right, int | float):
+            if abs(right) > _HIGHEST_POWER:
+                raise self.error(f"free of powers above {_HIGHEST_POWER}", _source(self.text, node))
+            self.bounded(left, node, abs(right))
         if isinstance(node.op, _OF_BLADES) and not (hasattr(left, "keys") or hasattr(right, "keys")):
             left = self.algebra.scalar(left)  # 2 ^ 3 is the outer product of scalars, where Python would combine bits
-        return _BINARY[type(node.op)](left, right)
+        try:
+            result = _BINARY[type(node.op)](left, right)
+        except OverflowError:
+            raise self.error("within the range of float64", _source(self.text, node)) from None
+        return self.bounded(result, node)
 
     def named(self, name: str) -> Any:
         if name in self.names:
@@ -117,6 +131,22 @@ class _Parser:
             f"{name!r} in {self.text!r}",
             self.algebra.names.hint + hint,
         )
+
+
+def _source(text: str, node: ast.expr) -> str:
+    return f"{ast.get_source_segment(text, node)!r}"
+
+
+def _bits(value: Any) -> float:
+    """Return log₂ of the longest integer or fraction in a number or a multivector; 0 for floats and symbols."""
+    if isinstance(value, int):
+        return math.log2(max(1, abs(value)))
+    if isinstance(value, Fraction):
+        return _bits(value.numerator) + _bits(value.denominator)
+    if not hasattr(value, "coefficients") or value.dtype.kind not in "iO":
+        return 0
+    entries = value.coefficients.ravel().tolist() if value.dtype.kind == "O" else [largest(value.coefficients)]
+    return max(map(_bits, entries), default=0) + math.log2(max(1, value.keys.size))
 
 
 def _is_exact(value: Any) -> bool:

@@ -15,6 +15,7 @@ from clifford_rand.basis.coefficients import (
     common_dtype,
     in_integers,
     is_scalar,
+    is_symbolic,
     largest,
     read_only,
 )
@@ -27,8 +28,20 @@ __all__ = ["Storage"]
 
 
 def _same(x: Any, y: Any) -> bool:
-    """Compare exact numbers or symbols; SymPy's Float(2.0) == 2 is False, though their difference is zero."""
-    return bool(x == y) or getattr(x - y, "is_zero", False) is True
+    """Compare exact numbers or symbols."""
+    if not (is_symbolic(x) or is_symbolic(y)):
+        return bool(x == y)
+    from clifford_rand.symbolic import is_same
+
+    return is_same(x, y)
+
+
+def _hashable(value: Any) -> Any:
+    if not is_symbolic(value):
+        return value
+    from clifford_rand.symbolic import plain
+
+    return plain(value)
 
 
 _equal = np.frompyfunc(_same, 2, 1)
@@ -282,8 +295,11 @@ class Storage:
         keys = union(self.keys, other.keys)
         return self._on(keys).coefficients, other._on(keys).coefficients
 
-    def _coerced(self, other: object) -> Self | None:
-        """Return ``other`` (a scalar, an array of scalars) as a multivector of this algebra; None if it is neither."""
+    def _coerced(self, other: object, *, keep: bool = True) -> Self | None:
+        """Return ``other`` (a scalar, an array of scalars) as a multivector of this algebra; None if it is neither.
+
+        With ``keep`` a Python number takes the dtype of this multivector (NEP 50).
+        """
         if isinstance(other, Storage):
             if other.algebra is not self.algebra and other.algebra != self.algebra:
                 raise fail(
@@ -296,8 +312,8 @@ class Storage:
             return other  # type: ignore[return-value]
         if is_scalar(other) or isinstance(other, np.ndarray):
             exact = self.dtype.kind == "O" or (self.dtype == INT and isinstance(other, int))
-            if isinstance(other, int | float | complex) and not exact and not isinstance(other, np.generic):
-                other = np.asarray(other, dtype=np.result_type(self.dtype, other))  # as NumPy's, they widen nothing
+            if keep and isinstance(other, int | float | complex) and not (exact or isinstance(other, np.generic)):
+                other = np.asarray(other, dtype=np.result_type(self.dtype, other))
             array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
             return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
         return None
@@ -306,11 +322,14 @@ class Storage:
         """Compare exactly: a bool, or an array of them over the batch."""
         if isinstance(other, Storage) and other.algebra != self.algebra:
             return False
-        same = self._coerced(other)
+        same = self._coerced(other, keep=False)
         if same is None:
             return NotImplemented
         a, b = self._aligned(same)
-        equal = np.asarray(_equal(a, b) if "O" in (a.dtype.kind, b.dtype.kind) else a == b, dtype=bool).all(axis=-1)
+        one_by_one = "O" in (a.dtype.kind, b.dtype.kind) or (
+            a.dtype.kind != b.dtype.kind and any(x.dtype == INT and largest(x) > 2**53 for x in (a, b))
+        )
+        equal = np.asarray(_equal(a, b) if one_by_one else a == b, dtype=bool).all(axis=-1)
         return bool(equal) if equal.ndim == 0 else equal
 
     def __ne__(self, other: object) -> Any:
@@ -321,7 +340,7 @@ class Storage:
         if self.ndim:
             raise TypeError("a batch of multivectors is not hashable, as == compares it element by element")
         terms = {
-            mask: value
+            mask: _hashable(value)
             for mask, value in zip(map(int, self.keys.masks), self.coefficients.tolist(), strict=True)
             if not _same(value, 0)
         }

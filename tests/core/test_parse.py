@@ -1,5 +1,6 @@
 """Text to multivectors: Python's operators, and one clear error for everything else."""
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -137,3 +138,53 @@ def test_division_by_zero_is_pythons():
         ALG("1/0")
     with pytest.raises(ZeroDivisionError):
         ALG("e1/0", exact=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(9**9999)**9999",
+        "((9**99)**99)**99",
+        "((9**999)**9)**9",
+        "*".join(["9**999"] * 2000),
+        "*".join(["(1 + 99*e1)"] * 2400),
+        "(99*e1 + e2)**9999",
+        "(1/3)**9999",
+        "9.5**9999",
+        "10**400*1.5",
+        "0x" + "f" * 900_000,
+        "9" * 5000,
+        "e" + "9" * 5000,
+        "(" * 100_000 + "1",
+        "~" * 100_000 + "e1",
+        "**".join(["1"] * 100_000),
+        "f(" * 100_000,
+        "1_" * 400_000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_texts_that_would_not_end(text):
+    """Each is refused by the library's sentence within seconds; the first ran for ever."""
+    start = time.process_time()
+    with pytest.raises(cr.ArgumentError, match="'text' parameter"):
+        ALG(text, exact=True)
+    assert time.process_time() - start < 5
+
+
+def test_the_largest_numbers_of_a_text():
+    assert ALG("9**4000")["1"] == 9**4000
+    assert ALG("9**2000*9**2000") == 9**4000
+    assert ALG(repr(ALG("9**4000*e1"))) == 9**4000 * ALG.e1
+    assert ALG("1e999999999*e1") == np.inf * ALG.e1
+    wide = cr.Algebra(10**5)
+    names = [str(i) for i in range(20_000, 1, -1)]
+    assert wide("e" + "_".join(names)).keys.grades == (19_999,)
+
+
+def test_the_sign_of_a_long_name():
+    rng = np.random.default_rng(0)
+    alg = cr.Algebra(12)
+    for n in range(1, 13):
+        order = rng.permutation(12)[:n] + 1
+        swaps = sum(int(a > b) for i, a in enumerate(order) for b in order[i + 1 :])
+        assert alg.parse_blade("e" + "_".join(map(str, order)))[1] == (-1) ** swaps

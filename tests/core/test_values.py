@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.basis.coefficients import MOST
@@ -298,3 +299,81 @@ def test_methods_do_not_depend_on_the_storage(name):
             assert len(found) == len(expected)
             for x, y in zip(found, expected, strict=True):
                 assert np.allclose(x, y, rtol=1e-12, atol=1e-12), (A, storage)
+
+
+def test_equal_multivectors_have_equal_hashes():
+    """Numbers of every kind, exactly: 2^53 + 1 was equal to 2.0^53, with another hash."""
+    x = sp.Symbol("x", real=True)
+    numbers = [0, 1, -3, 2**53, 2**53 + 1, 2**63, 10**400, 2.0**53, 0.1, -3.0, np.float32(0.1), np.int64(2**53 + 1)]
+    numbers += [Fraction(1, 3), Fraction(1, 10), 1 / 3, 1j, 2 + 0j, 2.0, np.inf, np.complex64(0.1), True, 2.0**63]
+    numbers += [sp.Integer(2), sp.Float(2.0), sp.Rational(1, 3), sp.Float(0.1), 2 * x, 2.0 * x, x, sp.I]
+    for blade in (ALG.scalar(1), ALG.e1, ALG.e1 + ALG.e23):
+        made = [blade * number for number in numbers]
+        for a in made:
+            for b in made:
+                assert a != b or hash(a) == hash(b), (a, b)
+    assert ALG.scalar(2**53 + 1) != 2.0**53
+    assert ALG.scalar(2**53 + 1) != ALG.scalar(2.0**53)
+    assert ALG.scalar(2**53) == 2.0**53
+    assert ALG.vector([2**53 + 1, 0, 0]) != ALG.vector([2.0**53, 0, 0]).astype(complex)
+    assert ALG.scalar(10**400) != 1.5
+    for number in numbers[:22]:
+        assert ALG.scalar(number) == number
+        assert hash(ALG.scalar(number)) == hash(number)
+
+
+@pytest.mark.parametrize("names", [None, ["o", "inf", "nan"]])
+def test_the_repr_of_infinities_parses_back(names):
+    """Real and complex, also where a basis vector is called inf: `(1+infj)*e1` came back as nan+infj."""
+    alg = cr.Algebra(3, names=names)
+    special = [np.inf, -np.inf, np.nan, 0.0, 1.5, -2.0]
+    numbers = special[:3] + [complex(a, b) for a in special for b in special if (a, b) != (0, 0)]
+    for number in numbers:
+        for other in (0, 3):
+            A = alg.multivector(np.array([0, number, other], dtype=type(number)), grades=1)
+            again = alg(repr(A))
+            assert np.array_equal(again._on(A.keys).coefficients, A.coefficients, equal_nan=True), A
+
+
+# ---- sizes
+
+
+def test_inverses_out_of_range_are_errors():
+    """The inverse of 5e-324 e1 is 2e323 e1, which no float64 holds; it was inf e1."""
+    for A in (5e-324 * ALG.e1, 1e-310 * (2 + ALG.e1), ALG.vector([[1.0, 0, 0], [5e-324, 0, 0]])):
+        with pytest.raises(cr.ArgumentError, match="beyond the range"):
+            A.inv()
+    assert (1e-308 * ALG.e1).inv().isclose(1e308 * ALG.e1)
+    with pytest.raises(cr.ArgumentError, match="beyond the range"):
+        (np.float32(1e-45) * ALG.e1.astype(np.float32)).inv()
+
+
+def test_empty_batches():
+    for alg in (ALG, cr.Algebra(2), cr.Algebra(6), cr.Algebra.pga(3), cr.Algebra(1, 1), cr.Algebra(20)):
+        empty = alg.vector(np.zeros((0, alg.d)))
+        R = 1 + empty * alg.e1
+        for A in (R.log(), R.sqrt(), R.grade(2).exp(), R >> empty, empty.normalized(), R.inv(), empty.sparse()):
+            assert A.shape == (0,)
+
+
+def test_roots_work_in_the_span():
+    """Of a rotor of four of 500 basis vectors; a full turn takes two more where it must."""
+    skew = np.diag(np.full(40, 1.5))
+    skew[38, 39] = skew[39, 38] = 0.5
+    for alg in (cr.Algebra(500), cr.Algebra(400, 50, 50), cr.Algebra(metric=skew)):
+        e = alg.basis_vectors()
+        i, j, k, m = 120 % alg.d, 7, 30, 300 % alg.d
+        B = 0.3 * e[i] * e[j] + 0.4 * e[k] * e[m]
+        B = B.grade(2)
+        R = B.exp()
+        assert R.log().exp().isclose(R)
+        assert (R.sqrt() * R.sqrt()).isclose(R)
+        parts = B.bivector_split()
+        assert len(parts) == 2
+        assert sum(parts).isclose(B)
+        assert (-R).log().exp().isclose(-R, rtol=1e-8)
+    pga = cr.Algebra.pga(30)
+    shift = -(1 + 0.5 * pga.e0_5)  # minus a translation: no logarithm in the span of e0 and e5
+    assert shift.log().exp().isclose(shift)
+    boost = -((0.3 * cr.Algebra(15, 5).e1_16).exp())
+    assert boost.log().exp().isclose(boost)
