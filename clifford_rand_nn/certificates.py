@@ -12,6 +12,7 @@ from clifford_rand_nn.datafits.choice import as_loss, encode_labels
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.duality import rounding
 
 __all__ = ["Certificate"]
 
@@ -84,7 +85,8 @@ class Certificate:
         ------
         ArgumentError
             X or y has another number of rows or columns than the training data; weights of the wrong shape, or that
-            leave another number of rows.
+            leave another number of rows. Or the primal value is below the dual one by more than rounding (`rounding`,
+            with a share of 1e-9): then the data are others, or the network is none of those that the bound is for.
         """
         owner = "Certificate.verify"
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
@@ -94,10 +96,16 @@ class Certificate:
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
         targets, loss = self._targets(labels, owner)
-        f, penalty = self.claim.outcome(data)
+        f, penalty = self.claim.predictions_and_penalty(data)
         primal = self._mean_loss(loss, f, targets, weights) + self.beta * penalty
         dual = self._bound(loss, data, targets, weights)
-        scale = max(primal, np.finfo(np.float64).eps * self._mean_loss(loss, 0 * f, targets, weights))
+        zero = self._mean_loss(loss, 0 * f, targets, weights)
+        slack = rounding(primal, dual, zero, _EQUALITY_TOL)
+        if dual - primal > slack:
+            rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
+            hint = "Either the data are others, or the bound is not one for this network."
+            raise fail("X", owner, rule, describe(f"an objective of {primal:.8g}"), hint)
+        scale = max(primal, np.finfo(np.float64).eps * zero)
         gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
         return replace(self, primal=primal, dual=dual, relative_gap=gap)
 
@@ -132,13 +140,17 @@ class Certificate:
     def _bound(self, loss: Loss, X: Array, targets: Array, weights: Array) -> float:
         """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
-        largest, excess = self.claim.pressure(X, theta, self.bias)
+        largest, excess = self.claim.dual_norm(X, theta), 0.0
+        if self.bias:
+            excess = self.claim.bias_residual(X, theta)
         if self.fit_intercept:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
         if excess > _EQUALITY_TOL * np.abs(theta).sum():
             return self._dual_value(loss, 0 * theta, targets, weights)
         theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
-        return self._dual_value(loss, theta, targets, weights) - self.claim.charge(X, theta) / (len(X) ** 2 * self.beta)
+        return self._dual_value(loss, theta, targets, weights) - self.claim.dual_penalty(X, theta) / (
+            len(X) ** 2 * self.beta
+        )
 
     def _rows(self, X: ArrayLike, owner: str) -> Array:
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)

@@ -22,14 +22,17 @@ class Claim(Protocol):
     def d(self) -> int:
         """Number of columns of X."""
 
-    def outcome(self, X: Array) -> tuple[Array, float]:
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         """Return the predictions (n, C) and the penalty, without beta."""
 
-    def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
-        """Return the size of ``theta`` (at most n beta if feasible), and the largest sum that should vanish."""
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        """Return the dual norm of ``theta``, at most n beta if it is feasible; 0 if the penalty is no norm."""
 
-    def charge(self, X: Array, theta: Array) -> float:
-        """Return what a squared penalty takes from the dual value of ``theta``, times n² beta; 0 for a norm."""
+    def bias_residual(self, X: Array, theta: Array) -> float:
+        """Return the largest sum of ``theta`` that free biases require to be 0."""
+
+    def dual_penalty(self, X: Array, theta: Array) -> float:
+        """Return the conjugate of a squared penalty at ``theta``, times n² beta; 0 for a norm."""
 
 
 class GatedClaim(NamedTuple):
@@ -52,7 +55,7 @@ class GatedClaim(NamedTuple):
         """Number of columns of X."""
         return self.gates.d
 
-    def outcome(self, X: Array) -> tuple[Array, float]:
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         """Predictions and the sum of the Frobenius norms, or of half their squares."""
         U, b, t = self.coefficients
         on, f, penalty = self.gates.on(X), np.tile(t, (len(X), 1)), 0.0
@@ -62,25 +65,20 @@ class GatedClaim(NamedTuple):
             penalty += 0.5 * norm**2 if self.squared else norm
         return f, penalty
 
-    def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
-        r"""Return :math:`\max_i||X^TD_i\theta||_F`, and the largest :math:`|1^TD_i\theta|` if gates have a bias.
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`; a squared penalty bounds nothing."""
+        return 0.0 if self.squared else max(self._norms(X, theta), default=0.0)
 
-        A squared penalty bounds nothing: then the first is 0.
-        """
-        on, size, excess = self.gates.on(X), 0.0, 0.0
-        for i in range(on.shape[1]):
-            if not self.squared:
-                size = max(size, float(np.linalg.norm(X[on[:, i]].T @ theta[on[:, i]])))
-            if bias:
-                excess = max(excess, float(np.abs(theta[on[:, i]].sum(axis=0)).max()))
-        return size, excess
+    def bias_residual(self, X: Array, theta: Array) -> float:
+        r"""Return the largest :math:`|1^TD_i\theta|`."""
+        return max((float(np.abs(theta[gate].sum(axis=0)).max()) for gate in self.gates.on(X).T), default=0.0)
 
-    def charge(self, X: Array, theta: Array) -> float:
+    def dual_penalty(self, X: Array, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2` if the penalty is squared."""
-        if not self.squared:
-            return 0.0
-        on = self.gates.on(X)
-        return 0.5 * sum(float(np.sum((X[gate].T @ theta[gate]) ** 2)) for gate in on.T)
+        return 0.5 * sum(norm**2 for norm in self._norms(X, theta)) if self.squared else 0.0
+
+    def _norms(self, X: Array, theta: Array) -> list[float]:
+        return [float(np.linalg.norm(X[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
 
 
 class NetworkClaim(NamedTuple):
@@ -94,14 +92,18 @@ class NetworkClaim(NamedTuple):
         """Number of columns of X."""
         return int(self.network.W1.shape[1])
 
-    def outcome(self, X: Array) -> tuple[Array, float]:
-        r"""Predictions and :math:`\sum_i||W_i||_p|\\alpha_i|`."""
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
+        r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
         return self.network.predict(X).reshape(len(X), -1), self.network.penalty(self.family.p)
 
-    def pressure(self, X: Array, theta: Array, bias: bool) -> tuple[float, float]:
+    def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family."""
-        return self.family.pricer(X).price(theta, 1).size, 0.0
+        return self.family.pricer(X).price(theta, 1).size
 
-    def charge(self, X: Array, theta: Array) -> float:
+    def bias_residual(self, X: Array, theta: Array) -> float:
+        """Return 0: the constant that biases add up to is the intercept."""
+        return 0.0
+
+    def dual_penalty(self, X: Array, theta: Array) -> float:
         """Return 0: the penalty is a norm."""
         return 0.0

@@ -147,7 +147,7 @@ class TwoLayerNetwork:
             raise fail(
                 "network", "to_gated", "gated", describe("a network of ReLU neurons"), "Use to_neurons or to_relu."
             )
-        units = np.arange(self.n_neurons) if self.units is None else self.units
+        units = np.arange(len(self.b1)) if self.units is None else self.units
         _, first, unit = np.unique(units, return_index=True, return_inverse=True)
         C, d = len(self.b2), self.W1.shape[1]
         coef, bias = np.zeros((first.size, C, d)), np.zeros((first.size, C))
@@ -207,8 +207,12 @@ class TwoLayerNetwork:
 
     @property
     def n_neurons(self) -> int:
-        """Number of neurons m."""
-        return len(self.b1)
+        """Number of neurons with input weights.
+
+        A gated unit without weights, which is there for its bias alone, is none: it has a row in the arrays, and the
+        penalty does not charge it.
+        """
+        return int(np.count_nonzero(self.W1.any(axis=1)))
 
     def predict(self, X: NDArray[Any]) -> Array:
         """Return the outputs for rows X (n, d): (n,), or (n, outputs) if there are several."""
@@ -217,7 +221,7 @@ class TwoLayerNetwork:
             rule = f"of shape (n, {self.W1.shape[1]})"
             raise fail("X", "TwoLayerNetwork.predict", rule, describe(f"shape {data.shape}"))
         out = np.empty((len(data), len(self.b2)))
-        block = max(1, _BLOCK_BYTES // (8 * max(1, self.n_neurons + self.W1.shape[1])))
+        block = max(1, _BLOCK_BYTES // (8 * max(1, len(self.b1) + self.W1.shape[1])))
         for start in range(0, len(data), block):
             rows = np.asarray(data[start : start + block], dtype=np.float64)
             hidden = rows @ self.W1.T + self.b1
@@ -231,7 +235,7 @@ class TwoLayerNetwork:
         The norm is that of all the weights of a unit (p = 2 is Frobenius'). Rescaling
         :math:`(W_i, \alpha_i) \to (sW_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
-        units = np.arange(self.n_neurons) if self.units is None else self.units
+        units = np.arange(len(self.b1)) if self.units is None else self.units
         norms = np.bincount(units, weights=np.sum(np.abs(self.W1) ** p, axis=1)) ** (1 / p)
         _, first = np.unique(units, return_index=True)
         return float(norms @ np.linalg.norm(self.w2[first], axis=1))

@@ -7,9 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import check_array, describe, fail
+
 __all__ = ["Neurons", "WeightedNeurons"]
 
 Array = NDArray[np.float64]
+
+_ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +30,11 @@ class Neurons:
         The rows of [X; I] that span each hyperplane: an index below n is a row of the data, n + i the basis vector
         :math:`e_i`. k = 0 if they are not known.
 
+    Raises
+    ------
+    ArgumentError
+        The arrays do not fit each other, or are not of these types.
+
     Examples
     --------
     >>> import numpy as np
@@ -36,6 +45,11 @@ class Neurons:
     directions: Array
     offsets: Array
     rows: NDArray[np.intp]
+
+    def __post_init__(self) -> None:
+        V = check_array(self.directions, "directions", "Neurons", (None, None))
+        check_array(self.offsets, "offsets", "Neurons", (V.shape[1],))
+        check_array(self.rows, "rows", "Neurons", (V.shape[1], None), np.intp)
 
     @classmethod
     def free(cls, directions: Array, offsets: Array) -> "Neurons":
@@ -66,12 +80,28 @@ class Neurons:
         return int(self.directions.shape[0])
 
     def columns(self, X: NDArray[Any]) -> Array:
-        r"""Activations :math:`(Xv_j + b_j)_+` on the training rows X (n, d), as (n, m); exactly 0 on spanning rows."""
-        K = np.maximum(np.asarray(X, dtype=np.float64) @ self.directions + self.offsets, 0)
+        r"""Activations :math:`(Xv_j + b_j)_+` on any rows X (n, d), as (n, m)."""
+        return np.maximum(np.asarray(X, dtype=np.float64) @ self.directions + self.offsets, 0)
+
+    def training_columns(self, X: NDArray[Any]) -> Array:
+        r"""Activations on the rows X (n, d) that span the hyperplanes, as (n, m); there exactly 0, not its rounding.
+
+        Raises
+        ------
+        ArgumentError
+            ``rows`` are not rows of X on the hyperplanes: X is something else.
+        """
+        K = self.columns(X)
         if self.rows.shape[1]:
             neuron, place = np.nonzero(self.rows < len(K))
+            on_plane = K[self.rows[neuron, place], neuron]
+            largest = float(np.abs(X).max(initial=0.0))
+            scale = largest * self.norms(1) + np.abs(self.offsets)
+            if (on_plane > _ON_PLANE * scale[neuron]).any():
+                hint = "On other rows use columns."
+                raise fail("X", "training_columns", "the rows that span the neurons", describe("other rows"), hint)
             K[self.rows[neuron, place], neuron] = 0
-        return np.asarray(K)
+        return K
 
     def norms(self, p: int) -> Array:
         r"""Return :math:`||v_j||_p`, (m,)."""
@@ -90,5 +120,5 @@ class WeightedNeurons(NamedTuple):
     intercept: Array
 
     def predictions(self, X: NDArray[Any]) -> Array:
-        """Return the outputs (n, C) on the training rows X (n, d)."""
+        """Return the outputs (n, C) on any rows X (n, d)."""
         return np.asarray(self.neurons.columns(X) @ self.values + self.intercept)

@@ -16,6 +16,7 @@ from clifford_rand_nn.solvers.lasso.basic import purify
 
 __all__ = ["prune", "pruned"]
 
+_LEAST = 1e-6  # of the largest weight: a neuron below it is what an interior point leaves of none
 _ON_PLANE = 1e-12  # activations below this share of a neuron's largest are rounding, on rows that span its hyperplane
 
 
@@ -77,20 +78,34 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
 
 
 def pruned(
-    result: Result[WeightedNeurons], X: NDArray[np.float64], datafit: Datafit, beta: float, p: int, fit_intercept: bool
+    result: Result[WeightedNeurons],
+    X: NDArray[np.float64],
+    datafit: Datafit,
+    beta: float,
+    p: int,
+    fit_intercept: bool,
+    tol: float,
 ) -> Result[WeightedNeurons]:
-    """Prune the network of a result of column generation over all neurons of some patterns, and judge it again.
+    """Prune the network of a result over all neurons of some patterns, and judge it again.
 
-    Neurons of one pattern approach one direction from several sides; their sum is a better neuron. The lower bound
-    stays, and the result is returned as it is if rounding made the objective larger.
+    Neurons of one pattern approach one direction from several sides; their sum is a better neuron. Neurons of next to
+    no weight, as interior points leave them, go where the gap stays within ``tol``. The lower bound stays, and the
+    result is returned as it is if rounding made the objective larger.
     """
     network = prune(TwoLayerNetwork.from_neurons(result.coefficients, p), X, p, fit_intercept=fit_intercept)
-    solution = network.to_neurons(p)
-    f = solution.predictions(X)
-    objective = datafit.value(f) + beta * float(np.linalg.norm(solution.values, axis=1).sum())
+    solution, bound = network.to_neurons(p), result.objective - result.duality_gap
+    f, objective = _judged(solution, X, datafit, beta)
     if not objective <= result.objective:
+        solution, f, objective = result.coefficients, result.fitted, result.objective
+    weight = np.linalg.norm(solution.values, axis=1)
+    some = np.flatnonzero(weight > _LEAST * weight.max(initial=0.0))
+    if len(some) < len(weight):
+        fewer = WeightedNeurons(solution.neurons.take(some), solution.values[some], solution.intercept)
+        f_fewer, higher = _judged(fewer, X, datafit, beta)
+        if relative_gap(datafit, higher, bound) <= max(tol, relative_gap(datafit, objective, bound)):
+            solution, f, objective = fewer, f_fewer, higher
+    if solution is result.coefficients:
         return result
-    bound = result.objective - result.duality_gap
     return replace(
         result,
         objective=objective,
@@ -99,6 +114,14 @@ def pruned(
         coefficients=solution,
         fitted=f,
     )
+
+
+def _judged(
+    solution: WeightedNeurons, X: NDArray[np.float64], datafit: Datafit, beta: float
+) -> tuple[NDArray[np.float64], float]:
+    """Return predictions and objective."""
+    f = solution.predictions(X)
+    return f, datafit.value(f) + beta * float(np.linalg.norm(solution.values, axis=1).sum())
 
 
 def _added_up(solution: WeightedNeurons, X: NDArray[np.float64], p: int) -> WeightedNeurons:

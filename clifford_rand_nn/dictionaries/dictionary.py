@@ -141,7 +141,7 @@ class CrossProductDictionary:
             The matrix of all columns would take more than ``max_bytes``.
         """
         self._check_bytes(len(self.X) * 8 * self.n_columns, max_bytes, "matrix")
-        return self.neurons(max_bytes).columns(self.X)
+        return self.neurons(max_bytes).training_columns(self.X)
 
     @property
     def rows(self) -> NDArray[np.intp]:
@@ -165,7 +165,7 @@ class CrossProductDictionary:
         largest = float(np.abs(self.X).max())
         for block in self.blocks(_BLOCK):
             rounding = _ZERO * (largest * block.norms(1) + np.abs(block.offsets))
-            inside = block.columns(self.X).max(axis=0) > rounding
+            inside = block.training_columns(self.X).max(axis=0) > rounding
             n_all, n_inside = n_all + len(block), n_inside + int(np.count_nonzero(inside))
             parts.append(block.take(inside))
         if not parts:

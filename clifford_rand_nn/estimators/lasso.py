@@ -98,7 +98,7 @@ class CrossProductLasso(ConvexNetwork):
             needed, hint = 8.0 * len(X) * dictionary.n_columns, "Use solver='working_set', or a subsample."
             check_memory(type(self).__name__, self.max_memory, needed, f"{dictionary.n_columns} columns", hint)
             atoms = dictionary.neurons()
-            problem = LassoProblem(atoms.columns(X), task.targets, self.beta, **self._options(task))
+            problem = LassoProblem(atoms.training_columns(X), task.targets, self.beta, **self._options(task))
             result = self._solve_columns(task, problem)
             columns, values, intercept = result.coefficients
             found = WeightedNeurons(atoms.take(columns), values, intercept)

@@ -115,7 +115,7 @@ class ConvexReLU(GatedFamily):
     def _pruned(self, result: Result[Any], task: Task, family: Family) -> Result[Any]:
         owner = type(self).__name__
         datafit = make_datafit(task.loss, task.targets, len(task.X), owner, self._delta, task.weights)
-        return pruned(result, task.X, datafit, self.beta, family.p, self.fit_intercept)
+        return pruned(result, task.X, datafit, self.beta, family.p, self.fit_intercept, self.tol)
 
     def _least_empty_beta(self, task: Task) -> float:
         sampled, family = self._candidates(task.X, task.targets)

@@ -71,7 +71,7 @@ def gated_path(
     Returns
     -------
     RegularizationPath
-        ``n_neurons`` counts the outputs of active gates, and gates with a bias alone.
+        ``n_neurons`` counts the outputs of active gates.
 
     Raises
     ------

@@ -149,7 +149,9 @@ def _exact(
 ) -> RegularizationPath:
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
-    problem = LassoProblem(atoms.columns(X), y, 1.0, fit_intercept=dictionary.bias, sample_weight=sample_weight)
+    problem = LassoProblem(
+        atoms.training_columns(X), y, 1.0, fit_intercept=dictionary.bias, sample_weight=sample_weight
+    )
     top = problem.beta_max()
     grid = beta_grid(betas, n_betas, eps, top, "lasso_path")
     exact = homotopy(

@@ -204,7 +204,7 @@ def path_over(
             start=start,
         )
         start = result.coefficients.neurons
-        return pruned(result, X, datafit, beta, p, intercept) if merge else result
+        return pruned(result, X, datafit, beta, p, intercept, limits.tol) if merge else result
 
     walk = walked(betas, limits, solve)
     networks = [TwoLayerNetwork.from_neurons(result.coefficients, p) for result in walk.results]

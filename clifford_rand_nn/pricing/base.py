@@ -70,7 +70,7 @@ def nothing(d: int) -> Neurons:
 
 def best_of(neurons: Neurons, theta: Array, X: Array, most: int) -> tuple[Array, Neurons]:
     """Values, summed directly, of the at most ``most`` best distinct neurons, and those, best first."""
-    values = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)
+    values = np.linalg.norm(neurons.training_columns(X).T @ theta, axis=1)
     index = np.argsort(-values, kind="stable")
     index = index[values[index] > 0]
     index = index[distinct(neurons.directions[:, index], neurons.offsets[index], X)][:most]

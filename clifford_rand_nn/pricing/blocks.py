@@ -101,7 +101,7 @@ class BlockPricer:
         wanted = max(1, most)
         best, values = nothing(self.X.shape[1]), np.zeros(0)
         for block in self._blocks(max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)):
-            sizes = np.linalg.norm(block.columns(self.X).T @ point, axis=1)
+            sizes = np.linalg.norm(block.training_columns(self.X).T @ point, axis=1)
             (good,) = np.nonzero(sizes > (values[-1] if len(values) == wanted else 0.0))
             if len(good):
                 pool = block.take(good)

@@ -1,4 +1,4 @@
-"""Lower bounds of a convex training problem, for every penalty: a residual made feasible for the dual."""
+"""Lower bounds of a convex training problem: a residual made feasible for the dual, and the gap that it leaves."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.datafits.datafit import Datafit
 
-__all__ = ["DualBound", "dual_bound", "relative_gap"]
+__all__ = ["DualBound", "dual_bound", "gap_above", "relative_gap", "rounding"]
 
 Array = NDArray[np.float64]
 
 _BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
+_MET = 1e-6  # share to which solvers meet cones and equalities, at worst
 
 
 class DualBound(NamedTuple):
@@ -52,4 +53,32 @@ def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
     """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
     zero = datafit.value(np.zeros_like(datafit.y))
     scale = max(primal, np.finfo(np.float64).eps * max(zero, np.finfo(np.float64).tiny))
-    return max(primal - dual, 0.0) / scale
+    return gap_above(primal, dual, zero) / scale
+
+
+def rounding(primal: float, dual: float, zero: float, share: float) -> float:
+    r"""Return by how much rounding may put a primal value below a dual one.
+
+    .. math:: s\sqrt{PL_0} + 10^{-5}sL_0
+
+    with s the ``share`` to which cones, columns and equalities are met, P the larger value and :math:`L_0` the loss of
+    the zero network, ``zero``: a miss of s in the dual point :math:`\theta` costs :math:`s||\theta||` times the size of
+    the predictions, of the order of :math:`s\sqrt{PL_0}`; the second term is the rounding of the sums.
+    """
+    return share * (float(np.sqrt(max(primal, dual, 0.0)) * np.sqrt(zero)) + 1e-5 * zero)
+
+
+def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> float:
+    """Return primal - dual, or 0 where only `rounding` puts the dual value above.
+
+    Raises
+    ------
+    ArithmeticError
+        The dual value is above by more: then it is no bound, or the point is not feasible.
+    """
+    if dual - primal > rounding(primal, dual, zero, share):
+        raise ArithmeticError(
+            f"a lower bound of {dual:.8g} is above the objective {primal:.8g} by more than rounding: the data lie too "
+            "far apart for double precision, or this is an error of the library"
+        )
+    return max(primal - dual, 0.0)

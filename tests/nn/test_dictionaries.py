@@ -12,7 +12,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.dictionaries.subsets import random_subsets
-from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 
 KINDS = [("l1", "mixed"), ("l1", "rows"), ("l2", "mixed"), ("l2", "rows")]
 
@@ -75,7 +75,7 @@ def test_planes_hold_their_rows_and_basis_vectors_exactly(bias, scale):
     for j, rows in enumerate(neurons.rows):
         assert np.abs(A[rows[rows < 7], j]).max(initial=0.0) <= 1e-13 * scale
         assert not neurons.directions[rows[rows >= 7] - 7, j].any()
-        assert not neurons.columns(X)[rows[rows < 7], j].any()
+        assert not neurons.training_columns(X)[rows[rows < 7], j].any()
     unit = whole(cross_product_dictionary(X / scale, bias=bias))
     np.testing.assert_allclose(neurons.directions, unit.directions, atol=1e-13)
     np.testing.assert_allclose(neurons.offsets, scale * unit.offsets, atol=1e-13 * scale)
@@ -221,3 +221,20 @@ def test_errors():
         cross_product_dictionary(np.ones((1000, 50))).blocks(10)
     assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(dictionary)
     assert f"{dictionary.n_columns:,} columns" in repr(dictionary)
+
+
+def test_neurons_are_right_on_any_rows():
+    """The zeros at the rows that span a hyperplane belong to these rows alone."""
+    rng = np.random.default_rng(0)
+    X, other = rng.standard_normal((9, 3)), rng.standard_normal((9, 3))
+    neurons = cross_product_dictionary(X).neurons()
+    expected = np.maximum(other @ neurons.directions + neurons.offsets, 0)
+    np.testing.assert_array_equal(neurons.columns(other), expected)
+    values = rng.standard_normal((len(neurons), 1))
+    solution = WeightedNeurons(neurons, values, np.array([0.5]))
+    np.testing.assert_array_equal(solution.predictions(other), expected @ values + 0.5)
+    np.testing.assert_allclose(neurons.training_columns(X), neurons.columns(X), atol=1e-13)
+    with pytest.raises(ArgumentError, match="'X' parameter of training_columns must be the rows that span the neurons"):
+        neurons.training_columns(other)
+    with pytest.raises(ArgumentError, match="'directions' parameter of Neurons must be an array"):
+        Neurons(None, None, None)

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, spiral
+from clifford_rand_nn import ConvexReLURegressor, GatedReLUClassifier, GatedReLURegressor, Gates, spiral
+from clifford_rand_nn.problems.duality import gap_above
 
 
 @parametrize_with_checks(
@@ -211,3 +212,28 @@ def test_bad_data():
         GatedReLUClassifier().fit(X, np.ones(160))
     with pytest.raises(NotFittedError):
         GatedReLUClassifier().predict(X)
+
+
+def test_a_network_below_its_bound_is_an_error():
+    """`verify` once clamped the gap: a network 7 % below the bound was "within 0.0e+00"."""
+    X, y = spiral(20)
+    few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0).fit(X, y).certificate_
+    best = ConvexReLURegressor(gates="exhaustive", beta=1e-3).fit(X, y).certificate_
+    assert best.primal < 0.93 * few.dual  # of another family, so that the bound is none for it
+    with pytest.raises(ArgumentError, match=r"no network is below the bound .* by more than .*Got an objective of"):
+        replace(few, claim=few.claim._replace(network=best.claim.network)).verify(X, y)
+
+
+def test_a_solver_does_not_hide_a_bound_above_its_objective():
+    assert gap_above(1.0, 1.0 + 1e-9, 1.0) == 0.0
+    with pytest.raises(ArithmeticError, match=r"above the objective 0\.93 by more than rounding"):
+        gap_above(0.93, 1.0, 1.0)
+
+
+def test_units_for_a_bias_alone_are_no_neurons():
+    x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    gates = Gates.given(np.array([[1.0, -1.0]]))
+    model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9).fit(x, np.array([0.0, 0.0, 1.0, 1.0]))
+    assert not model.coef_.any()  # the penalty is too large for weights,
+    np.testing.assert_allclose(model.predict(x), [0, 0, 1, 1], atol=1e-6)  # but biases cost nothing
+    assert model.network_.n_neurons == 0

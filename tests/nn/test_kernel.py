@@ -5,6 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import CvxpyReference, Fista, GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel import central_path as module
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
@@ -384,3 +385,20 @@ def test_a_short_step_lowers_every_residual_by_its_length(loss, flags, monkeypat
     # The predictor of length t leaves second-order terms of size t² in the corrector.
     for was, now in zip(before, residuals(path), strict=True):
         np.testing.assert_allclose((now - was) / t, -was, atol=1e-3 * max(np.abs(r).max() for r in before))
+
+
+@pytest.mark.parametrize("solver", [KernelInteriorPoint(), AutoSolver()])
+def test_a_kernel_of_another_problem_is_refused(solver):
+    """It once gave an objective below the optimum."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    D = rng.random((20, 4)) < 0.5
+    kernel = []
+    solver.solve(GatedReLUProblem(X, y, D, 0.01), None, kernel)
+    same = GatedReLUProblem(X.copy(), -y, D.copy(), 0.02)  # other targets, another beta: the same kernel
+    assert solver.solve(same, None, kernel).objective == pytest.approx(solver.solve(same).objective, rel=1e-5)
+    for rows, patterns, bias in ((2 * X, D, True), (X, ~D, True), (X, D, False)):
+        with pytest.raises(ArgumentError, match="'kernel' parameter of KernelInteriorPoint must be an empty list"):
+            solver.solve(GatedReLUProblem(rows, y, patterns, 0.01, bias=bias), None, kernel)
+    with pytest.raises(ArgumentError, match="'kernel' parameter"):
+        KernelInteriorPoint().solve(same, None, [1])

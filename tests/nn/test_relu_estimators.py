@@ -274,3 +274,16 @@ def test_constant_targets_cost_nothing(make):
     assert model.result_.objective <= 1e-28
     assert model.network_.n_neurons == 0
     assert model.intercept_ == pytest.approx(2.5, rel=1e-14)
+
+
+def test_sampled_fits_keep_no_neuron_that_weighs_nothing():
+    """An interior point leaves units of relative weight 1e-9."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = np.abs(X[:, 0])
+    for seed in range(5):
+        model = ConvexReLURegressor(n_gates=30, beta=0.02, random_state=seed).fit(X, y)
+        weight = np.linalg.norm(model.network_.to_neurons().values, axis=1)
+        assert weight.min() > 1e-6 * weight.max()
+        assert model.result_.relative_gap <= 1e-6
+        assert model.certificate_.verify(X, y).relative_gap <= 1.1e-6

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from array_api_compat import device as device_of
 
 from clifford_rand._checks import check_positive, describe, fail
-from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.duality import DualBound, gap_above
 from clifford_rand_nn.solvers.arrays.linear_map import ArrayMap
 from clifford_rand_nn.solvers.arrays.losses import ArrayLoss, make_loss
 from clifford_rand_nn.solvers.arrays.namespace import (
@@ -85,6 +85,7 @@ class ArrayProblem:
         zero = float(self.loss.value(xp.zeros_like(self.loss.y)))
         info = xp.finfo(wide)
         self._least = float(info.eps) * max(zero, float(info.smallest_normal))
+        self._zero, self._met = zero, max(1e-6, math.sqrt(float(info.eps)))
 
     @property
     def curvature(self) -> tuple[Any, float]:
@@ -165,7 +166,7 @@ class ArrayProblem:
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal, as `problems.duality.relative_gap`."""
-        return max(primal - dual, 0.0) / max(primal, self._least)
+        return gap_above(primal, dual, self._zero, self._met) / max(primal, self._least)
 
     def coefficients(self, z: ArrayPoint) -> ArrayCoefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""

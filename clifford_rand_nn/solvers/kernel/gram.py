@@ -43,6 +43,7 @@ class GatedKernel:
 
     def __init__(self, problem: GatedProblem) -> None:
         self.last: Any = None
+        self._made_of = problem.X, problem.map
         self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q
@@ -52,6 +53,15 @@ class GatedKernel:
     @cached_property
     def _gram_single(self) -> NDArray[np.float32]:
         return np.asarray(self.gram.astype(np.float32, order="F"))
+
+    def fits(self, problem: GatedProblem) -> bool:
+        """Tell whether this is the kernel of a problem: of its rows, its patterns and its unpenalised biases."""
+        X, made = self._made_of
+        other = problem.map
+        if made is other:
+            return True
+        same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
+        return same and np.array_equal(X, problem.X) and np.array_equal(made.patterns, other.patterns)
 
     @property
     def n(self) -> int:

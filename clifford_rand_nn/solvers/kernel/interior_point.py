@@ -98,10 +98,11 @@ class KernelInteriorPoint(KernelMethod):
         Raises
         ------
         ArgumentError
-            The matrices would take more than ``max_memory``, or the problem has another penalty.
+            The matrices would take more than ``max_memory``, the problem has another penalty, or the kernel
+            is one of other rows or gates.
         """
         needed = self.memory(problem) if isinstance(problem, GatedReLUProblem) else 0.0
-        self._admit(problem, GatedReLUProblem, needed, "KernelNewton is for the penalty 'ridge'.")
+        self._admit(problem, GatedReLUProblem, needed, kernel, GatedKernel, "KernelNewton is for the penalty 'ridge'.")
         with self._threads(problem):
             return self._solve(problem, start, kernel)
 

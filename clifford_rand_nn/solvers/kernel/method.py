@@ -2,11 +2,13 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.gated import GatedProblem
 from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
 __all__ = ["ADVICE", "KernelMethod"]
 
@@ -20,13 +22,22 @@ class KernelMethod(Limits):
 
     max_iter: int = 100
 
-    def _admit(self, problem: GatedProblem, kind: type, needed: float, hint: str) -> None:
-        """Refuse a problem with another penalty, or whose matrices take more than ``max_memory``."""
+    def _admit(
+        self, problem: GatedProblem, kind: type, needed: float, kernel: Any, made: type[GatedKernel], hint: str
+    ) -> None:
+        """Refuse a problem with another penalty, with too large matrices, or a kernel of other rows or gates."""
         if not isinstance(problem, kind):
             name = type(problem).__name__
             raise fail("problem", type(self).__name__, f"a {kind.__name__}", describe(name), hint)
         what = f"{problem.n} rows, {problem.outputs} outputs"
         self.admit_memory(needed, what, "Use Fista, or fewer rows.")
+
+        if kernel is not None:
+            rule = f"an empty list, or one with the {made.__name__} of this problem's rows and gates"
+            if not isinstance(kernel, list) or not all(type(one) is made for one in kernel):
+                raise fail("kernel", type(self).__name__, rule, kernel)
+            if kernel and not kernel[0].fits(problem):
+                raise fail("kernel", type(self).__name__, rule, describe("that of another problem"))
 
     @staticmethod
     def _threads(problem: GatedProblem) -> AbstractContextManager[None]:

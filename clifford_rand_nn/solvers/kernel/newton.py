@@ -80,10 +80,18 @@ class KernelNewton(KernelMethod):
         Raises
         ------
         ArgumentError
-            The matrices would take more than ``max_memory``, or the problem has another penalty.
+            The matrices would take more than ``max_memory``, the problem has another penalty, or the kernel
+            is one of other rows or gates.
         """
         needed = self.memory(problem) if isinstance(problem, GatedRidgeProblem) else 0.0
-        self._admit(problem, GatedRidgeProblem, needed, "KernelInteriorPoint is for the penalty 'group_l2'.")
+        self._admit(
+            problem,
+            GatedRidgeProblem,
+            needed,
+            kernel,
+            SummedKernel,
+            "KernelInteriorPoint is for the penalty 'group_l2'.",
+        )
         with self._threads(problem):
             return self._solve(problem, start, [] if kernel is None else kernel)
 

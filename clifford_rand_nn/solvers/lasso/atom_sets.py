@@ -53,7 +53,7 @@ class PricedNeurons:
     def price(self, theta: Array, most: int, above: float) -> tuple[float, tuple[Neurons, Array]]:
         """Ask the pricer."""
         size, neurons = self.pricer.price(theta, most)
-        columns = neurons.columns(self.X)
+        columns = neurons.training_columns(self.X)
         new = np.flatnonzero(np.linalg.norm(columns.T @ theta, axis=1) > above)
         return size, (neurons.take(new), columns[:, new])
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand_nn.datafits.weights import normalised
+from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
 from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
@@ -257,7 +258,7 @@ class _Follower:
         dual = float(theta @ self.y) - float(theta @ theta) / 2
         # As in `problems.duality.relative_gap`: an optimum below rounding of the loss at zero counts as that.
         scale = max(primal, _EPS * float(self.y @ self.y) / 2)
-        gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
+        gap = gap_above(primal, dual, float(self.y @ self.y) / 2) / scale if scale > 0 else 0.0
         index = np.array(self.active.index, dtype=np.intp)
         order = np.argsort(index)
         index, values = index[order], values[order]

@@ -113,7 +113,7 @@ class WorkingSet(Limits):
         neurons = Neurons.free(np.zeros((d, 0)), np.zeros(0)) if start is None else start
         if neurons.d != d:
             raise fail("start", owner, f"neurons of dimension {d}, that of X", describe(f"dimension {neurons.d}"))
-        atoms = PricedNeurons(data, pricer, neurons, neurons.columns(data))
+        atoms = PricedNeurons(data, pricer, neurons, neurons.training_columns(data))
         problem = LassoProblem(
             atoms.K,
             y,
