@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_number, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import redraws, scaled_factors
 
 __all__ = ["SketchedInner", "sketched_inner"]
+
+
+_FEWEST = 8  # repetitions of an interval: fewer have one sign by chance, of a product near 0, in more than 1 of 128
 
 
 class SketchedInner(NamedTuple):
@@ -22,12 +25,17 @@ class SketchedInner(NamedTuple):
         0 and -inf where the estimate is 0.
     relative_error : ndarray (...) or scalar
         Standard error of the estimate over its absolute value, from its repetitions; NaN for one repetition, inf where
-        the estimate is 0 but its repetitions are not.
+        the estimate is 0 but its repetitions are not. The estimates are skewed: two standard errors on both sides cover
+        60 to 95 % only; see `interval`.
+    signs, logs : ndarray (repeats, ...)
+        Signs and logarithms of the single estimates, of which this is the mean.
     """
 
     sign: NDArray[Any]
     log_abs: NDArray[Any]
     relative_error: NDArray[Any]
+    signs: NDArray[Any]
+    logs: NDArray[Any]
 
     @property
     def value(self) -> NDArray[Any]:
@@ -38,6 +46,28 @@ class SketchedInner(NamedTuple):
     def error(self) -> NDArray[Any]:
         """The standard error of ``value``."""
         return np.asarray(np.abs(self.value) * self.relative_error)[()]
+
+    def interval(self, confidence: float = 0.95) -> tuple[NDArray[Any], NDArray[Any]]:
+        r"""Return the ends (low, high) of an interval that covers det(A Bᵀ) with this probability; NaN for few repeats.
+
+        With the mean x̄ of m ≥ 8 estimates, Student's t of m-1 degrees of freedom, and the larger of two estimates of
+        their standard deviation σ, the sample's and that of a log-normal law with their mean and variance of logarithms
+        (of a few estimates with a long tail the sample has often missed the tail),
+
+        .. math:: \bar x\, e^{\pm t σ/(|\bar x| \sqrt m)}, \qquad \bar x \pm t σ/\sqrt m
+
+        where all estimates have one sign, and where not. Measured for 0.95, Gaussian sketches, k = 1 to 5, r = k+1 to
+        100, m = 8 to 400, parallel to orthogonal blades: 0.93 to 1 are covered, and 0.94 to 1 for r ≥ 2k + 2.
+
+        Raises
+        ------
+        ArgumentError
+            If ``confidence`` is not between 0 and 1.
+        """
+        low, high, peak = mean_interval(self.signs, self.logs, confidence, "interval")
+        with np.errstate(over="ignore"):
+            scale = np.exp(peak)
+            return tuple(np.where(end == 0, 0.0, end * scale)[()] for end in (low, high))  # type: ignore[return-value]
 
 
 def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -> SketchedInner:
@@ -94,6 +124,9 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
     >>> found = cr.sketched_inner(A, A, cr.GaussianSketch(100, 400, rng=0), repeats=20)
     >>> bool(abs(found.value - np.linalg.det(A @ A.T)) < 4 * found.error)
     True
+    >>> low, high = found.interval(0.99)
+    >>> bool(low < np.linalg.det(A @ A.T) < high)
+    True
     """
     owner = "sketched_inner"
     A, B = as_real(A, "A", owner, min_ndim=2), as_real(B, "B", owner, min_ndim=2)
@@ -115,17 +148,55 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
         sign, log_abs = np.linalg.slogdet(left @ np.swapaxes(right, -1, -2))
         signs.append(sign)
         logs.append(log_abs)
-    sign, log_abs, error = signed_mean(np.stack(signs), np.stack(logs))
-    return SketchedInner(sign[()], (log_abs + (log_a + log_b - log_factor))[()], error[()])
+    every = np.stack(signs), np.stack(logs) + (log_a + log_b - log_factor)
+    sign, log_abs, error = signed_mean(*every)
+    return SketchedInner(sign[()], log_abs[()], error[()], *every)
+
+
+def _scaled(signs: NDArray[Any], logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return ``signs * exp(logs - peak)``, their mean over axis 0, and the largest of the logs."""
+    peak = logs.max(axis=0)
+    peak = np.where(np.isfinite(peak), peak, 0.0)
+    values = signs * np.exp(logs - peak)
+    return values, np.asarray(values.mean(axis=0)), peak
+
+
+def check_confidence(value: object, owner: str) -> float:
+    """Return a probability between 0 and 1."""
+    rule = "a number between 0 and 1, both excluded"
+    return check_number(value, "confidence", owner, rule, lambda x: 0 < x < 1)
+
+
+def mean_interval(
+    signs: NDArray[Any], logs: NDArray[Any], confidence: float, owner: str
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return low, high and log-scale of an interval ``exp(log_scale) * [low, high]`` of the mean over axis 0."""
+    from scipy.special import stdtrit
+
+    level = check_confidence(confidence, owner)
+    m = len(signs)
+    values, mean, peak = _scaled(signs, logs)
+    if m < _FEWEST:
+        return np.full(mean.shape, math.nan), np.full(mean.shape, math.nan), peak
+    there = signs != 0
+    n = np.maximum(there.sum(axis=0), 1)
+    y = np.where(there, logs - peak, 0.0)
+    center = y.sum(axis=0) / n
+    spread = np.where(there, (y - center) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
+    alike = (signs == signs[0]).all(axis=0) & there[0]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        second = n / m * np.exp(2 * (center + spread))  # of the log-normal law
+        variance = np.maximum(values.var(axis=0, ddof=1), np.where(alike, second * -np.expm1(-spread), second))
+        half = stdtrit(m - 1, 0.5 + level / 2) * np.sqrt(np.where(there.any(axis=0), variance, 0.0) / m)
+        ratio = np.exp(half / np.abs(mean))
+        ends = np.where(alike, mean / ratio, mean - half), np.where(alike, mean * ratio, mean + half)
+    return np.minimum(*ends), np.maximum(*ends), peak
 
 
 def signed_mean(signs: NDArray[Any], logs: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return sign, log and relative standard error of the mean over axis 0 of ``signs * exp(logs)``."""
     m = len(signs)
-    peak = logs.max(axis=0)
-    peak = np.where(np.isfinite(peak), peak, 0.0)
-    values = signs * np.exp(logs - peak)
-    mean = np.asarray(values.mean(axis=0))
+    values, mean, peak = _scaled(signs, logs)
     size = np.abs(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_abs = np.log(size) + peak

@@ -11,7 +11,7 @@ from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import check_factors, log_volume, redraws, scaled_factors
 from clifford_rand.sketch.gaussian import GaussianSketch
-from clifford_rand.sketch.inner import signed_mean
+from clifford_rand.sketch.inner import check_confidence, mean_interval, signed_mean
 
 __all__ = ["SketchedVolume", "log_volume_moments", "sketched_volume"]
 
@@ -25,10 +25,45 @@ class SketchedVolume(NamedTuple):
         Estimate of log √det(A Aᵀ); -inf where the sketched rows are dependent.
     error : ndarray (...) or scalar
         Its standard error. For a Gaussian sketch known in closed form; for others from the repetitions, NaN for one.
+    logs : ndarray (repeats, ...)
+        Logarithms of the single estimates of det(A Aᵀ), from which this one is made.
+    shape : tuple of float or None
+        Skewness and excess kurtosis of the estimate, where they are known: of a Gaussian sketch.
     """
 
     log_volume: NDArray[Any]
     error: NDArray[Any]
+    logs: NDArray[Any]
+    shape: tuple[float, float] | None
+
+    def interval(self, confidence: float = 0.95) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ends (low, high) of an interval that covers the log-volume with this probability.
+
+        For a Gaussian sketch by the quantiles of the known law, whatever A is, by its first four moments (Cornish and
+        Fisher); for others that of `SketchedInner.interval`, half its logarithm, and NaN for fewer than 8 repeats.
+
+        Raises
+        ------
+        ArgumentError
+            If ``confidence`` is not between 0 and 1.
+        """
+        if self.shape is None:
+            low, high, peak = mean_interval(
+                np.where(np.isneginf(self.logs), 0.0, 1.0), self.logs, confidence, "interval"
+            )
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return ((np.log(np.maximum(low, 0)) + peak) / 2)[()], ((np.log(high) + peak) / 2)[()]
+        level = check_confidence(confidence, "interval")
+        above, below = (_quantile(p, *self.shape) for p in ((1 + level) / 2, (1 - level) / 2))
+        return self.log_volume - above * self.error, self.log_volume - below * self.error
+
+
+def _quantile(p: float, skewness: float, kurtosis: float) -> float:
+    """Return a quantile of a standardised law (Cornish and Fisher 1938)."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(p))
+    return z + (z**2 - 1) * skewness / 6 + (z**3 - 3 * z) * kurtosis / 24 - (2 * z**3 - 5 * z) * skewness**2 / 36
 
 
 def log_volume_moments(k: int, r: int) -> tuple[float, float]:
@@ -70,7 +105,7 @@ def sketched_volume(
     independent, so that the bias of the logarithm is known and is subtracted, and so is its variance: the mean of m
     sketches is unbiased, with standard error √(Σ ψ'((r-i+1)/2) / 4m), whatever A is. Other sketches average the
     unbiased estimates of det(A Aᵀ), those of `sketched_inner`, and take half the logarithm; the error is that of the
-    mean, to first order.
+    mean, to first order. Intervals that cover what they say: ``interval`` of the result.
 
     Parameters
     ----------
@@ -111,6 +146,8 @@ def sketched_volume(
     >>> round(float(found.error), 3), bool(abs(found.log_volume - exact) < 4 * found.error)
     (0.036, True)
     """
+    from scipy.special import polygamma
+
     owner = "sketched_volume"
     A = as_real(A, "A", owner, min_ndim=2)
     if not isinstance(S, Sketch):
@@ -128,6 +165,12 @@ def sketched_volume(
     if gaussian:
         mean, variance = log_volume_moments(k, r)
         value = logs.mean(axis=0) + (shift - mean)
-        return SketchedVolume(value[()], np.full(value.shape, math.sqrt(variance / m))[()])
-    _, log_square, relative = signed_mean(np.ones_like(logs), 2 * logs)
-    return SketchedVolume((0.5 * (log_square - log_factor) + shift)[()], (0.5 * relative)[()])
+        half = (r - np.arange(k)) / 2
+        third, fourth = (float(np.sum(polygamma(n, half))) / 2 ** (n + 1) for n in (2, 3))  # cumulants of log χ
+        shape = (third / variance**1.5 / math.sqrt(m), fourth / variance**2 / m) if k else (0.0, 0.0)
+        squares = 2 * (logs + (shift - mean))
+        return SketchedVolume(value[()], np.full(value.shape, math.sqrt(variance / m))[()], squares, shape)
+    squares = 2 * (logs + shift) - log_factor
+    signs = np.where(np.isneginf(squares), 0.0, 1.0)
+    _, log_square, relative = signed_mean(signs, squares)
+    return SketchedVolume((0.5 * log_square)[()], (0.5 * relative)[()], squares, None)

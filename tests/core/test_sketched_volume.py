@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 import clifford_rand as cr
 from clifford_rand import SJLT, SRHT, GaussianSketch, LeverageSampling, SparseSign
+from clifford_rand.sketch.inner import mean_interval
 from clifford_rand.sketch.volume import log_volume_moments
 
 MAKERS = {
@@ -319,3 +321,77 @@ def test_errors():
     for call, message in cases:
         with pytest.raises(cr.ArgumentError, match=message):
             call()
+
+
+def gaussian_estimates(k, r, cosine, m, n, seed):
+    """Return n sets of m estimates (m, n) of the inner product cosine^k of two blades with k equal angles."""
+    S = gaussian(seed, m, n, r, 2 * k) / np.sqrt(r)
+    left, right = S[..., :k], cosine * S[..., :k] + np.sqrt(1 - cosine**2) * S[..., k:]
+    return np.linalg.det(left.swapaxes(-1, -2) @ right) / math.exp(GaussianSketch(r, 2 * k, rng=0).log_minor(k))
+
+
+@pytest.mark.parametrize("m", [8, 20, 60])
+@pytest.mark.parametrize(("k", "r"), [(1, 4), (1, 40), (2, 6), (3, 8), (5, 12)])
+@pytest.mark.parametrize("cosine", [1.0, 0.9, 0.5, 0.0])
+def test_intervals_cover_what_they_say(k, r, cosine, m):
+    # N = 1500 intervals of 0.95, which cover 0.94 or more: fewer than 0.905 with probability 1e-7, 60 cases. Two
+    # standard errors, which were stated before, cover 0.76 of k = 5, r = 12, m = 8.
+    x = gaussian_estimates(k, r, cosine, m, 1500, 10 * k + m)
+    low, high, peak = mean_interval(np.sign(x), np.log(np.abs(x)), 0.95, "test")
+    exact = cosine**k * np.exp(-peak)
+    assert np.mean((low <= exact) & (exact <= high)) >= 0.905
+    # and they are not generous: where the estimates vary little and have one sign they are Student's
+    half = stdtrit(m - 1, 0.975) * (x * np.exp(-peak)).std(axis=0, ddof=1) / np.sqrt(m)
+    assert np.median((high - low) / 2 / half) < (1.1 if (r, cosine) == (40, 1.0) else 30)
+
+
+@makers
+def test_intervals_of_all_sketches_cover(kind):
+    # 120 seeds of intervals that cover 0.93 or more: fewer than 100 with probability 3e-5, ten of them.
+    A, B = gaussian(0, 2, 24), gaussian(0, 2, 24) + 0.3 * gaussian(1, 2, 24)
+    exact, volume = np.linalg.det(A @ B.T), 0.5 * np.linalg.slogdet(A @ A.T)[1]
+    inner = [cr.sketched_inner(A, B, MAKERS[kind](10, 24, seed), repeats=10).interval() for seed in range(120)]
+    volumes = [cr.sketched_volume(A, MAKERS[kind](10, 24, seed), repeats=10).interval() for seed in range(120)]
+    assert sum(low <= exact <= high for low, high in inner) >= 100
+    assert sum(low <= volume <= high for low, high in volumes) >= 100
+
+
+@pytest.mark.parametrize(("k", "r", "m"), [(1, 2, 1), (2, 2, 1), (2, 3, 1), (5, 5, 4), (10, 100, 1)])
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+def test_intervals_of_gaussian_volumes_have_equal_tails(k, r, m, confidence):
+    # N = 20,000 draws of the known law (Bartlett); the quantiles are good to 0.012, and 0.005 is 4 standard deviations
+    # of a tail of 0.01 or less, 2 of one of 0.25: 0.02 leaves 6.
+    degrees = r - np.arange(k)
+    logs = 0.5 * np.log(np.random.default_rng(k + r).chisquare(degrees, size=(20_000, m, k))).sum(-1).mean(-1)
+    found = cr.sketched_volume(np.eye(k, 200), r, repeats=m, rng=0)
+    mean = log_volume_moments(k, r)[0] + 0.5 * k * np.log(r)
+    low, high = found._replace(log_volume=logs - mean).interval(confidence)
+    tail = (1 - confidence) / 2
+    assert abs(np.mean(low > 0) - tail) < 0.02
+    assert abs(np.mean(high < 0) - tail) < 0.02
+
+
+def test_intervals_in_batches_scales_and_at_zero():
+    S = SparseSign(30, 80, rng=0)
+    A, B = gaussian(0, 4, 1, 3, 80), gaussian(1, 5, 3, 80)
+    found = cr.sketched_inner(A, B, S, repeats=9)
+    low, high = found.interval(0.9)
+    assert low.shape == high.shape == (4, 5)
+    assert np.all((low < found.value) & (found.value < high))
+    one = cr.sketched_inner(A[2, 0], B[4], S, repeats=9).interval(0.9)
+    np.testing.assert_allclose(one, (low[2, 4], high[2, 4]), rtol=1e-9)
+    wide = found.interval(0.99)
+    assert np.all((wide[0] < low) & (high < wide[1]))
+    big = cr.sketched_inner(2.0**40 * A, B, S, repeats=9).interval(0.9)
+    np.testing.assert_allclose(big, (2.0**120 * low, 2.0**120 * high), rtol=1e-9)
+    assert np.isnan(cr.sketched_inner(A, B, S, repeats=7).interval()).all()
+    assert cr.sketched_inner(np.zeros((2, 80)), B[0, :2], S, repeats=8).interval() == (0, 0)
+    volume = cr.sketched_volume(B, S, repeats=8)
+    low, high = volume.interval()
+    assert np.all((low < volume.log_volume) & (volume.log_volume < high))
+    low, high = cr.sketched_volume(np.zeros((2, 80)), S, repeats=8).interval()
+    assert np.isneginf([low, high]).all()
+    for call in (found.interval, volume.interval, cr.sketched_volume(B, 30, rng=0).interval):
+        for wrong in (0, 1, 95, "0.9", None):
+            with pytest.raises(cr.ArgumentError, match="'confidence' parameter of interval must be a number between 0"):
+                call(wrong)
