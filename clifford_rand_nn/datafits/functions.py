@@ -3,12 +3,24 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import entr, expit
 from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax as scipy_softmax
 
-__all__ = ["entropy", "library", "log_softmax", "peak", "sigmoid", "softmax", "softplus", "solve"]
+__all__ = [
+    "cast",
+    "entropy",
+    "library",
+    "log_softmax",
+    "lower_inverse",
+    "peak",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "solve",
+    "zeros",
+]
 
 _RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorisation succeeds
 
@@ -20,6 +32,22 @@ def library(array: Any) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(array)
+
+
+def cast(array: Any, dtype: Any) -> Any:
+    """Return the array in a precision; itself, if it has that."""
+    if array.dtype == dtype:
+        return array
+    return array.astype(dtype) if isinstance(array, np.ndarray) else library(array).astype(array, dtype)
+
+
+def zeros(like: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros in the library, and on the device, of an array."""
+    if isinstance(like, np.ndarray):
+        return np.zeros(shape, dtype)
+    from array_api_compat import device
+
+    return library(like).zeros(shape, dtype=dtype, device=device(like))
 
 
 def entropy(p: Any) -> Any:
@@ -79,9 +107,20 @@ def solve(H: Any, b: Any) -> Any:
     if not largest > 0:
         return xp.zeros_like(b)  # nothing is free to move
     eps = float(xp.finfo(H.dtype).eps)
-    if xp is np:
-        ridge = _RIDGE * eps * max(largest, float(np.finfo(np.float64).tiny))
-        return cho_solve(cho_factor(H + ridge * np.eye(len(H))), b)
+    ridged = H + _RIDGE * eps * max(largest, float(xp.finfo(H.dtype).smallest_normal)) * _eye(H)
+    return cho_solve(cho_factor(ridged), b) if xp is np else xp.linalg.solve(ridged, b)
+
+
+def lower_inverse(triangle: Any) -> Any:
+    """Return the inverse of a lower triangle."""
+    if isinstance(triangle, np.ndarray):
+        return solve_triangular(triangle, _eye(triangle), lower=True)
+    return library(triangle).linalg.inv(triangle)
+
+
+def _eye(H: Any) -> Any:
+    if isinstance(H, np.ndarray):
+        return np.eye(len(H), dtype=H.dtype)
     from array_api_compat import device
 
-    return xp.linalg.solve(H + _RIDGE * eps * largest * xp.eye(H.shape[0], dtype=H.dtype, device=device(H)), b)
+    return library(H).eye(H.shape[0], dtype=H.dtype, device=device(H))

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand_nn.datafits.functions import library
 
-__all__ = ["check_weights", "normalised"]
+__all__ = ["check_weights", "mean_one", "normalised"]
 
 Array = NDArray[np.float64]
 
@@ -44,17 +45,21 @@ def normalised(sample_weight: Any, n: int, owner: str) -> Array | None:
     >>> normalised([1, 3], 2, "example").tolist(), normalised([7, 7], 2, "example")
     ([0.5, 1.5], None)
     """
-    if sample_weight is None:
-        return None
-    w = check_weights(sample_weight, n, owner)
-    if w.min() == w.max():
-        return None
-    if w.min() == 0:
-        value = describe(f"{np.count_nonzero(w == 0)} zeros of {n} weights")
+    return None if sample_weight is None else mean_one(check_weights(sample_weight, n, owner), owner)
+
+
+def mean_one(w: Any, owner: str) -> Any:
+    """Do what `normalised` does to finite weights (n,) of any library."""
+    xp = library(w)
+    low, high = float(xp.min(w)), float(xp.max(w))
+    if low <= 0:
+        value = describe(f"{int(xp.count_nonzero(w <= 0))} zeros or negative of {w.shape[0]} weights")
         raise fail("sample_weight", owner, "> 0", value, "Leave rows of weight zero out.")
-    omega = w / w.max()  # first, so that the sum cannot overflow
-    omega *= n / omega.sum()
-    if omega.min() < np.finfo(np.float64).tiny:
-        value = describe(f"weights from {w.min():.1e} to {w.max():.1e}")
+    if low == high:
+        return None
+    omega = w / high  # first, so that the sum cannot overflow
+    omega = omega * (w.shape[0] / float(xp.sum(omega)))
+    if float(xp.min(omega)) < float(xp.finfo(w.dtype).smallest_normal):
+        value = describe(f"weights from {low:.1e} to {high:.1e}")
         raise fail("sample_weight", owner, "of one order of magnitude or some", value, "Leave such rows out.")
-    return np.asarray(omega)
+    return omega

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.datafits.functions import library
 
 __all__ = ["DualBound", "dual_bound", "gap_above", "relative_gap", "rounding"]
 
 Array = NDArray[np.float64]
 
-_BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
-_MET = 1e-6  # share to which solvers meet cones and equalities, at worst
+_BALANCED = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
+_MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
 
 class DualBound(NamedTuple):
@@ -41,8 +42,10 @@ def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array],
         :math:`n\beta`.
     """
     theta = datafit.balance(theta, Q)
-    if np.linalg.norm(Q.T @ theta) > _BALANCED * np.linalg.norm(theta):
-        theta = np.zeros_like(theta)  # always feasible
+    xp = library(theta)
+    norm, rounding = xp.linalg.vector_norm, float(xp.finfo(theta.dtype).eps)
+    if not float(norm(Q.T @ theta)) <= _BALANCED * rounding * float(norm(theta)):
+        theta = xp.zeros_like(theta)  # always feasible
     found = size(theta)
     largest = radius / found if found > 0 else np.inf
     theta = datafit.scale(theta, largest) * theta
@@ -51,9 +54,11 @@ def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array],
 
 def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
     """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-    zero = datafit.value(np.zeros_like(datafit.y))
-    scale = max(primal, np.finfo(np.float64).eps * max(zero, np.finfo(np.float64).tiny))
-    return gap_above(primal, dual, zero) / scale
+    xp = library(datafit.y)
+    about = xp.finfo(datafit.y.dtype)
+    eps, zero = float(about.eps), datafit.value(xp.zeros_like(datafit.y))
+    scale = max(primal, eps * max(zero, float(about.smallest_normal)))
+    return gap_above(primal, dual, zero, max(_MET, eps**0.5)) / scale
 
 
 def rounding(primal: float, dual: float, zero: float, share: float) -> float:

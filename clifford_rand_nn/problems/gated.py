@@ -9,6 +9,7 @@ from clifford_rand._checks import as_real, check_positive, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.maps import GatedMap
@@ -97,9 +98,8 @@ class GatedProblem:
 
     def start(self) -> Point:
         """Return the zero point."""
-        return Point(
-            np.zeros((self.map.d, self.map.n_patterns, self.outputs)), np.zeros((self.map.Q.shape[1], self.outputs))
-        )
+        a, C = self.map, self.outputs
+        return Point(a.zeros(a.d, a.n_patterns, C), a.zeros(a.Q.shape[1], C))
 
     def null_point(self) -> Point:
         """Return the best point without an active gate, the optimum from `beta_max` on: biases and intercept alone."""
@@ -110,7 +110,7 @@ class GatedProblem:
         """The best predictions (n, C) by biases and intercept alone."""
         return unpenalised_fit(self.datafit, self.map.Q)
 
-    def predictions(self, z: Point) -> Array:
+    def predictions(self, z: Point) -> Any:
         """Predictions on the training rows, (n, C)."""
         return self.map.forward(z.U, z.c)
 
@@ -129,7 +129,7 @@ class GatedProblem:
 
     def lipschitz(self) -> float:
         """Estimate the Lipschitz constant of `gradient`: with weights by the mean curvature, which may be low."""
-        return float(np.mean(self.datafit.row_curvature)) * self.map.sigma**2 / self.n
+        return self.datafit.loss.curvature * self.map.sigma**2 / self.n
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
@@ -139,10 +139,13 @@ class GatedProblem:
         """Coefficients and biases of a point: the same predictions, the same objective."""
         return self.with_biases(z.U, *self.map.biases(z.U, z.c))
 
-    def with_biases(self, U: Array, gate: Array, intercept: Array) -> Coefficients:
+    def with_biases(self, U: Any, gate: Any, intercept: Any) -> Coefficients:
         """Return the coefficients of U with gate biases (P, C) and an intercept (C,)."""
-        coef = np.einsum("dr,rpc->cpd", self.map.basis * self.map.weights, U, optimize=True)
-        return Coefficients(np.ascontiguousarray(coef), np.ascontiguousarray(gate.T), intercept)
+        frame, outputs = (self.map.basis * self.map.weights).T, range(U.shape[2])
+        stack = library(U).stack
+        return Coefficients(
+            stack([U[:, :, c].T @ frame for c in outputs]), stack([gate[:, c] for c in outputs]), intercept
+        )
 
     def point(self, coefficients: Coefficients) -> Point:
         """Inverse of `coefficients`, of their part in the span of the data: the rest only costs."""

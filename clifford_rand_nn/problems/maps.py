@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property
-from clifford_rand_nn.problems.coordinates import coordinates, unpenalised_basis
+from clifford_rand_nn.datafits.functions import cast, zeros
+from clifford_rand_nn.problems.coordinates import coordinates, row_tiles, unpenalised_basis
 from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.masked import masked_product, masked_transpose
 
@@ -15,7 +16,6 @@ __all__ = ["GatedMap"]
 
 Array = NDArray[np.float64]
 
-_TILE = 4096  # rows that are rotated at a time
 _POWER_STEPS = 30
 # With large data the steps would cost as much as a solution to 1e-2. Eight steps on a sample of the rows leave the
 # estimate within about a tenth, which the solver's check of its steps mends in an iteration or two.
@@ -79,7 +79,7 @@ class GatedMap:
         self._Y = self._rotated(np.float64 if self._exact else np.float32)
         self._single: list[NDArray[np.float32]] = [] if self._exact else [self._Y]  # shared with restricted maps
         self.Q, self._pseudo_inverse = unpenalised_basis(self._mask, bias, fit_intercept)
-        self._Q_single: tuple[Array, NDArray[np.float32]] | None = None  # with the Q that it was made from
+        self._Q_single: tuple[Any, Any] | None = None  # with the Q that it was made from
 
     @cached_property
     def sigma(self) -> float:
@@ -99,10 +99,10 @@ class GatedMap:
     @property
     def n_patterns(self) -> int:
         """Number of gates P."""
-        return int(self._mask.shape[0])
+        return int(self.patterns.shape[1])
 
     @property
-    def rows(self) -> NDArray[Any]:
+    def rows(self) -> Any:
         """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d."""
         return self._Y
 
@@ -122,21 +122,25 @@ class GatedMap:
             return masked_transpose(self._Y, self._mask, R)
         return np.tensordot((self.basis * self.weights).T, masked_transpose(self._X, self._mask, R), 1)
 
-    def remove_unpenalised(self, R: NDArray[Any]) -> NDArray[Any]:
+    def zeros(self, *shape: int) -> Any:
+        """Return zeros in double precision, where the data are."""
+        return zeros(self.Q, shape, self.Q.dtype)
+
+    def remove_unpenalised(self, R: Any) -> Any:
         """Return M R: what no bias and no intercept can explain."""
         Q = self._Q(R.dtype)
-        return np.asarray(R - Q @ (Q.T @ R))
+        return R - Q @ (Q.T @ R)
 
-    def forward(self, U: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
+    def forward(self, U: Any, c: Any) -> Any:
         """Predictions (n, C) of U (d, P, C) and c (q, C), in the precision of U."""
         f, Q = self.gated(U), self._Q(U.dtype)
-        return np.asarray(f + Q @ (np.multiply(self.sigma, c, dtype=U.dtype) - Q.T @ f))
+        return f + Q @ (self.sigma * cast(c, U.dtype) - Q.T @ f)
 
-    def adjoint(self, R: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def adjoint(self, R: Any) -> tuple[Any, Any]:
         """Adjoint of `forward`: R (n, C) to the shapes of U and c, in the precision of R."""
         Q = self._Q(R.dtype)
         QR = Q.T @ R
-        return self.gated_adjoint(R - Q @ QR), np.multiply(self.sigma, QR, dtype=R.dtype)
+        return self.gated_adjoint(R - Q @ QR), self.sigma * QR
 
     @cached_property
     def metric(self) -> GateMetric | None:
@@ -162,28 +166,28 @@ class GatedMap:
         """Return the map of some of the gates, with the coordinates, the unpenalised columns and the biases of all."""
         return _RestrictedMap(self, gates)
 
-    def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
+    def biases(self, U: Any, c: Any) -> tuple[Any, Any]:
         """Gate biases (P, C) and intercept (C,) that give the predictions of (U, c): those of least norm."""
         return self.biases_in(self.sigma * c - self.Q.T @ self.gated(U))
 
-    def biases_in(self, free: Array) -> tuple[Array, Array]:
+    def biases_in(self, free: Any) -> tuple[Any, Any]:
         """Gate biases (P, C) and intercept (C,) of least norm that predict Q ``free``, for ``free`` (q, C)."""
         b = self._pseudo_inverse @ free
         P = self.n_patterns if self.bias else 0
-        gate = b[:P] if self.bias else np.zeros((self.n_patterns, free.shape[1]))
-        return gate, (b[P] if self.fit_intercept else np.zeros(free.shape[1]))
+        gate = b[:P, :] if self.bias else self.zeros(self.n_patterns, free.shape[1])
+        return gate, (b[P, :] if self.fit_intercept else self.zeros(free.shape[1]))
 
     def unpenalised(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
         """Inverse of `biases`: the c (q, C) of U with the given biases."""
         free = self.patterns @ gate_bias + intercept if self.bias else np.broadcast_to(intercept, (self.n, U.shape[2]))
         return np.asarray(self.Q.T @ (self.gated(U) + free) / self.sigma)
 
-    def _rotated(self, dtype: Any) -> NDArray[Any]:
+    def _rotated(self, dtype: Any) -> Any:
         """Rows of X in the coordinates, made in double precision and rounded to ``dtype``."""
         frame = self.basis * self.weights
-        Y = np.empty((len(self._X), frame.shape[1]), dtype=dtype)
-        for start in range(0, len(Y), _TILE):
-            Y[start : start + _TILE] = self._X[start : start + _TILE] @ frame
+        Y = zeros(self._X, (self._X.shape[0], frame.shape[1]), dtype)
+        for tile in row_tiles(int(Y.shape[0])):
+            Y[tile, :] = cast(cast(self._X[tile, :], frame.dtype) @ frame, dtype)
         return Y
 
     def _rows_single(self) -> NDArray[np.float32]:
@@ -191,11 +195,11 @@ class GatedMap:
             self._single.append(self._Y.astype(np.float32))
         return self._single[0]
 
-    def _Q(self, dtype: Any) -> NDArray[Any]:
-        if dtype != np.float32:
+    def _Q(self, dtype: Any) -> Any:
+        if dtype == self.Q.dtype:
             return self.Q
         if self._Q_single is None or self._Q_single[0] is not self.Q:
-            self._Q_single = self.Q, self.Q.astype(np.float32)
+            self._Q_single = self.Q, cast(self.Q, dtype)
         return self._Q_single[1]
 
     def _norm(self, metric: GateMetric | None = None) -> float:

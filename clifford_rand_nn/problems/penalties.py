@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn.datafits.functions import library, peak
+
 __all__ = ["GroupL2", "Ridge"]
 
 Array = NDArray[np.float64]
@@ -30,13 +32,13 @@ class GroupL2:
         self.level_weights = weights[self._starts]
         self.levels = [slice(a, a + size) for a, size in zip(self._starts, self._counts, strict=True)]
 
-    def norms(self, U: NDArray[Any]) -> Array:
+    def norms(self, U: Any) -> Any:
         """Norm of each group's coefficients, (P,)."""
-        return np.asarray(np.sqrt(self.level_weights**2 @ self._squares(U)))
+        return (self.level_weights**2 @ self._squares(U)) ** 0.5
 
-    def value(self, U: NDArray[Any]) -> float:
+    def value(self, U: Any) -> float:
         r"""Return :math:`\beta\sum_i||w\circ U_i||_F`."""
-        return self.beta * float(self.norms(U).sum())
+        return self.beta * float(library(U).sum(self.norms(U)))
 
     def prox(self, U: NDArray[Any], step: float, out: NDArray[Any] | None = None) -> NDArray[Any]:
         r"""Return the minimiser of :math:`\frac12||V-U||^2 + \beta\,step\sum_i||w\circ V_i||_F` over V.
@@ -76,9 +78,9 @@ class GroupL2:
         """Repeat what is given for each level, along the first axis, for each of its coordinates."""
         return np.repeat(levels, self._counts, axis=0)
 
-    def dual_norm(self, G: NDArray[Any]) -> float:
+    def dual_norm(self, G: Any) -> float:
         r"""Return :math:`\max_i||G_i/w||_F`; the dual constraint is ``dual_norm <= beta``."""
-        return float(np.sqrt((self.level_weights**-2.0 @ self._squares(G)).max(initial=0.0)))
+        return float(peak(self.level_weights**-2.0 @ self._squares(G)) ** 0.5)
 
     def _squares(self, U: NDArray[Any]) -> Array:
         """Sum of squares over each level's coordinates and all outputs, (levels, P)."""

@@ -7,11 +7,11 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import CvxpyReference, Fista, GatedReLUProblem
 from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.problems.gated import Point
 from clifford_rand_nn.solvers.arrays import problem as array_problem
 from clifford_rand_nn.solvers.arrays.fista import _State, solve_array
-from clifford_rand_nn.solvers.arrays.losses import make_loss
-from clifford_rand_nn.solvers.arrays.namespace import common_namespace
 from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from support.problems import FLAGS, LOSSES, make, targets
 
@@ -135,27 +135,30 @@ def test_a_device_without_double_precision(library, loss, monkeypatch):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weights", [False, True])
-def test_two_spellings_of_a_loss(library, loss, weights):
-    """Value, residual, dual value, balance, scale: on random predictions near and far."""
+def test_a_loss_is_the_same_in_every_library(library, loss, weights):
+    """Value, residual, dual value, prox, balance, scale: on random predictions near and far, against NumPy's."""
     rng = np.random.default_rng(3)
     n, eps = 50, 1e-13
     w = rng.uniform(0.1, 4, n) if weights else None
-    y = targets(loss, n, rng)
-    ours = make_datafit(loss, y, n, "test", 0.8, w)
-    xp = common_namespace("test", X=library(y))
-    twin = make_loss(xp, loss, library(y), n, "test", xp.float64, 0.8, None if w is None else library(w))
+    ours = make_datafit(loss, targets(loss, n, rng), n, "test", 0.8, w)
+    w = ours.sample_weight
+    twin = Datafit(ours.loss, library(ours.y), None if w is None else library(w))
     C = ours.y.shape[1]
-    np.testing.assert_allclose(twin.bend * library.back(twin.w), ours.row_curvature * np.ones((n, 1)), rtol=1e-14)
+    assert twin.curvature == pytest.approx(ours.curvature, rel=1e-14)
     Q = np.linalg.qr(np.hstack([np.ones((n, 1)), rng.random((n, 3)) < 0.5]))[0]
     for size in (0.0, 0.3, 3.0, 800.0):
         f = size * rng.standard_normal((n, C))
-        assert float(twin.value(library(f))) == pytest.approx(ours.value(f), rel=eps)
+        assert twin.value(library(f)) == pytest.approx(ours.value(f), rel=eps)
         theta = ours.residual(f)
         np.testing.assert_allclose(library.back(twin.residual(library(f))), theta, rtol=1e-11, atol=1e-300)
         for factor in (1.0, 0.5, 1.2, -0.1):
             assert twin.dual_value(library(factor * theta)) == pytest.approx(ours.dual_value(factor * theta), rel=1e-11)
         for largest in (0.01, 5.0, np.inf):
             assert twin.scale(library(theta), largest) == pytest.approx(ours.scale(theta, largest), rel=eps)
+        for step in (0.1, 10.0):
+            np.testing.assert_allclose(
+                library.back(twin.prox(library(f), step)), ours.prox(f, step), rtol=1e-9, atol=1e-9
+            )
     for size in (0.0, 1e-3, 0.03):  # near the best fit by biases; far from it Newton's method may fail, as it may there
         f = unpenalised_fit(ours, Q) + size * rng.standard_normal((n, C))
         moved = ours.balance(ours.residual(f), Q)
@@ -171,11 +174,11 @@ def test_prox_and_map_are_those_of_numpy(library, n):
     ours = make("squared", n=n, d=5, m=4)
     (X, y, D, beta), more = library.arrays(ours)
     twin = ArrayProblem(X, y, D, beta, **more)
-    r, P = twin.map.frame.shape[1], twin.map.n_patterns
+    r, P = twin.map.d, twin.map.n_patterns
     assert r == ours.map.d
     U, c = rng.standard_normal((r, P, 2)), rng.standard_normal((ours.map.Q.shape[1], 2))
     U[:, 0] *= 1e-3
-    new = library.back(twin.prox(library(U), library(np.asarray(0.7))))
+    new = library.back(twin.penalty.prox(library(U), library(np.asarray(0.7))))
     weights = library.back(twin.map.weights)[:, None, None]
     norms = np.sqrt(((weights * new) ** 2).sum(axis=(0, 2)))
     assert not new[:, 0].any()
@@ -183,7 +186,7 @@ def test_prox_and_map_are_those_of_numpy(library, n):
     slope = (new - U) + 0.7 * beta * weights**2 * new / np.where(active, norms, 1)[:, None]
     np.testing.assert_allclose(slope[:, active], 0, atol=1e-9)
     assert (np.sqrt(((U / weights) ** 2).sum(axis=(0, 2)))[~active] <= 0.7 * beta).all()
-    coefficients = [library.back(part) for part in twin.coefficients(array_problem.ArrayPoint(library(U), library(c)))]
+    coefficients = [library.back(part) for part in twin.coefficients(Point(library(U), library(c)))]
     coef, gate, intercept = coefficients
     f = np.einsum("np,npc->nc", ours.map.patterns, np.einsum("nd,cpd->npc", ours.X, coef) + gate.T) + intercept
     np.testing.assert_allclose(library.back(twin.map.forward(library(U), library(c))), f, rtol=1e-9, atol=1e-9)
@@ -293,8 +296,8 @@ def test_torch_is_never_converted_and_a_step_waits_for_nothing(loss, monkeypatch
     result = solve_array(X, *arrays[1:], **more)
     assert not result.fitted.requires_grad
     problem = ArrayProblem(X, *arrays[1:], **more)
-    z = problem.start()
-    state = _State.at(z, problem.map.forward(*z), problem.lipschitz() / 4)
+    z = problem.null_point()
+    state = _State.at(z, problem.predictions(z), problem.lipschitz() / 4)
     for name in ("__bool__", "__float__", "__int__", "__index__", "item", "nonzero"):
         monkeypatch.setattr(torch.Tensor, name, refuse)
     before = state.L
@@ -302,7 +305,7 @@ def test_torch_is_never_converted_and_a_step_waits_for_nothing(loss, monkeypatch
         state = state.stepped(problem, False)
     monkeypatch.undo()
     assert float(state.L) > float(before)  # the first steps were too long, and were undone
-    assert problem.objective(state.z.U, state.f) < problem.objective(z.U, problem.map.forward(*z))
+    assert problem.objective(state.z, state.f) < problem.objective(z)
 
 
 def test_errors(library):

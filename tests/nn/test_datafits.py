@@ -159,11 +159,9 @@ def test_curvature_roots_are_those_of_the_hessian(loss, size):
     np.testing.assert_allclose((R @ R.transpose(0, 2, 1))[inside], hessian[inside], atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", choice.loss_names("classification"))
 def test_labels_and_probabilities(loss):
     """Classes become targets that the loss of so many classes accepts; probabilities are rows that sum to one."""
-    if "classification" not in choice.LOSSES[loss].tasks:
-        pytest.skip("not a loss of classifiers")
     for n_classes in (2, 3, 5):
         index = np.arange(3 * n_classes) % n_classes
         y, record = choice.encode_labels(index, n_classes, loss)

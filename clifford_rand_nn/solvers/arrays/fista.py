@@ -6,9 +6,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from clifford_rand._checks import check_choice, fail
+from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.datafits.functions import cast
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.solvers.arrays.kernel import run_kernel
 from clifford_rand_nn.solvers.arrays.namespace import constant
-from clifford_rand_nn.solvers.arrays.problem import ArrayCoefficients, ArrayPoint, ArrayProblem
+from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -24,7 +28,7 @@ _CHECK_EVERY = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ArrayResult(Result[ArrayCoefficients]):
+class ArrayResult(Result[Coefficients]):
     """`Result` whose arrays (coefficients, fitted, dual_point) are in the library, and on the device, of the data."""
 
     fitted: Any
@@ -37,7 +41,7 @@ def solve_array(
     patterns: Any,
     beta: float,
     *,
-    loss: str = "squared",
+    loss: str | Loss = "squared",
     bias: bool = True,
     fit_intercept: bool = True,
     sample_weight: Any = None,
@@ -107,7 +111,7 @@ def solve_array(
     owner = "solve_array"
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     check_choice(solver, "solver", owner, ("fista", "kernel"))
-    if solver == "kernel" and loss != "squared":
+    if solver == "kernel" and not as_loss(loss, owner, huber_delta).is_quadratic:
         raise fail("solver", owner, f"'fista' for loss={loss!r}", solver, "The kernel knows the squared loss only.")
     problem = ArrayProblem(
         X,
@@ -124,7 +128,7 @@ def solve_array(
     gates = problem.map.n_patterns * int(X.shape[1]) * problem.outputs
     needed = 8.0 * (5 * problem.n**2 if solver == "kernel" else 8 * (gates + problem.n * problem.outputs))
     limits.admit_memory(needed, f"solver={solver!r} and this problem", "Take fewer rows, or gates.")
-    watch = Watch[ArrayPoint](limits, problem.relative_gap, "try a larger tol, or solver='fista'")
+    watch = Watch[Point](limits, problem.relative_gap, "try a larger tol, or solver='fista'")
     with watch:
         if solver == "kernel":
             run_kernel(problem, watch, tol)
@@ -134,12 +138,12 @@ def solve_array(
     return ArrayResult(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
-def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint]) -> None:
+def _run_fista(problem: ArrayProblem, watch: Watch[Point]) -> None:
     """Iterate until the watch ends it."""
     narrow = problem.map.narrows
-    z = problem.start()
-    state = _State.at(z, problem.map.forward(z.U, z.c), problem.lipschitz())
-    watch.check(0, problem.objective(z.U, state.f), problem.dual_bound(state.f), z, state.f)
+    z = problem.null_point()
+    state = _State.at(z, problem.predictions(z), problem.lipschitz())
+    watch.check(0, problem.objective(z, state.f), problem.dual_bound(state.f), z, state.f)
     k, next_check = 0, _CHECK_EVERY
     while watch.status is None:
         k += 1
@@ -147,8 +151,8 @@ def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint]) -> None:
         if k >= next_check or watch.last(k):
             next_check = k + max(_CHECK_EVERY, k // 10)
             z = state.z
-            f = problem.map.forward(z.U, z.c) if narrow else state.f  # a gap is proved in double precision
-            watch.check(k, problem.objective(z.U, f), problem.dual_bound(f), z, f)
+            f = problem.predictions(z) if narrow else state.f  # a gap is proved in double precision
+            watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
             if watch.status is None and not math.isfinite(float(state.L)):
                 watch.stop(Status.NOT_FINITE)
             if narrow and _rounded(watch.history):
@@ -159,27 +163,27 @@ def _run_fista(problem: ArrayProblem, watch: Watch[ArrayPoint]) -> None:
 class _State:
     """Iterate z with its predictions, the extrapolated y with its own, the step 1/L and the momentum, on the device."""
 
-    z: ArrayPoint
+    z: Point
     f: Any
-    y: ArrayPoint
+    y: Point
     f_y: Any
     L: Any
     t: Any
 
     @classmethod
-    def at(cls, z: ArrayPoint, f: Any, L: float) -> "_State":
+    def at(cls, z: Point, f: Any, L: float) -> "_State":
         return cls(z, f, z, f, constant(f, L), constant(f, 1.0))
 
     def stepped(self, problem: ArrayProblem, narrow: bool) -> "_State":
         """One iteration: restart or momentum after a step short enough, or else the same point with a larger L."""
-        xp, z, y, L = problem.xp, self.z, self.y, self.L
-        kappa, largest = problem.curvature
-        dtype = problem.map.X.dtype if narrow else problem.map.wide
+        xp, z, y, L, datafit = problem.xp, self.z, self.y, self.L, problem.datafit
+        kappa, largest = datafit.row_curvature / problem.n, datafit.curvature / problem.n
+        dtype, wide = problem.X.dtype if narrow else self.f.dtype, self.f.dtype
         noise = _NOISE * float(xp.finfo(dtype).eps)
-        g = problem.gradient(self.f_y, narrow)
-        new = ArrayPoint(problem.prox(y.U - g.U / L, 1 / L), y.c - g.c / L)
-        f_new = problem.map.forward(new.U, new.c, narrow)
-        move = ArrayPoint(new.U - y.U, new.c - y.c)
+        gU, gc = problem.map.adjoint(cast(-datafit.residual(self.f_y) / problem.n, dtype))
+        new = Point(problem.penalty.prox(y.U - cast(gU, wide) / L, 1 / L), y.c - cast(gc, wide) / L)
+        f_new = cast(problem.map.forward(cast(new.U, dtype), new.c), wide)
+        move = Point(new.U - y.U, new.c - y.c)
         square, change = _dot(xp, move, move), f_new - self.f_y
         needed = xp.sum(kappa * change * change)
         fits = needed <= L * square + (largest * noise**2) * xp.sum(f_new * f_new)
@@ -187,21 +191,21 @@ class _State:
         wanted = needed / xp.where(moved, square, xp.ones_like(square))
         grown = xp.where(moved, xp.maximum(_GROW * L, xp.minimum(wanted, 2 * L)), 2 * L)
 
-        ahead = ArrayPoint(new.U - z.U, new.c - z.c)
+        ahead = Point(new.U - z.U, new.c - z.c)
         t = xp.where(_dot(xp, move, ahead) < 0, xp.ones_like(L), self.t)  # the step points against the momentum
         t_new = (1 + xp.sqrt(1 + 4 * t * t)) / 2
         m = (t - 1) / t_new
         return _State(
-            ArrayPoint(xp.where(fits, new.U, z.U), xp.where(fits, new.c, z.c)),
+            Point(xp.where(fits, new.U, z.U), xp.where(fits, new.c, z.c)),
             xp.where(fits, f_new, self.f),
-            ArrayPoint(xp.where(fits, new.U + m * ahead.U, y.U), xp.where(fits, new.c + m * ahead.c, y.c)),
+            Point(xp.where(fits, new.U + m * ahead.U, y.U), xp.where(fits, new.c + m * ahead.c, y.c)),
             xp.where(fits, f_new + m * (f_new - self.f), self.f_y),
             xp.where(fits, _RELAX * L, grown),
             xp.where(fits, t_new, self.t),
         )
 
 
-def _dot(xp: Any, a: ArrayPoint, b: ArrayPoint) -> Any:
+def _dot(xp: Any, a: Point, b: Point) -> Any:
     """Inner product, without axes."""
     return xp.sum(a.U * b.U) + xp.sum(a.c * b.c)
 

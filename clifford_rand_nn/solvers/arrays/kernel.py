@@ -6,7 +6,10 @@ import numpy as np
 from array_api_compat import device as device_of
 from array_api_compat import is_cupy_array, is_numpy_array, is_torch_array
 
-from clifford_rand_nn.solvers.arrays.problem import ArrayPoint, ArrayProblem
+from clifford_rand_nn.datafits.functions import cast, solve
+from clifford_rand_nn.problems.duality import dual_bound
+from clifford_rand_nn.problems.gated import Point
+from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -71,14 +74,13 @@ class ArrayKernelPath:
         xp, m = problem.xp, problem.map
         self.problem, self.xp = problem, xp
         self.radius = problem.n * problem.beta
-        self.rows = m.wide_rows() / m.weights  # in an orthonormal basis of their directions
-        self.mask = xp.astype(m.mask, m.wide)
+        self.rows = m.wide_rows / m.weights  # in an orthonormal basis of their directions
+        self.mask = cast(m.patterns, self.rows.dtype)
         self.gram = self.rows @ self.rows.T
-        self._eye = xp.eye(problem.n, dtype=m.wide, device=device_of(self.rows))
-        self._root = xp.sqrt(problem.loss.w)
-        Q, loss = m.Q, problem.loss
-        null, _ = problem.null_fit()
-        theta = loss.residual(null)
+        self._eye = xp.eye(problem.n, dtype=self.rows.dtype, device=device_of(self.rows))
+        self._root = problem.datafit.weights**0.5
+        Q, null = m.Q, problem.predictions(problem.null_point())
+        theta = problem.datafit.residual(null)
         squares = xp.sum(self._correlations(theta) ** 2, axis=(0, 2))
         start = float(xp.sqrt(xp.max(squares)) * xp.sum(theta * theta) / xp.sum(squares))
         self.theta, self.c = theta, Q.T @ null
@@ -89,11 +91,11 @@ class ArrayKernelPath:
         q = int(Q.shape[1])
         columns, move = solved[:, :q], solved[:, q:]
         if q:
-            dc = loss.solve(Q.T @ columns, Q.T @ (move + theta))
+            dc = solve(Q.T @ columns, Q.T @ (move + theta))
             move, self.c = move - columns @ dc, self.c + dc
         self.theta = theta + move
         self._correlate()
-        self.s = xp.clip(self._slack(), min=_SLACK * self.radius)
+        self.s = xp.clip(self._slack(), _SLACK * self.radius, None)
 
     def _correlations(self, theta: Any) -> Any:
         """X^T D_i theta for every gate, (r, P, C)."""
@@ -119,8 +121,7 @@ class ArrayKernelPath:
         return 0.5 * (self.radius - self._squares / self.radius)
 
     def _away(self) -> Any:
-        loss = self.problem.loss
-        return loss.y - self.theta / loss.w - self.f
+        return self.problem.datafit.predictions_at(self.theta) - self.f
 
     def _factor(self) -> _Factor:
         roots = self.mask * self.xp.sqrt(self.eta / self.radius) * self._root
@@ -129,12 +130,12 @@ class ArrayKernelPath:
     def _apply(self, factor: _Factor, b: Any) -> Any:
         return self._root * factor.solve(self._root * b)
 
-    def point(self, keep: Any = None) -> ArrayPoint:
+    def point(self, keep: Any = None) -> Point:
         """Solver variables of the problem, of the gates marked by ``keep``."""
         m, xp = self.problem.map, self.xp
         U = self.U if keep is None else xp.where(keep[None, :, None], self.U, xp.zeros_like(self.U))
         inside = self.problem.map.Q @ self.c + xp.sum(self._blocks(U), axis=1)
-        return ArrayPoint(U / m.weights[:, None, None], m.Q.T @ inside / m.sigma)
+        return Point(U / m.weights[:, None, None], m.Q.T @ inside / m.sigma)
 
     def likely(self) -> Any:
         """Tell which gates are active: those whose weight, as a share of the largest, exceeds their slack's share."""
@@ -192,7 +193,7 @@ class ArrayKernelPath:
         """Factor of what is left for weights and biases, outputs one after the other."""
         xp, m = self.xp, self.problem.map
         P, C, q = corner.shape[0], gates.shape[1], int(solved_Q.shape[1])
-        eye = xp.eye(P + C * q, dtype=m.wide, device=device_of(corner))
+        eye = xp.eye(P + C * q, dtype=corner.dtype, device=device_of(corner))
         small = corner + eye[:P, :P] * (self.s / self.eta)
         if q:
             cross = xp.concat([gates[:, a, :].T @ solved_Q for a in range(C)], axis=1)
@@ -217,10 +218,11 @@ class ArrayKernelPath:
         return 1 / largest if largest > 0 else float("inf")
 
 
-def run_kernel(problem: ArrayProblem, watch: Watch[ArrayPoint], tol: float) -> None:
+def run_kernel(problem: ArrayProblem, watch: Watch[Point], tol: float) -> None:
     """Take steps until the watch or rounding ends them."""
-    f, z = problem.null_fit()
-    watch.check(0, problem.objective(z.U, f), problem.dual_bound(f), z, f)
+    z = problem.null_point()
+    f = problem.predictions(z)
+    watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
     with np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
         if watch.status is None:
             try:
@@ -229,7 +231,7 @@ def run_kernel(problem: ArrayProblem, watch: Watch[ArrayPoint], tol: float) -> N
                 watch.stop(Status.STALLED)
 
 
-def _take_steps(path: ArrayKernelPath, watch: Watch[ArrayPoint], tol: float) -> None:
+def _take_steps(path: ArrayKernelPath, watch: Watch[Point], tol: float) -> None:
     problem, since, least = path.problem, 0, float("inf")
     for k in range(_STEPS + 1):
         if not path.finite():
@@ -245,15 +247,18 @@ def _take_steps(path: ArrayKernelPath, watch: Watch[ArrayPoint], tol: float) -> 
     return watch.stop(Status.MAX_ITER, "the kernel takes no more, try solver='fista'")
 
 
-def _check(path: ArrayKernelPath, k: int, watch: Watch[ArrayPoint], tol: float) -> None:
+def _check(path: ArrayKernelPath, k: int, watch: Watch[Point], tol: float) -> None:
     """Judge the point by the better of its two bounds; without its idle gates if that meets the tolerance."""
     problem = path.problem
-    bound, own = problem.dual_bound(path.f), problem.bound_at(path.theta)
-    bound = own if own.value > bound.value else bound
+    bounds = [
+        dual_bound(problem.datafit, theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)
+        for theta in (problem.datafit.residual(path.f), path.theta)
+    ]
+    bound = max(bounds, key=lambda bound: bound.value)
     for keep in (path.likely(), None):
         z = path.point(keep)
-        f = problem.map.forward(z.U, z.c)
-        objective = problem.objective(z.U, f)
+        f = problem.predictions(z)
+        objective = problem.objective(z, f)
         if keep is None or problem.relative_gap(objective, bound.value) <= tol:
             watch.check(k, objective, bound, z, f)
             return

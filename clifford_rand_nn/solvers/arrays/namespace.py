@@ -1,14 +1,14 @@
 """Arrays of one library on one device: which library, which precision, and what the standard lacks."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from array_api_compat import array_namespace, is_torch_array
 from array_api_compat import device as device_of
 
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn.problems.coordinates import row_tiles
 
-__all__ = ["check_finite", "common_namespace", "constant", "detached", "peak", "tiles", "wide_dtype"]
+__all__ = ["check_finite", "common_namespace", "constant", "detached", "tiles", "wide_dtype"]
 
 # Entries of a tile of a masked product. On a processor it should stay in a cache; an accelerator wants few launches.
 _TILE_HOST, _TILE_ACCELERATOR = 2**18, 2**26
@@ -72,15 +72,7 @@ def constant(like: Any, value: float, dtype: Any = None) -> Any:
     return xp.asarray(value, dtype=like.dtype if dtype is None else dtype, device=device_of(like))
 
 
-def peak(xp: Any, array: Any) -> float:
-    """Largest absolute value, 0 of none."""
-    return float(xp.max(xp.abs(array))) if 0 not in array.shape else 0.0
-
-
-def tiles(array: Any, width: int) -> Iterator[slice]:
+def tiles(array: Any, width: int) -> list[slice]:
     """Cut rows into tiles whose product with ``width`` columns has a bounded number of entries."""
-    n = int(array.shape[0])
     limit = _TILE_HOST if "cpu" in str(device_of(array)).lower() else _TILE_ACCELERATOR
-    size = max(_ROWS, limit // max(1, width))
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+    return row_tiles(int(array.shape[0]), max(_ROWS, limit // max(1, width)))

@@ -1,47 +1,23 @@
-"""The gated problem on arrays of any library: objective, gradient, prox, duality gap, coefficients."""
+"""The gated problem on arrays of any library: what of `GatedReLUProblem` is not the same for all."""
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from array_api_compat import device as device_of
 
 from clifford_rand._checks import check_positive, describe, fail
-from clifford_rand_nn.problems.duality import DualBound, gap_above
-from clifford_rand_nn.solvers.arrays.linear_map import ArrayMap
-from clifford_rand_nn.solvers.arrays.losses import ArrayLoss, make_loss
-from clifford_rand_nn.solvers.arrays.namespace import (
-    check_finite,
-    common_namespace,
-    constant,
-    detached,
-    peak,
-    wide_dtype,
-)
+from clifford_rand_nn.datafits.choice import as_loss, check_targets
+from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.datafits.functions import cast, solve
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.weights import mean_one
+from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
+from clifford_rand_nn.solvers.arrays.linear_map import ArrayGroupL2, ArrayMap
+from clifford_rand_nn.solvers.arrays.namespace import check_finite, common_namespace, detached, wide_dtype
 
-__all__ = ["ArrayCoefficients", "ArrayPoint", "ArrayProblem"]
-
-# Newton steps of the prox, a fixed number so that nothing waits for the device. In a million random groups of up to 27
-# levels, squares from 1e-8 to 1e8, five steps left tau wrong by 3e-4, six by 3e-8, seven to ten by 5e-8.
-_NEWTON_STEPS = 7
-_BALANCED = 4500.0  # roundings: an equality of the dual holds if its residual is below this share; 1e-12
+__all__ = ["ArrayProblem"]
 
 
-class ArrayPoint(NamedTuple):
-    """Solver variables: U (r, P, C), penalised by group, and c (q, C), free."""
-
-    U: Any
-    c: Any
-
-
-class ArrayCoefficients(NamedTuple):
-    """As `Coefficients`, in the library of the data: coef (C, P, d), gate_intercept (C, P), intercept (C,)."""
-
-    coef: Any
-    gate_intercept: Any
-    intercept: Any
-
-
-class ArrayProblem:
+class ArrayProblem(GatedReLUProblem):
     """`GatedReLUProblem` on arrays of one library and device; parameters and shapes are the same.
 
     X is float32 or float64, patterns bool. What is added up, and every bound, is in float64 where the device has it.
@@ -54,7 +30,7 @@ class ArrayProblem:
         patterns: Any,
         beta: float,
         *,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         bias: bool = True,
         fit_intercept: bool = True,
         sample_weight: Any = None,
@@ -63,119 +39,43 @@ class ArrayProblem:
     ) -> None:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         xp = common_namespace(owner, X=X, y=y, patterns=patterns, **weights)
-        X, y, sample_weight = detached(X), detached(y), None if sample_weight is None else detached(sample_weight)
+        X, y = detached(X), detached(y)
         if X.ndim != 2 or 0 in X.shape:
             raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {tuple(X.shape)}"))
         if X.dtype not in (xp.float32, xp.float64):
             raise fail("X", owner, "an array in float32 or float64", describe(f"dtype {X.dtype}"))
         check_finite(xp, X, "X", owner)
-        n = int(X.shape[0])
+        n, wide = int(X.shape[0]), wide_dtype(xp, device_of(X))
         if not xp.isdtype(patterns.dtype, "bool") or patterns.ndim != 2 or patterns.shape[0] != n:
             said = describe(f"dtype {patterns.dtype}, shape {tuple(patterns.shape)}")
             raise fail("patterns", owner, f"a boolean array of shape ({n}, P)", said)
-        self.xp, self.n = xp, n
-        self.beta = check_positive(beta, "beta", owner)
-        wide = wide_dtype(xp, device_of(X))
-        self.loss_name = loss
-        self.loss: ArrayLoss = make_loss(xp, loss, y, n, owner, wide, huber_delta, sample_weight)
-        self.map = ArrayMap(xp, X, patterns, bool(bias), bool(fit_intercept), wide)
-        share = self.loss.bend / n
-        self._curvature = share * self.loss.w, share * float(xp.max(self.loss.w))
-        self._level_squares = self.map.level_weights[:, None] ** 2
-        zero = float(self.loss.value(xp.zeros_like(self.loss.y)))
-        info = xp.finfo(wide)
-        self._least = float(info.eps) * max(zero, float(info.smallest_normal))
-        self._zero, self._met = zero, max(1e-6, math.sqrt(float(info.eps)))
+        check_positive(beta, "beta", owner)
+        kind = as_loss(loss, owner, huber_delta)
+        if not xp.isdtype(y.dtype, ("real floating", "integral", "bool")):
+            raise fail("y", owner, "an array of real numbers", describe(f"dtype {y.dtype}"))
+        y = cast(y, wide)
+        check_finite(xp, y, "y", owner)
+        self.xp, self.X = xp, X
+        self.datafit = Datafit(kind, check_targets(kind, y, n, owner), self._weights(sample_weight, n, owner, wide))
+        self.loss = kind.name
+        self.map: ArrayMap = ArrayMap(X, patterns, bool(bias), bool(fit_intercept), wide)
+        self.penalty = ArrayGroupL2(float(beta), self.map.weights)
 
-    @property
-    def curvature(self) -> tuple[Any, float]:
-        """Curvature bounds of the mean loss: row by row, (n, 1), and the largest."""
-        return self._curvature
+    def _weights(self, sample_weight: Any, n: int, owner: str, wide: Any) -> Any:
+        if sample_weight is None:
+            return None
+        if tuple(sample_weight.shape) != (n,):
+            said = describe(f"shape {tuple(sample_weight.shape)}")
+            raise fail("sample_weight", owner, f"of shape ({n},), one weight per row", said)
+        w = cast(detached(sample_weight), wide)
+        check_finite(self.xp, w, "sample_weight", owner)
+        return mean_one(w, owner)
 
-    @property
-    def outputs(self) -> int:
-        """Number of outputs C."""
-        return int(self.loss.y.shape[1])
-
-    def start(self) -> ArrayPoint:
-        """Return zero with the best intercept and biases of the squared loss, for it and Huber's; else zero."""
-        xp, y, Q = self.xp, self.loss.y, self.map.Q
-        U = self.map.zeros(self.map.frame.shape[1], self.map.n_patterns, y.shape[1])
-        c = Q.T @ y / self.map.sigma
-        return ArrayPoint(U, c if self.loss_name in ("squared", "huber") else xp.zeros_like(c))
-
-    def null_fit(self) -> tuple[Any, ArrayPoint]:
-        """Return the best predictions without a gate, of the squared loss, and their point."""
-        loss, Q = self.loss, self.map.Q
-        f = Q @ loss.solve(Q.T @ (loss.w * Q), Q.T @ (loss.w * loss.y)) if Q.shape[1] else self.xp.zeros_like(loss.y)
-        return f, ArrayPoint(self.start().U, Q.T @ f / self.map.sigma)
-
-    def lipschitz(self) -> float:
-        """Estimate the Lipschitz constant of `gradient`, by the mean curvature."""
-        return self.loss.bend * self.map.sigma**2 / self.n
-
-    def gradient(self, f: Any, narrow: bool) -> ArrayPoint:
-        """Gradient of the mean loss at the point that has these predictions."""
-        return ArrayPoint(*self.map.adjoint(-self.loss.residual(f) / self.n, narrow))
-
-    def norms(self, U: Any) -> Any:
-        """Norm of each group's coefficients, (P,)."""
-        return self.xp.sqrt(self.xp.sum(self._level_squares * self._squares(U), axis=0))
-
-    def objective(self, U: Any, f: Any) -> float:
-        """Primal objective; waits for the device."""
-        return float(self.loss.value(f) + self.beta * self.xp.sum(self.norms(U)))
-
-    def prox(self, U: Any, step: Any) -> Any:
-        """`GroupL2.prox`, of ``step`` (an array without axes) times the penalty, without waiting for the device."""
-        xp = self.xp
-        radius, h = step * self.beta, 1 / self._level_squares
-        squares = self._squares(U) * h
-        active = xp.sum(squares, axis=0) > radius * radius
-        levels = max(1, int(h.shape[0]))
-        # Idle groups get the squares whose root is at zero, so that no step divides by nothing.
-        relative = xp.where(active[None, :], squares / (radius * radius), constant(squares, 1 / levels))
-        tau = xp.zeros_like(relative[:1, :]) if relative.shape[0] else self.map.zeros(1, U.shape[1])
-        for _ in range(_NEWTON_STEPS):  # tau in units of the radius
-            inverse = 1 / (h * tau + 1)
-            terms = relative * inverse * inverse
-            phi = xp.sum(terms, axis=0, keepdims=True)
-            slope = xp.sum(terms * (h * inverse), axis=0, keepdims=True)
-            tau = tau + phi / slope * (xp.sqrt(phi) - 1) if relative.shape[0] else tau
-        shrink = xp.where(active[None, :], h * tau / (h * tau + 1), constant(squares, 0.0))
-        return U * (self.map.levels.T @ shrink)[:, :, None]
-
-    def dual_norm(self, theta: Any) -> float:
-        r"""Return :math:`\max_i||X^TD_i\theta||_F`."""
-        squares = self._squares(self.map.gated_adjoint(theta))
-        return math.sqrt(peak(self.xp, self.xp.sum(squares / self._level_squares, axis=0)))
-
-    def dual_bound(self, f: Any) -> DualBound:
-        """Lower bound of the optimum from predictions, as `problems.duality.dual_bound`."""
-        return self.bound_at(self.loss.residual(f))
-
-    def bound_at(self, theta: Any) -> DualBound:
-        """Lower bound of the optimum from a dual point, which is balanced and scaled."""
-        loss, Q, norm = self.loss, self.map.Q, self.xp.linalg.vector_norm
-        theta = loss.balance(theta, Q)
-        if not float(norm(Q.T @ theta)) <= _BALANCED * self.map.eps * float(norm(theta)):
-            theta = self.xp.zeros_like(theta)  # always feasible
-        found, radius = self.dual_norm(theta), self.n * self.beta
-        theta = theta * loss.scale(theta, radius / found if found > 0 else math.inf)
-        return DualBound(loss.dual_value(theta), theta)
-
-    def relative_gap(self, primal: float, dual: float) -> float:
-        """(primal - dual) / primal, as `problems.duality.relative_gap`."""
-        return gap_above(primal, dual, self._zero, self._met) / max(primal, self._least)
-
-    def coefficients(self, z: ArrayPoint) -> ArrayCoefficients:
-        """Coefficients and biases of a point: the same predictions, the same objective."""
-        xp = self.xp
-        r, P, C = z.U.shape
-        coef = xp.reshape(self.map.frame @ xp.reshape(z.U, (r, P * C)), (self.map.frame.shape[0], P, C))
-        gate, intercept = self.map.biases(z.U, z.c)
-        return ArrayCoefficients(xp.permute_dims(coef, (2, 1, 0)), gate.T, intercept)
-
-    def _squares(self, U: Any) -> Any:
-        """Sum of squares over each level's coordinates and all outputs, (levels, P)."""
-        return self.map.levels @ self.xp.sum(U * U, axis=2)
+    def null_point(self) -> Point:
+        """Return zero with the best intercept and biases of the squared loss where targets are real, else with none."""
+        datafit, Q = self.datafit, self.map.Q
+        z = self.start()
+        if datafit.loss.labels is not None or not Q.shape[1]:
+            return z
+        w = datafit.weights
+        return Point(z.U, solve(Q.T @ (w * Q), Q.T @ (w * datafit.y)) / self.map.sigma)
