@@ -94,7 +94,7 @@ def check(library, result, problem, rel):
 def test_agrees_with_fista(library, loss, bias, fit_intercept):
     if library.name == "strict" and bias != fit_intercept:
         pytest.skip(SLOW)
-    problem = make(loss, bias, fit_intercept, n=60, m=4, beta=0.05)
+    problem = make(loss, bias, fit_intercept, n=60, m=4, beta=0.035)
     if bias == fit_intercept:
         problem = weighted(problem)
     reference = Fista(tol=1e-8).solve(problem)
