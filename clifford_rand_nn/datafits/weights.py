@@ -53,7 +53,8 @@ def mean_one(w: Any, owner: str) -> Any:
     xp = library(w)
     low, high = float(xp.min(w)), float(xp.max(w))
     if low <= 0:
-        value = describe(f"{int(xp.count_nonzero(w <= 0))} zeros or negative of {w.shape[0]} weights")
+        kind = "zeros" if low == 0 else "zeros or negative"
+        value = describe(f"{int(xp.count_nonzero(w <= 0))} {kind} of {w.shape[0]} weights")
         raise fail("sample_weight", owner, "> 0", value, "Leave rows of weight zero out.")
     if low == high:
         return None
