@@ -77,8 +77,8 @@ def _overview(rows: Sequence[Row]) -> list[str]:
     """Return two tables with a line for each set and a column for each method: accuracies, and seconds."""
     methods = distinct(rows, "method")
     oracle = [_ORACLE] if any(row["oracle_accuracy"] for row in rows) else []
-    accuracies = ["## Accuracy in %\n", *table_head(["set", "n", *methods, *oracle])]
-    seconds = ["## Seconds, of grid and final fit\n", *table_head(["set", "n", *methods])]
+    accuracies = ["## Accuracy in %\n", *table_head(["set", "n", *(f"`{m}`" for m in methods), *oracle])]
+    seconds = ["## Seconds, of grid and final fit\n", *table_head(["set", "n", *(f"`{m}`" for m in methods)])]
     for name, n, there in _largest(rows):
         scores = _scores(there)
         cells = [
@@ -176,23 +176,24 @@ def timing_series(rows: Sequence[Row]) -> dict[str, list[Series]]:
 
 
 def timing_report(rows: Sequence[Row]) -> str:
-    """Return one Markdown table for each set: what the last step has reached, and in how many seconds."""
-    parts = ["# Accuracy against seconds: mean ± standard deviation over trials\n"]
-    heads = table_head(["method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"])
+    """Return one table in Markdown: what the last step of each method has reached on each set, in how many seconds."""
+    heads = ["set", "n", "method", "trials", "steps", "seconds", "grid seconds", "train %", "test %"]
+    lines = [
+        "# Accuracy against seconds: mean ± standard deviation over trials\n",
+        "## Last steps\n",
+        *table_head(heads),
+    ]
     for name, n in dict.fromkeys((row["set"], row["n"]) for row in rows):
         ends = [row for row in rows if (row["set"], row["n"], row["last"]) == (name, n, "1")]
-        lines = [f"## {name}, n = {n}\n", *heads]
-        for method in distinct(ends, "method"):
-            mine = [row for row in ends if row["method"] == method]
+        for method, mine in _by_method(ends).items():
             steps, seconds, grid = (
                 f"{np.mean(_numbers(mine, column)):.{digits}f}"
                 for column, digits in (("step", 0), ("seconds", 2), ("grid_seconds", 2))
             )
             scores = [plus_minus(*mean_and_deviation(_numbers(mine, f"{side}_accuracy"))) for side in ("train", "test")]
-            lines.append(table_row([method, str(len(mine)), steps, seconds, grid, *scores]))
-        parts.append("\n".join(lines) + "\n")
-    parts.append("Seconds are those of one training at the grid point chosen; the grid took its own before.")
-    return "\n".join(parts) + "\n"
+            lines.append(table_row([name, n, f"`{method}`", str(len(mine)), steps, seconds, grid, *scores]))
+    lines.append("\nSeconds are those of one training at the grid point chosen; the grid took its own before.")
+    return "\n".join(lines) + "\n"
 
 
 def _over_time(rows: Sequence[Row], label: str, side: str, *, with_grid: bool) -> Series:

@@ -583,7 +583,7 @@ def test_report_compares_what_is_recommended_at_every_size_and_all_sets_in_two_t
         for seed, value in enumerate(values)
     ]  # fmt: skip
     text = summary.accuracy_report(rows)
-    assert "| set | n | convex-ridge | adamw |\n| --- | ---: | ---: | ---: |\n" in text
+    assert "| set | n | `convex-ridge` | `adamw` |\n| --- | ---: | ---: | ---: |\n" in text
     assert "| a | 80 | 80.00 ± 7.07 | 80.00 ± 14.14 |\n| b | 40 | 30.00 ± 14.14 | 30.00 ± 14.14 |\n" in text
     assert "| a | 80 | 0.5 | 1.5 |\n| b | 40 | 0.5 | 1.5 |\n" in text
     assert "## convex-ridge minus adamw\n\n| set | 40 | 80 |" in text
@@ -621,4 +621,4 @@ def test_a_line_over_time_is_what_each_trial_has_reached():
     assert plain.mean[plain.x > 2.0][0] == pytest.approx(0.65)
     assert (plain.like, shifted.like) == ("", "m")
     assert (shifted.x[0], shifted.x[-1]) == (11.5, pytest.approx(14.0))
-    assert "| m | 2 | 1 | 3.00 | 10.00 | 100.00 ± 0.00 | 80.00 ± 14.14 |" in summary.timing_report(rows)
+    assert "| s | 9 | `m` | 2 | 1 | 3.00 | 10.00 | 100.00 ± 0.00 | 80.00 ± 14.14 |" in summary.timing_report(rows)
