@@ -1,4 +1,4 @@
-"""Uniformly random subspaces and rotations: orthonormal rows with the Haar law."""
+"""Uniformly random blades and rotations: orthonormal rows with the Haar law."""
 
 import math
 from typing import Any
@@ -7,22 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_fits, check_integer, fail
+from clifford_rand.blades.blade import Blade
 
 __all__ = ["haar_blade", "random_rotation"]
 
 
 def haar_blade(
     k: int, d: int, *, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
-) -> NDArray[np.float64]:
-    r"""Return k orthonormal rows whose span is uniform among the k-dimensional subspaces of R^d.
+) -> Blade:
+    r"""Return a unit k-blade whose subspace is uniform among the k-dimensional subspaces of R^d.
 
     .. math:: F F^T = I_k, \qquad F \sim F H \text{ for every orthogonal } H, \qquad \mathbb E[F^T F] = (k/d) I_d.
 
-    The rows are the factors of a unit k-blade, :math:`f_1 \wedge … \wedge f_k`. Not only its subspace is uniform, on
-    the Grassmannian, but the frame itself, on the Stiefel manifold; k = d gives a Haar-distributed orthogonal matrix,
-    of determinant 1 or -1 with probability 1/2 each. The columns of a Gaussian matrix (d, k) are orthonormalised by QR,
-    O(dk²), with the signs that make R's diagonal positive: without them the law is that of the QR algorithm's own
-    signs, not Haar's.
+    The rows of F, ``factors`` of the blade :math:`f_1 \wedge … \wedge f_k`, are orthonormal. Not only their span is
+    uniform, on the Grassmannian, but the frame itself, on the Stiefel manifold; k = d gives a Haar-distributed
+    orthogonal matrix, of determinant 1 or -1 with probability 1/2 each. The columns of a Gaussian matrix (d, k) are
+    orthonormalised by QR, O(dk²), with the signs that make R's diagonal positive: without them the law is that of the
+    QR algorithm's own signs, not Haar's.
 
     Parameters
     ----------
@@ -37,8 +38,8 @@ def haar_blade(
 
     Returns
     -------
-    ndarray (*shape, k, d) of float64
-        Orthonormal rows.
+    Blade
+        A batch of ``shape`` in Euclidean R^d, of orthonormal factors (*shape, k, d) in float64.
 
     Raises
     ------
@@ -54,16 +55,16 @@ def haar_blade(
     --------
     >>> import numpy as np
     >>> import clifford_rand as cr
-    >>> F = cr.haar_blade(2, 5, rng=0)
-    >>> F.shape, bool(np.allclose(F @ F.T, np.eye(2)))
-    ((2, 5), True)
+    >>> B = cr.haar_blade(2, 5, rng=0)
+    >>> B, bool(np.allclose(B.factors @ B.factors.T, np.eye(2)))
+    (<Blade of grade 2 in Algebra(5)>, True)
     >>> cr.haar_blade(4, 5, rng=0, shape=(10, 3)).shape
-    (10, 3, 4, 5)
+    (10, 3)
     """
     owner = "haar_blade"
     d = check_integer(d, "d", owner)
     k = check_integer(k, "k", owner, low=0, high=d, hint="A k-blade of R^d has at most d factors.")
-    return _frames(_batch(shape, owner), k, d, as_generator(rng, owner), owner)
+    return Blade(_frames(_batch(shape, owner), k, d, as_generator(rng, owner), owner))
 
 
 def random_rotation(

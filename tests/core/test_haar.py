@@ -14,8 +14,11 @@ FAILS = 1e-9  # probability that one of the tests at a p-value below fails thoug
 def test_rows_are_orthonormal(d):
     for k in range(d + 1):
         for shape in ((), (3,), (2, 0), (4, 2), 5):
-            F = cr.haar_blade(k, d, rng=1, shape=shape)
+            B = cr.haar_blade(k, d, rng=1, shape=shape)
+            F = B.factors
             batch = shape if isinstance(shape, tuple) else (shape,)
+            assert isinstance(B, cr.Blade)
+            assert (B.shape, B.grade, B.algebra) == (batch, k, cr.Algebra(d))
             assert F.shape == (*batch, k, d)
             assert F.dtype == np.float64
             assert F.flags.c_contiguous
@@ -27,8 +30,10 @@ def test_the_factors_make_a_unit_blade():
     for d in (1, 2, 3, 4, 5):
         alg = cr.Algebra(d)
         for k in range(1, d + 1):
-            factors = cr.haar_blade(k, d, rng=k)
-            blade = cr.wedge(*[alg.vector(row) for row in factors])
+            drawn = cr.haar_blade(k, d, rng=k)
+            assert float(drawn.norm()) == pytest.approx(1, rel=1e-12)
+            blade = cr.wedge(*[alg.vector(row) for row in drawn.factors])
+            assert drawn.to_multivector().isclose(blade)
             assert float(cr.inner(blade, blade)["1"]) == pytest.approx(1, rel=1e-12)
 
 
@@ -42,14 +47,14 @@ def test_rotations():
 
 
 def test_large_dimension():
-    F = cr.haar_blade(2, 5000, rng=0)
+    F = cr.haar_blade(2, 5000, rng=0).factors
     np.testing.assert_allclose(F @ F.T, np.eye(2), atol=1e-14)
 
 
 @pytest.mark.parametrize(("k", "d"), [(1, 2), (2, 3), (3, 3), (2, 6), (5, 6)])
 def test_mean_of_the_projection(k, d):
     # Entries of P = FᵀF lie in [-1, 1]. Hoeffding, d(d+1)/2 ≤ 21 of them: 42·exp(-20000·0.07²/2) < 3e-20.
-    F = cr.haar_blade(k, d, rng=0, shape=(DRAWS,))
+    F = cr.haar_blade(k, d, rng=0, shape=(DRAWS,)).factors
     mean = np.einsum("nki,nkj->ij", F, F) / DRAWS
     assert np.abs(mean - k / d * np.eye(d)).max() < 0.07
     # E P_ij² = (k/d)((d-k)(d+1+…)…): from E P_11² = k(k+2)/(d(d+2)), and Σ_j P_1j² = P_11, exchangeable in j > 1.
@@ -65,7 +70,7 @@ def test_mean_of_the_projection(k, d):
 def test_every_entry_has_the_marginal_of_the_sphere(k, d):
     # An entry of a uniform unit vector: x² ~ Beta(1/2, (d-1)/2), with a symmetric sign. Kolmogorov and Smirnov,
     # 6 cases of at most 25 entries each: the least of the p-values is below 1e-11 with probability < 1e-9.
-    F = cr.haar_blade(k, d, rng=3, shape=(DRAWS,))
+    F = cr.haar_blade(k, d, rng=3, shape=(DRAWS,)).factors
 
     def cdf(x):
         return 0.5 * (1 + np.sign(x) * stats.beta.cdf(x**2, 0.5, (d - 1) / 2))
@@ -80,15 +85,15 @@ def test_angle_to_a_fixed_line(k, d):
     # cos² of the angle of a fixed unit vector to the subspace, |F a|² ~ Beta(k/2, (d-k)/2).
     a = np.random.default_rng(0).standard_normal(d)
     a /= np.linalg.norm(a)
-    F = cr.haar_blade(k, d, rng=5, shape=(DRAWS,))
+    F = cr.haar_blade(k, d, rng=5, shape=(DRAWS,)).factors
     squares = ((F @ a) ** 2).sum(axis=-1)
     assert stats.kstest(squares, stats.beta(k / 2, (d - k) / 2).cdf).pvalue > FAILS
 
 
 def test_angle_of_a_random_line_to_a_fixed_subspace():
     m, d = 3, 7
-    fixed = cr.haar_blade(m, d, rng=9)
-    lines = cr.haar_blade(1, d, rng=2, shape=(DRAWS,))[:, 0]
+    fixed = cr.haar_blade(m, d, rng=9).factors
+    lines = cr.haar_blade(1, d, rng=2, shape=(DRAWS,)).factors[:, 0]
     squares = ((lines @ fixed.T) ** 2).sum(axis=-1)
     assert stats.kstest(squares, stats.beta(m / 2, (d - m) / 2).cdf).pvalue > FAILS
 
@@ -96,14 +101,14 @@ def test_angle_of_a_random_line_to_a_fixed_subspace():
 def test_orthogonal_matrices_are_haar():
     # The angle of a Haar rotation of the plane is uniform; determinants ±1 are equally likely. Without the sign fix
     # the first entry of LAPACK's Q is never positive.
-    Q = cr.haar_blade(2, 2, rng=0, shape=(DRAWS,))
+    Q = cr.haar_blade(2, 2, rng=0, shape=(DRAWS,)).factors
     positive = np.linalg.det(Q) > 0
     assert stats.binomtest(int(positive.sum()), DRAWS).pvalue > FAILS
     for group in (Q[positive], Q[~positive], cr.random_rotation(2, rng=0, shape=(DRAWS,))):
         angle = np.arctan2(group[:, 0, 1], group[:, 0, 0])
         assert stats.kstest(angle, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > FAILS
     # Diaconis and Shahshahani: the trace of a Haar matrix has mean 0 and variance 1, for SO(d) from d = 3 on as well.
-    for Q in (cr.haar_blade(6, 6, rng=1, shape=(DRAWS,)), cr.random_rotation(5, rng=1, shape=(DRAWS,))):
+    for Q in (cr.haar_blade(6, 6, rng=1, shape=(DRAWS,)).factors, cr.random_rotation(5, rng=1, shape=(DRAWS,))):
         trace = np.trace(Q, axis1=1, axis2=2)
         # Hoeffding for |trace| ≤ 6: 2·exp(-2·20000·0.25²/12²) < 1e-7 fails; the variance by the same with trace² ≤ 36
         assert abs(trace.mean()) < 0.25
@@ -111,8 +116,8 @@ def test_orthogonal_matrices_are_haar():
 
 
 def test_seeds():
-    assert np.array_equal(cr.haar_blade(2, 4, rng=7), cr.haar_blade(2, 4, rng=np.random.default_rng(7)))
-    assert not np.array_equal(cr.haar_blade(2, 4), cr.haar_blade(2, 4))
+    assert np.array_equal(cr.haar_blade(2, 4, rng=7).factors, cr.haar_blade(2, 4, rng=np.random.default_rng(7)).factors)
+    assert not np.array_equal(cr.haar_blade(2, 4).factors, cr.haar_blade(2, 4).factors)
     generator = np.random.default_rng(0)
     assert not np.array_equal(cr.random_rotation(3, rng=generator), cr.random_rotation(3, rng=generator))
 
