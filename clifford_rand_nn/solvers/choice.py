@@ -105,7 +105,7 @@ class AutoSolver(Limits):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> AutoSolver().solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).solver
     'kernel'

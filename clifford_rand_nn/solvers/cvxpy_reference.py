@@ -54,11 +54,11 @@ class CvxpyReference(Limits):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> CvxpyReference().solve(problem).status
-    'optimal'
+    <Status.OPTIMAL: 'optimal'>
     >>> [result.converged for result in CvxpyReference().solve_path(problem, [0.1, 0.01])]  # compiled once
     [True, True]
     """

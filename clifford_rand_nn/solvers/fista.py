@@ -77,11 +77,11 @@ class Fista(Limits):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> Fista(tol=1e-8).solve(problem).status
-    'optimal'
+    <Status.OPTIMAL: 'optimal'>
     """
 
     check_every: int = 10

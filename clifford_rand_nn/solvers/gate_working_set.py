@@ -74,13 +74,13 @@ class GateWorkingSet(Limits):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 2))
     >>> problem = GatedReLUProblem(X, X[:, 0] * (X[:, 1] > 0), X @ rng.standard_normal((2, 200)) > 0, 0.05, bias=False)
     >>> result = GateWorkingSet(tol=1e-8).solve(problem)
     >>> result.status, result.coefficients.coef.shape
-    ('optimal', (1, 200, 2))
+    (<Status.OPTIMAL: 'optimal'>, (1, 200, 2))
     """
 
     inner: GateSolver = field(default_factory=Fista)

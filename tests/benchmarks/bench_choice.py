@@ -17,17 +17,11 @@ import time
 import numpy as np
 from timing import machine
 
-from clifford_rand_nn import (
-    AutoSolver,
-    BetaCV,
-    Fista,
-    GatedReLUProblem,
-    GatedReLURegressor,
-    KernelInteriorPoint,
-    gated_path,
-    sample_gates,
-)
-from clifford_rand_nn.solvers.choice import estimate_fista, estimate_kernel
+from clifford_rand_nn import BetaCV, GatedReLURegressor, gated_path, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.choice import AutoSolver, estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 
 _WORST = 3.0  # what a wrong choice may cost
 

@@ -18,7 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from clifford_rand_nn import AutoSolver, CvxpyReference, GatedReLUClassifier, GatedReLUProblem
+from clifford_rand_nn import GatedReLUClassifier
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 
 
 def load(path):

@@ -20,7 +20,9 @@ from bench_scale import embed_like
 from gap import relative_gap
 from timing import machine, need
 
-from clifford_rand_nn import Fista, GatedReLUProblem, solve_array
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.arrays.fista import solve_array
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 
 GAPS = (1e-2, 1e-4, 1e-6)

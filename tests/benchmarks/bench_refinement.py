@@ -17,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from clifford_rand_nn import Fista, GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn import activation_patterns, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.refinement import refine_gates
+from clifford_rand_nn.solvers.fista import Fista
 
 TOL = 1e-5
 

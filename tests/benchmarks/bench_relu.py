@@ -7,8 +7,9 @@ import cvxpy
 import numpy as np
 import scipy
 
-from clifford_rand_nn import CvxpyReference, activation_patterns, sample_gates, spiral
+from clifford_rand_nn import activation_patterns, sample_gates, spiral
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 

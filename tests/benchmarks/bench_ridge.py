@@ -18,8 +18,9 @@ from bench_choice import embeddings
 from sklearn.linear_model import LogisticRegression, Ridge
 from timing import machine
 
-from clifford_rand_nn import GatedRidgeProblem, KernelNewton
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 _SHARE = 1e-4  # of beta_max: where networks of text-like rows are at their best
 _COLUMNS = 2**31  # bytes

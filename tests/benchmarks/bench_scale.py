@@ -26,7 +26,8 @@ import time
 import numpy as np
 from timing import machine
 
-from clifford_rand_nn import Fista, GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.fista import Fista
 
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4)
 ROWS = 4096  # made at a time, so that making the data does not set the peak

@@ -18,7 +18,9 @@ import warnings
 
 import numpy as np
 
-from clifford_rand_nn import Fista, GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn import activation_patterns, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 

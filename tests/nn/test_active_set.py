@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from clifford_rand_nn import GatedReLUProblem, activation_patterns, gated_path, sample_gates
+from clifford_rand_nn import activation_patterns, gated_path, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.kernel import active_set as module
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel

@@ -5,14 +5,15 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import CvxpyReference, Fista, GatedReLUProblem
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
-from clifford_rand_nn.problems.gated import Point
+from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.arrays import problem as array_problem
 from clifford_rand_nn.solvers.arrays.fista import _State, solve_array
 from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
 from support.problems import FLAGS, LOSSES, make, targets
 
 SLOW = "its checks of every operation take long, and the other libraries go this way"

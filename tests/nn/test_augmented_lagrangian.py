@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import CvxpyReference, activation_patterns, sample_gates, spiral
+from clifford_rand_nn import activation_patterns, sample_gates, spiral
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.relu.loss_terms import LossTerm

@@ -8,22 +8,14 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import (
-    AutoSolver,
-    BetaCV,
-    Fista,
-    GatedReLUClassifier,
-    GatedReLUProblem,
-    GatedReLURegressor,
-    KernelInteriorPoint,
-    gated_path,
-    sample_gates,
-    spiral,
-)
+from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates, spiral
 from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.base import Limits
-from clifford_rand_nn.solvers.choice import estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.choice import AutoSolver, estimate_fista, estimate_kernel
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.watch import Watch
 from support.problems import FLAGS, LOSSES, make
 

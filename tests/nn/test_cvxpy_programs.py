@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import CvxpyReference, Fista
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cvxpy_programs import translate
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from support.problems import FLAGS, LOSSES, ONE_OUTPUT, make, targets
 from support.relu_problems import make_relu

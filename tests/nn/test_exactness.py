@@ -4,21 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from clifford_rand_nn import (
-    BlockPricer,
-    ConeInteriorPoint,
-    ConePricer,
-    ConvexReLUProblem,
-    Fista,
-    GatedReLUProblem,
-    LassoProblem,
-    TwoLayerNetwork,
-    WorkingSet,
-    bracket_factor,
-    cone_decomposition,
-    cross_product_dictionary,
-    enumerate_patterns,
-)
+from clifford_rand_nn import TwoLayerNetwork, bracket_factor, cross_product_dictionary, enumerate_patterns
+from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 BETA = 0.03
 KINDS = ["random", "repeated", "flat", "integer", "wide"]

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn import Fista, GatedReLUProblem, GateWorkingSet
 from clifford_rand_nn.problems import gate_metric, maps
 from clifford_rand_nn.problems.gate_metric import GateMetric
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers import fista
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from support.problems import FLAGS, LOSSES, make
 
 WEIGHTS = np.array([1.0, 2.0, 2.0, 5.0])

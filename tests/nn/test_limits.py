@@ -6,30 +6,24 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import (
-    AugmentedLagrangian,
-    AutoSolver,
-    ConeInteriorPoint,
-    ConvexReLUProblem,
-    CvxpyReference,
-    Fista,
-    GatedReLUProblem,
-    GatedRidgeProblem,
-    GateWorkingSet,
-    InteriorPoint,
-    KernelInteriorPoint,
-    KernelNewton,
-    LassoProblem,
-    WorkingSet,
-    gated_path,
-    homotopy,
-    lasso_path,
-    refine_gates,
-    relu_path,
-    sample_gates,
-    solve_array,
-)
+from clifford_rand_nn import gated_path, lasso_path, refine_gates, relu_path, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((90, 3))

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn import Fista, GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems import coordinates as coordinates_module
 from clifford_rand_nn.problems import masked
 from clifford_rand_nn.problems.coordinates import coordinates, unpenalised_basis
-from clifford_rand_nn.problems.gated import Point
+from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.masked import masked_product, masked_transpose
 from clifford_rand_nn.problems.penalties import GroupL2
+from clifford_rand_nn.solvers.fista import Fista
 
 RNG = np.random.default_rng
 

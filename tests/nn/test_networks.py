@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import (
-    ConeInteriorPoint,
-    ConvexReLUProblem,
-    Gates,
-    Neurons,
-    ReLUCoefficients,
-    TwoLayerNetwork,
-    WeightedNeurons,
-    activation_patterns,
-    sample_gates,
-)
+from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample_gates
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 
 def relu(x):

@@ -5,17 +5,17 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
-    BlockPricer,
-    ConePricer,
     ConvexReLUClassifier,
-    ConvexReLUProblem,
     ConvexReLURegressor,
     CrossProductLassoRegressor,
-    SweepPricer,
     TwoLayerNetwork,
     cross_product_dictionary,
     enumerate_patterns,
 )
+from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from support.descents import Descent
 
 PENALTIES = ["group_l1", "group_l2"]

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import Fista, GatedReLUProblem
-from clifford_rand_nn.problems.gated import Coefficients, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.penalties import GroupL2
+from clifford_rand_nn.solvers.fista import Fista
 from support.problems import FLAGS, LOSSES, make
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import Fista, GatedReLUProblem, Gates, activation_patterns, sample_gates
+from clifford_rand_nn import Gates, activation_patterns, sample_gates
 from clifford_rand_nn.pricing.gate_candidates import price_gates, removal_costs
 from clifford_rand_nn.pricing.gate_climb import climbed
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.refinement import refine_gates
+from clifford_rand_nn.solvers.fista import Fista
 from support.problems import FLAGS, LOSSES, targets
 
 

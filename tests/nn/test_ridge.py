@@ -8,23 +8,23 @@ from sklearn.linear_model import Ridge
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
-    AutoSolver,
     BetaCV,
-    CvxpyReference,
-    Fista,
     GatedReLUClassifier,
-    GatedReLUProblem,
     GatedReLURegressor,
-    GatedRidgeProblem,
     Gates,
-    KernelInteriorPoint,
-    KernelNewton,
     activation_patterns,
     gated_path,
     load_model,
     save_model,
 )
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 
 def _made(loss, n=30, d=4, P=5, C=1, seed=0, **options):

@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import CvxpyReference, Fista, GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
 from support.problems import FLAGS, LOSSES, make
 
 

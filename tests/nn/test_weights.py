@@ -8,13 +8,10 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     BetaCV,
     ConvexReLUClassifier,
-    ConvexReLUProblem,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
-    CvxpyReference,
     GatedReLUClassifier,
-    GatedReLUProblem,
     GatedReLURegressor,
     Gates,
     activation_patterns,
@@ -25,7 +22,10 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path_following import homotopy

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from clifford_rand_nn import GatedReLUProblem, activation_patterns, sample_gates
+from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.datafits import choice
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 
 LOSSES = list(choice.LOSSES)  # every registered loss: a new one goes through all tests that run over these
 ONE_OUTPUT = [loss for loss in LOSSES if loss != "softmax"]

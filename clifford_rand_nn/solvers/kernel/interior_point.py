@@ -59,11 +59,11 @@ class KernelInteriorPoint(KernelMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedReLUProblem
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
     >>> KernelInteriorPoint(tol=1e-10).solve(problem).status
-    'optimal'
+    <Status.OPTIMAL: 'optimal'>
     """
 
     @staticmethod

@@ -50,7 +50,7 @@ class KernelNewton(KernelMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn import GatedRidgeProblem
+    >>> from clifford_rand_nn.problems.ridge import GatedRidgeProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> KernelNewton(tol=1e-10).solve(GatedRidgeProblem(X, y, X >= 0, beta=0.01)).n_iter
     1

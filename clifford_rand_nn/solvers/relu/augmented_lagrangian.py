@@ -77,7 +77,7 @@ class AugmentedLagrangian(Limits):
     >>> from clifford_rand_nn.problems.relu import ConvexReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> AugmentedLagrangian().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
-    'optimal'
+    <Status.OPTIMAL: 'optimal'>
     """
 
     check_every: int = 20

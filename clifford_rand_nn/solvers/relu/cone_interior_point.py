@@ -65,7 +65,7 @@ class ConeInteriorPoint(Limits):
     >>> from clifford_rand_nn.problems.relu import ConvexReLUProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> ConeInteriorPoint().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
-    'optimal'
+    <Status.OPTIMAL: 'optimal'>
     """
 
     tol: float = 1e-8

@@ -5,7 +5,10 @@ import time
 import numpy as np
 
 import clifford_rand
-from clifford_rand_nn import AutoSolver, Fista, GatedReLUProblem, KernelInteriorPoint
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 
 # A solver to compare is one line here: of a tolerance and a time, an object with solve(problem).
 SOLVERS = {
