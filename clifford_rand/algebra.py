@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from clifford_rand._checks import as_generator, describe, fail
+from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
@@ -128,6 +128,7 @@ class Algebra(Space):
 
     def basis_vectors(self) -> list[Multivector]:
         """Return the d basis vectors in order."""
+        check_size(self.d**2 // 64, "basis_vectors", "the list")  # a mask of d bits each
         return [self.blade(self.names.vector(i)) for i in range(self.d)]
 
     def multivector(
@@ -165,6 +166,7 @@ class Algebra(Space):
         array = as_coefficients(values, "values", "multivector", own=True)
         wanted = self._grades(grades, "multivector")
         keys = keys_of_grades(self.d, wanted)
+        check_size(keys.size, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
@@ -244,7 +246,8 @@ class Algebra(Space):
         """
         generator = as_generator(rng, "random_multivector")
         keys = keys_of_grades(self.d, self._grades(grades, "random_multivector"))
-        batch = (shape,) if isinstance(shape, int) else tuple(shape)
+        listed = (shape,) if isinstance(shape, int | np.integer) else shape
+        batch = tuple(check_integer(size, "shape", "random_multivector", low=0) for size in listed)
         check_size(keys.size * int(np.prod(batch, dtype=object)), "random_multivector", "grades")
         kind = np.dtype(dtype)
         if kind.kind not in "fc":

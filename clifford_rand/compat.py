@@ -17,6 +17,7 @@ from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.names import default_names
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.space import check_dimension
 
 __all__ = ["Cl", "Layout", "conformalize"]
 
@@ -165,6 +166,7 @@ def Cl(
         counts = [check_integer(value, name, "Cl", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
         if not sum(counts):
             raise fail("p", "Cl", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
+        check_dimension(sum(counts), "Cl")
         sig = [0] * counts[2] + [1] * counts[0] + [-1] * counts[1]
     elif p or q or r:
         raise fail("sig", "Cl", "given without p, q and r", list(sig))

@@ -6,11 +6,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import check_integer, describe, fail, quantity
+from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
 
-__all__ = ["Space"]
+__all__ = ["LARGEST_DIMENSION", "Space", "check_dimension"]
+
+LARGEST_DIMENSION = 10**7  # basis vectors: a mask of 1.2 MB for each blade, and 240 MB for the metric
 
 
 class Space:
@@ -37,6 +40,7 @@ class Space:
             self.form = metric_of_signature(signature)
         else:
             counts = [check_integer(value, name, "Algebra", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
+            check_dimension(sum(counts), "Algebra")
             if not sum(counts):
                 raise fail("p", "Algebra", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
             self.form = Metric(np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None)
@@ -121,8 +125,10 @@ class Space:
         ``ei`` with eo·ei = -1 and both squares 0.
         """
         check_integer(n, "n", "Algebra.cga")
+        check_dimension(n, "Algebra.cga")
         if not null_basis:
             return cls(n + 1, 1)
+        check_size((n + 2) ** 2, "Algebra.cga", "the metric as a matrix")
         gram = np.eye(n + 2, dtype=np.int64)
         gram[n:, n:] = [[0, -1], [-1, 0]]
         return cls(metric=gram, names=[*(f"e{i + 1}" for i in range(n)), "eo", "ei"])
@@ -146,6 +152,15 @@ class Space:
             return tuple(range(self.d + 1))
         listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
         return tuple(sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed}))
+
+
+def check_dimension(d: int, owner: str) -> None:
+    """Refuse more basis vectors than there is any use for, and say what they would take."""
+    if d > LARGEST_DIMENSION:
+        needed = quantity(24 * d)
+        raise fail(
+            "p", owner, f"such that d ≤ {LARGEST_DIMENSION}", describe(f"d = {d}, whose metric alone takes {needed}")
+        )
 
 
 def _restore(kind: type[Space], form: Metric, names: Names) -> Space:

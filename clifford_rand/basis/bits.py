@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WORD", "as_masks", "bit_count", "is_odd_swap", "parity_above", "reverse_is_negative"]
+__all__ = ["WORD", "as_masks", "bit_count", "bits_of", "is_odd_swap", "parity_above", "reverse_is_negative"]
 
 WORD = 62  # dimensions whose masks fit an int64 with room for a shift
 
 _count = np.frompyfunc(int.bit_count, 1, 1)
+
+
+def bits_of(mask: int) -> list[int]:
+    """Return the indices of the set bits, ascending, in time linear in the dimension."""
+    return [i for i, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]
 
 
 def as_masks(masks: Any, d: int) -> NDArray[Any]:

@@ -2,15 +2,16 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, quantity
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.bits import WORD, as_masks, bit_count
+from clifford_rand.basis.bits import WORD, as_masks, bit_count, bits_of
 from clifford_rand.basis.coefficients import read_only
 
 __all__ = [
@@ -36,9 +37,22 @@ def check_size(count: int, owner: str, what: str = "this result") -> None:
             what,
             owner,
             f"at most 2^27 components ({8 * LARGEST >> 30} GiB)",
-            describe(f"{count} components, {8 * count / 2**30:.3g} GiB as float64"),
+            describe(f"{quantity(count, 'components')}, {quantity(8 * count)} as float64"),
             "Use fewer grades or fewer basis blades.",
         )
+
+
+def count_of(d: int, grades: Sequence[int]) -> int:
+    """Return the number of blades of these grades, or of the first of them that are more than 2^61."""
+    if len(grades) == d + 1:
+        return 1 << d
+    total = 0
+    for k in grades:
+        few = min(k, d - k)
+        total += 1 << WORD if few > WORD else math.comb(d, few)
+        if total >> WORD:
+            break
+    return total
 
 
 class Keys:
@@ -52,7 +66,7 @@ class Keys:
         self.d = d
         self.grades = grades
         self.complete = masks is None
-        self.size = sum(math.comb(d, k) for k in grades) if masks is None else len(masks)
+        self.size = count_of(d, grades) if masks is None else len(masks)
         if masks is not None:
             self.masks = read_only(masks)
 
@@ -71,9 +85,12 @@ class Keys:
         if self.d <= 20 and len(self.grades) > 1:
             order, grade = dense_order(self.d)
             return read_only(order[np.isin(grade[order], self.grades)]) if len(self.grades) <= self.d else order
-        found = [
-            sum(1 << i for i in indices) for k in self.grades for indices in itertools.combinations(range(self.d), k)
-        ]
+        found = []
+        for k in self.grades:
+            few = min(k, self.d - k)
+            masks = [sum(1 << i for i in indices) for indices in itertools.combinations(range(self.d), few)]
+            full = (1 << self.d) - 1
+            found += masks if few == k else [full ^ mask for mask in reversed(masks)]
         return read_only(as_masks(found, self.d))
 
     @cached_property
@@ -149,7 +166,7 @@ def _order_of(masks: NDArray[Any], d: int) -> NDArray[np.int64]:
 
 
 def _sort_key(mask: int) -> tuple[int, list[int]]:
-    return mask.bit_count(), [i for i in range(mask.bit_length()) if mask >> i & 1]
+    return mask.bit_count(), bits_of(mask)
 
 
 @lru_cache(maxsize=32)
@@ -181,7 +198,7 @@ def keys_of_masks(d: int, masks: tuple[int, ...], grades: tuple[int, ...] = ()) 
     held = tuple(sorted({mask.bit_count() for mask in masks}.union(grades)))
     if (ordered, held) != (masks, grades):
         return keys_of_masks(d, ordered, held)
-    if len(masks) == sum(math.comb(d, k) for k in grades):
+    if len(masks) == count_of(d, grades):
         return keys_of_grades(d, grades)
     return Keys(d, grades, as_masks(masks, d))
 
@@ -190,7 +207,7 @@ def keys_of_array(d: int, masks: NDArray[Any]) -> tuple[Keys, NDArray[np.int64]]
     """Return the set of the masks in an array with repetitions, and where each entry lies in it."""
     distinct, inverse = np.unique(masks, return_inverse=True)
     grades = tuple(int(k) for k in np.unique(bit_count(distinct))) if len(distinct) else ()
-    if len(distinct) == sum(math.comb(d, k) for k in grades):
+    if len(distinct) == count_of(d, grades):
         keys = keys_of_grades(d, grades)
     else:
         keys = keys_of_masks(d, tuple(int(mask) for mask in distinct))

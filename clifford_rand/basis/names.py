@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.basis.bits import bits_of
 
 __all__ = ["Names", "custom_names", "default_names"]
 
@@ -49,8 +50,7 @@ class Names:
         """Return the name of a blade; ``"1"`` for the scalar."""
         if mask == 0:
             return "1"
-        indices = [i for i in range(mask.bit_length()) if mask >> i & 1]
-        names = [self.vector(i) for i in indices]
+        names = [self.vector(i) for i in bits_of(mask)]
         if len(names) == 1:
             return names[0]
         if self.prefix is not None:

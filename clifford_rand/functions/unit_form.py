@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.bits import as_masks
+from clifford_rand.basis.bits import as_masks, bits_of
 from clifford_rand.basis.keys import Keys, keys_of_array
 from clifford_rand.basis.metric import Metric, metric_of_gram
 
@@ -52,7 +52,7 @@ def span_form(A: "Multivector", most: int) -> "UnitForm | None":
     if (A.keys.complete and d <= most) or not metric.is_numeric:
         return None
     used = used_vectors(A.sparse().keys)
-    found = [i for i in range(d) if used >> i & 1]
+    found = bits_of(used)
     spare = []
     for sign in (1, -1):
         if metric.diagonal is not None:
@@ -80,7 +80,7 @@ class UnitForm:
 
     def __init__(self, algebra: Any, used: int) -> None:
         metric: Metric = algebra.form
-        vectors = [i for i in range(metric.d) if used >> i & 1] or [0]  # for a scalar any one vector will do
+        vectors = bits_of(used) or [0]  # for a scalar any one vector will do
         if metric.diagonal is None:
             metric = metric_of_gram(metric.gram[np.ix_(vectors, vectors)])
             diagonal = metric.diagonal

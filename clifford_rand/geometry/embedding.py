@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.geometry.coordinates import as_multivector
 
@@ -28,8 +29,8 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
     nonzero = [bool(column.any()) for column in flat.T]
     places: dict[int, int | None] = {}
     for mask in masks:
-        for i in range(mask.bit_length()):
-            if mask >> i & 1 and i not in places:
+        for i in bits_of(mask):
+            if i not in places:
                 places[i] = _position(algebra, chosen.get(i, source.names.vector(i)))
     kept = [n for n, mask in enumerate(masks) if all(places[i] is not None for i in places if mask >> i & 1)]
     lost = [n for n in range(len(masks)) if n not in set(kept) and nonzero[n]]
@@ -48,7 +49,7 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
     _check_metric(algebra, source, {i: j for i, j in positions.items() if used >> i & 1})
     images, signs = [], []
     for n in kept:
-        indices = [positions[i] for i in range(masks[n].bit_length()) if masks[n] >> i & 1]
+        indices = [positions[i] for i in bits_of(masks[n])]
         swaps = sum(int(a > b) for at, a in enumerate(indices) for b in indices[at + 1 :])
         collides = len(set(indices)) < len(indices)  # only where the coefficient is zero: _check_metric refuses others
         images.append(-1 if collides else sum(1 << i for i in indices))

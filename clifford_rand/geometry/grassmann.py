@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 
 __all__ = ["contraction_matrix", "gather", "live_vectors", "scatter_keys", "span_of", "wedge_rows"]
@@ -74,7 +75,7 @@ def live_vectors(*multivectors: Any) -> list[int]:
     for A in multivectors:
         for mask in A.keys.masks:
             used |= int(mask)
-    return [i for i in range(d) if used >> i & 1]
+    return bits_of(used)
 
 
 def gather(A: Any, k: int, live: list[int]) -> NDArray[Any]:

@@ -1,12 +1,13 @@
 """The sandwich R X R⁻¹, one product after the other or as one matrix for a whole batch, and that matrix for vectors."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.keys import Keys, keys_of_grades
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.geometry.coordinates import expanded, floating, is_exact, quotient, scaled
 from clifford_rand.geometry.versors import RTOL, inspect_versor
 
@@ -147,6 +148,7 @@ def _exact(R: Any, X: Any) -> Any:
 def vector_matrix(R: Any) -> NDArray[Any]:
     """Return the (..., d, d) matrix of x ↦ R x R⁻¹: column i has the components of R e_i R⁻¹."""
     keys = keys_of_grades(R.algebra.d, (1,))
+    check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):
         basis = R._make(keys, np.eye(keys.size, dtype=np.int64))
         images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expanded(R * ~R)) else None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clifford_rand.basis.bits import bits_of
+
 if TYPE_CHECKING:
     from clifford_rand.multivector.storage import Storage
 
@@ -152,7 +154,7 @@ def formatted_text(mv: "Storage", specification: str) -> str:
 
 def _latex_blade(mv: "Storage", mask: int) -> str:
     names = mv.algebra.names
-    parts = [names.vector(i) for i in range(mask.bit_length()) if mask >> i & 1]
+    parts = [names.vector(i) for i in bits_of(mask)]
     if names.prefix is not None:
         return f"\\mathbf{{{names.prefix}}}_{{{''.join(part[-1] for part in parts)}}}"
     if isinstance(names.vectors, range):

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from clifford_rand._checks import check_integer
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand.basis.bits import WORD
 from clifford_rand.basis.keys import check_size, dense_keys, keys_of_grades
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ class Blades:
         return isinstance(name, str) and self._algebra.names.parse(name) is not None
 
     def __len__(self) -> int:
-        return 2**self._algebra.d
+        d = self._algebra.d
+        if d > WORD:
+            raise fail("blades", "len", f"of at most {WORD} basis vectors", describe(f"d = {d}, so 2^{d} blades"))
+        return 1 << d
 
     def __iter__(self) -> Any:
-        check_size(len(self), "blades", "the list of blades")
+        check_size(1 << self._algebra.d, "blades", "the list of blades")
         return (self._algebra.names.blade(int(mask)) for mask in dense_keys(self._algebra.d).masks)
 
     def keys(self) -> list[str]:

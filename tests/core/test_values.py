@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,8 @@ import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.basis.coefficients import MOST
-from clifford_rand.basis.keys import dense_keys
+from clifford_rand.basis.keys import dense_keys, keys_of_grades
+from clifford_rand.compat import Cl
 from clifford_rand.presets import cga, pga
 
 ALG = cr.Algebra(3)
@@ -377,3 +379,52 @@ def test_roots_work_in_the_span():
     assert shift.log().exp().isclose(shift)
     boost = -((0.3 * cr.Algebra(15, 5).e1_16).exp())
     assert boost.log().exp().isclose(boost)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cr.Algebra(10**9),
+        lambda: cr.Algebra(10**12),
+        lambda: cr.Algebra.cga(10**9),
+        lambda: cr.Algebra.pga(10**9),
+        lambda: cr.Algebra.cga(10**6, null_basis=True),
+        lambda: Cl(10**9),
+        lambda: cr.Algebra(10**6).metric,
+        lambda: cr.Algebra(10**6).basis_vectors(),
+        lambda: cr.Algebra(10**6).blades.keys(),
+        lambda: len(cr.Algebra(10**6).blades),
+        lambda: cr.Algebra(10**6).blades.grade(2),
+        lambda: cr.Algebra(10**5).symbols("a"),
+        lambda: cr.Algebra(10**5).random_multivector(0),
+        lambda: cr.Algebra(10**6).random_multivector(0, (), 500_000),
+        lambda: ALG.random_multivector(0, 10**12),
+        lambda: ALG.random_multivector(0, -1),
+        lambda: cr.Algebra(10**5).multivector([1.0]),
+        lambda: cr.Algebra(10**6).e1.dense(),
+        lambda: cr.Algebra(10**6).e1.grade(*range(0, 10**6, 2)).values,
+        lambda: cr.Algebra(10**5).e1.vector_matrix(),
+        lambda: cr.Algebra(10**5).vector(np.ones(10**5)) * cr.Algebra(10**5).vector(np.ones(10**5)),
+    ],
+)
+def test_absurd_sizes_are_refused(make):
+    """At once, by a sentence that says how large; the pseudoscalar of 10^9 dimensions looped."""
+    start = time.process_time()
+    with pytest.raises(cr.ArgumentError, match=r"must be .* Got "):
+        make()
+    assert time.process_time() - start < 3
+
+
+def test_a_million_dimensions():
+    alg = cr.Algebra(10**6)
+    assert alg.I.grades == (10**6,)
+    assert (alg.e5.left_complement() ^ alg.e5) == alg.I
+    assert (alg.e1 * alg.e2).grades == (2,)
+    assert repr(alg.e7_9 * 2) == "2*e7_9"
+    assert keys_of_grades(70, (69,)).masks[0] == 2**69 - 1
+    assert [keys_of_grades(70, (k,)).find(int(keys_of_grades(70, (k,)).masks[-1])) for k in (1, 2, 69, 70)] == [
+        69,
+        70 * 69 // 2 - 1,
+        69,
+        0,
+    ]
