@@ -11,7 +11,8 @@ from clifford_rand._optional import require
 
 __all__ = ["COLOURS", "MARKERS", "Series", "curve_figure", "log_axis"]
 
-# Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted.
+# Okabe and Ito's palette, made for colour-blind readers, its yellow darkened; beyond eight colours lines are dotted
+# and markers hollow.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#8C8C00")
 MARKERS = "osD^vP*Xph"
 _FEW = 30  # points that are marked; of more of them the last is
@@ -91,7 +92,10 @@ def curve_figure(
             colour = COLOURS[place % len(COLOURS)]
             if len(line.x) == 1:
                 fmt = MARKERS[place % len(MARKERS)]
-                point = ax.errorbar(line.x, line.mean, line.deviation, fmt=fmt, color=colour, ms=5, lw=1, capsize=2)
+                inside = colour if place < len(COLOURS) else "white"
+                point = ax.errorbar(
+                    line.x, line.mean, line.deviation, fmt=fmt, color=colour, mfc=inside, ms=5, lw=1, capsize=2
+                )
                 handles.setdefault(line.label, point)
                 continue
             style = "--" if line.like else "-" if place < len(COLOURS) else ":"
