@@ -32,13 +32,35 @@ def gaussian_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     Algorithm 3 of the paper takes :math:`b_i \sim N(0, 1)` whatever the data, so that on data of small norm or far
     from the origin its gates are constant; as a baseline that is unfair.
     """
+    return _centred_on(X, rng.standard_normal((X.shape[1], n_gates)), bias, rng, "gaussian")
+
+
+def orthogonal_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
+    r"""Gaussian gates whose directions are orthogonal to each other in groups of d.
+
+    A group is :math:`Q\,\mathrm{diag}(\chi_d)`, Q a uniform orthogonal matrix, with independent lengths: each direction has
+    the law of a Gaussian one, and sums over gates vary less.
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice, Kumar, "Orthogonal random features", NIPS 2016, equation (5).
+    """
     d = X.shape[1]
-    W = rng.standard_normal((d, n_gates))
+    groups = []
+    for _ in range(-(-n_gates // d)):
+        Q, R = np.linalg.qr(rng.standard_normal((d, d)))
+        groups.append(Q * np.sign(np.diag(R)) * np.linalg.norm(rng.standard_normal((d, d)), axis=0))
+    return _centred_on(X, np.hstack(groups)[:, :n_gates], bias, rng, "orthogonal")
+
+
+def _centred_on(X: Array, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
+    """Return gates of directions W (d, m) whose offsets cut the data where the data are."""
+    m = W.shape[1]
     if not bias:
-        return Gates.without_incidence(W, np.zeros(n_gates), "gaussian")
+        return Gates.without_incidence(W, np.zeros(m), method)
     mean = X.mean(axis=0)
     spread = ((X - mean) @ W).std(axis=0)
-    return Gates.without_incidence(W, spread * rng.standard_normal(n_gates) - mean @ W, "gaussian")
+    return Gates.without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
 
 
 def opposite_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
@@ -138,4 +160,8 @@ def _pair(
     return int(rng.choice(members[i])), int(rng.choice(members[j]))
 
 
-PLANE_RULES: dict[str, PlaneRule] = {"gaussian": gaussian_gates, "opposite": opposite_gates}
+PLANE_RULES: dict[str, PlaneRule] = {
+    "gaussian": gaussian_gates,
+    "opposite": opposite_gates,
+    "orthogonal": orthogonal_gates,
+}

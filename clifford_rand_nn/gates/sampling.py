@@ -42,7 +42,7 @@ def sample_gates(
         Training rows; the decision is taken in float64 whatever the dtype.
     n_gates : int
         Number of hyperplanes m.
-    method : {"cross", "gaussian", "leverage", "volume", "simplex", "polished", "opposite"}
+    method : {"cross", "gaussian", "leverage", "volume", "simplex", "polished", "opposite", "orthogonal"}
         "cross": planes through sampled rows, :math:`v = \times(x_{j_1}, …, x_{j_{d-1}})`, or, with bias,
         :math:`v = \times(x_{j_1}-x_{j_d}, …, x_{j_{d-1}}-x_{j_d})`, :math:`b = -v^Tx_{j_d}`, of random orientation.
         "gaussian": :math:`w \sim N(0, I)`, :math:`b = -w^T\bar x + \sigma\xi` with σ the spread of Xw, ξ ~ N(0, 1).
@@ -50,11 +50,12 @@ def sample_gates(
         "simplex": all facets of random simplices, many planes from one matrix inverse, dependent among themselves.
         "polished": the cross product of the rows nearest to a Gaussian plane.
         "opposite": :math:`w = x_i - x_j` for rows with different ``y``, through their midpoint, or 0 without bias.
+        "orthogonal": "gaussian" with directions that are orthogonal to each other in groups of d.
     sketch_dim : int, "auto" or None
         None: exact cross products. r: taken in a sketch :math:`S \in R^{r\times d}` shared by all gates (SJLT, one
         non-zero per column), :math:`v = S^T\times(Sx_{j_1}, …)`, of r rows with bias and r-1 without. "auto": exact if
         d ≤ 100 and n ≥ 4d, else r = min(100, d, n/4). Only for methods with cross products, which are all but
-        "gaussian" and "opposite".
+        "gaussian", "opposite" and "orthogonal".
     bias : bool
         Whether hyperplanes have an offset.
     rng : Generator, int or None

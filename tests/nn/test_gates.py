@@ -189,7 +189,7 @@ def test_unpacks():
         ({"X": np.zeros((0, 3))}, "The 'X' parameter of sample_gates must be an \\(n, d\\) array"),
         ({"X": [[np.nan]]}, "must be finite. Got 1 NaN"),
         ({"n_gates": 0}, "'n_gates' parameter of sample_gates must be an integer ≥ 1. Got 0"),
-        ({"method": "hash"}, "must be one of 'cross', 'gaussian', .*'opposite'. Got 'hash'"),
+        ({"method": "hash"}, "must be one of 'cross', 'gaussian', .*'opposite'.* Got 'hash'"),
         ({"sketch_dim": 4}, "'sketch_dim' parameter of sample_gates must be an integer from 1 to 3. Got 4"),
         ({"sketch_dim": "big"}, "an integer, 'auto' or None. Got 'big'"),
         ({"side": "left"}, "must be one of 'random', 'on', 'off', 'all'"),
