@@ -1,7 +1,7 @@
 """The dictionary of all neurons whose hyperplanes are spanned by the data: its columns by blocks, or all at once."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from clifford_rand._checks import as_generator, as_rows, check_choice, check_int
 from clifford_rand._threads import cached_property
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
-from clifford_rand_nn.dictionaries.subsets import count_subsets, draw_subsets, spanned_planes
+from clifford_rand_nn.dictionaries.subsets import about, count_subsets, draw_subsets, row_space, spanned_planes
 from clifford_rand_nn.gates.sampling import distinct_rows
 from clifford_rand_nn.neurons import Neurons
 
@@ -51,19 +51,23 @@ class CrossProductDictionary:
     """
 
     def __init__(
-        self,
-        X: Array,
-        *,
-        penalty: str,
-        bias: bool,
-        family: str,
-        rtol: float | None,
-        subsets: NDArray[np.int64] | None = None,
-        notes: tuple[str, ...] = (),
+        self, X: Array, *, penalty: str, bias: bool, family: str, rtol: float | None, subsample: int | None, rng: Any
     ) -> None:
-        self.X, self.penalty, self.bias, self.family, self.notes = X, penalty, bias, family, notes
-        self._rtol, self._subsets = rtol, subsets
-        self.subsample = None if subsets is None else len(subsets)
+        self.X, self.penalty, self.bias, self.family = X, penalty, bias, family
+        self._rtol = rtol
+        rows = distinct_rows(X)
+        self._rank, self._varying, basis = row_space(X[rows], bias)
+        # Planes are spanned in coordinates of the rows: those that vary, or of the row space where these are dependent.
+        self._basis = basis if family == "rows" else None
+        self._Z = np.ascontiguousarray(X[:, self._varying]) if self._basis is None else X @ self._basis
+        self._subsets: NDArray[np.int64] | None = None
+        self.notes: tuple[str, ...] = ()
+        if subsample is not None and not self.n_subsets:
+            self._subsets, self.notes = np.zeros((0, 0), dtype=np.int64), ("the rows are all alike",)
+        elif subsample is not None:
+            drawn, self.notes = draw_subsets(self._Z[rows], subsample, family, bias, self._rank, rtol, rng)
+            self._subsets = np.append(rows, len(X) + np.arange(self._Z.shape[1]))[drawn]
+        self.subsample = None if self._subsets is None else len(self._subsets)
 
     @property
     def p(self) -> int:
@@ -78,8 +82,10 @@ class CrossProductDictionary:
     @property
     def n_subsets(self) -> int:
         """Number of subsets, dependent ones included."""
-        n, d = self.X.shape
-        return count_subsets(n, d, self.family, self.bias) if self.subsample is None else self.subsample
+        if self._subsets is not None:
+            return len(self._subsets)
+        n, r = self._Z.shape
+        return count_subsets(n, r, self.family, self.bias) if r else 0
 
     @property
     def n_columns(self) -> int:
@@ -97,28 +103,48 @@ class CrossProductDictionary:
         half = check_integer(size, "size", "blocks", low=2, hint="Columns come in pairs.") // 2
         if self._subsets is None and self.n_subsets >= _MOST_RANKS:
             rule = "such that there are fewer than 2^62 subsets"
-            value = describe(f"{float(self.n_subsets):.3g} subsets")
+            value = describe(f"{about(self.n_subsets)} subsets")
             raise fail("X", "blocks", rule, value, "Draw some of them with subsample=….")
         return self._blocks(half)
 
     def _blocks(self, half: int) -> Iterator[Neurons]:
-        n, d = self.X.shape
-        k = d - 1 + self.bias
-        n_rows = n if self.family == "rows" else n + d
-        total = count_subsets(n, d, self.family, self.bias) + int(self.bias and self.family == "mixed")
-        for start in range(0, total if self._subsets is None else len(self._subsets), half):
+        n, r = self._Z.shape
+        k = r - 1 + self.bias
+        n_rows = n if self.family == "rows" else n + r
+        total = self.n_subsets + int(self._subsets is None and self.bias and self.family == "mixed")
+        for start in range(0, total if self.n_subsets else 0, half):
             if self._subsets is None:
                 subsets = subsets_of_ranks(n_rows, k, start, min(start + half, total))
             else:
                 subsets = self._subsets[start : start + half]
-            V, b, exist = spanned_planes(self.X, subsets, self.bias, self.p, self._rtol)
+            v, b, exist = spanned_planes(self._Z, subsets, self.bias, self.p, self._rtol)
             if exist.any():
                 sign = np.tile([1.0, -1.0], np.count_nonzero(exist))
+                V, b = self._in_columns(v[exist], b[exist])
                 yield Neurons(
-                    np.ascontiguousarray(np.repeat(V[exist], 2, axis=0).T * sign) + 0.0,  # + 0.0 turns -0 to 0
-                    np.repeat(b[exist], 2) * sign + 0.0,
-                    np.repeat(subsets[exist], 2, axis=0).astype(np.intp),
+                    np.ascontiguousarray(np.repeat(V, 2, axis=0).T * sign) + 0.0,  # + 0.0 turns -0 to 0
+                    np.repeat(b, 2) * sign + 0.0,
+                    np.repeat(self._rows_of(subsets[exist]), 2, axis=0).astype(np.intp),
                 )
+
+    def _in_columns(self, v: Array, b: Array) -> tuple[Array, Array]:
+        """Return planes in coordinates as directions (m, d) of norm 1 in the columns of X, and offsets."""
+        if self._basis is None:
+            V = np.zeros((len(v), self.X.shape[1]))
+            V[:, self._varying] = v
+            return V, b
+        V = np.einsum("mr,dr->md", v, self._basis)  # row by row: the same in blocks of any size
+        norms = np.linalg.norm(V, ord=self.p, axis=1)
+        return V / norms[:, None], b / norms
+
+    def _rows_of(self, subsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return subsets as rows of [X; I]: of columns that do not vary, the basis vectors are in all of them."""
+        n, d = self.X.shape
+        if self.family == "rows" or self._varying.size == d:
+            return subsets
+        places = np.concatenate([np.arange(n), n + self._varying])
+        fixed = n + np.setdiff1d(np.arange(d), self._varying)
+        return np.sort(np.concatenate([places[subsets], np.tile(fixed, (len(subsets), 1))], axis=1), axis=1)
 
     def neurons(self, max_bytes: int = _MOST_BYTES) -> Neurons:
         """Return all the neurons, each once, without those that are 0 on every row; kept for the next call.
@@ -169,8 +195,7 @@ class CrossProductDictionary:
             n_all, n_inside = n_all + len(block), n_inside + int(np.count_nonzero(inside))
             parts.append(block.take(inside))
         if not parts:
-            d = self.X.shape[1]
-            return _Kept(Neurons(np.zeros((d, 0)), np.zeros(0), np.zeros((0, d - 1 + self.bias), dtype=np.intp)), 0, 0)
+            return _Kept(Neurons.free(np.zeros((self.X.shape[1], 0)), np.zeros(0)), 0, 0)
         neurons = Neurons.joined(parts)
         first = distinct(neurons.directions, neurons.offsets, self.X)
         return _Kept(neurons.take(first), n_inside - len(first), n_all - n_inside)
@@ -178,20 +203,20 @@ class CrossProductDictionary:
     def _check_bytes(self, needed: int, most: int, owner: str) -> None:
         check_integer(most, "max_bytes", owner)
         if needed > most:
-            value = describe(f"{needed:,} bytes for {self.n_columns:,} columns, max_bytes = {most:,}")
+            value = describe(f"{about(needed)} bytes for {about(self.n_columns)} columns, max_bytes = {most:,}")
             hint = "Use blocks or BlockPricer, which hold one block, or draw some with subsample=…."
             raise fail("X", owner, "such that the dictionary fits in max_bytes", value, hint)
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        k = d - 1 + self.bias
+        k = (d if self.family == "mixed" else self._Z.shape[1]) - 1 + self.bias
         of = "[X; I]" if self.family == "mixed" else "X"
         some = "all" if self.subsample is None else f"{self.subsample:,}"
         least = ", at least one of them data" if self.bias and self.family == "mixed" else ""
         notes = f", notes={list(self.notes)}" if self.notes else ""
         return (
-            f"CrossProductDictionary({self.n_columns:,} columns: ± the hyperplanes through {some} subsets of {k} rows "
-            f"of {of}{least}; n={n}, d={d}, bias={self.bias}, penalty={self.penalty!r}, "
+            f"CrossProductDictionary({about(self.n_columns)} columns: ± the hyperplanes through {some} subsets of {k} "
+            f"rows of {of}{least}; n={n}, d={d}, bias={self.bias}, penalty={self.penalty!r}, "
             f"{'exact' if self.exact else 'not exact'}{notes})"
         )
 
@@ -214,6 +239,8 @@ def cross_product_dictionary(
 
     With "l1" the Lasso over the mixed family has the optimum of the two-layer ReLU network with per-neuron l1 norms,
     for any X: rank-deficient, n < d, duplicates. With "l2" no finite dictionary has; the family of rows of X bounds it.
+    Columns that are zero, with bias constant, have weight 0 in every v; where the others are dependent, the planes of
+    the family of rows are spanned in the r-dimensional space of the rows.
 
     Parameters
     ----------
@@ -222,7 +249,8 @@ def cross_product_dictionary(
     bias : bool
     family : {"mixed", "rows"} or None
         "mixed": the rows of [X; I], :math:`2\binom{n+d}{d-1}` columns, with bias :math:`2\binom{n+d}{d}-2`. "rows":
-        the rows of X, :math:`2\binom{n}{d-1}` or :math:`2\binom{n}{d}`. None: "mixed" for "l1", "rows" for "l2".
+        the rows of X, :math:`2\binom{n}{d-1}` or :math:`2\binom{n}{d}`. None: "mixed" for "l1", "rows" for "l2". d is
+        the number of columns that vary, or the rank r.
     subsample : int or None
         Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again. They are
         subsets of the distinct rows in lexicographic order: neither the order nor copies of rows change them.
@@ -234,8 +262,7 @@ def cross_product_dictionary(
     Raises
     ------
     ArgumentError
-        X is not a finite (n, d) array, has fewer rows than span a hyperplane (family "rows"), or another argument
-        breaks its rule.
+        X is not a finite (n, d) array, or another argument breaks its rule.
 
     References
     ----------
@@ -259,18 +286,8 @@ def cross_product_dictionary(
     check_choice(bias, "bias", owner, (True, False))
     check_choice(family, "family", owner, ("mixed", "rows", None))
     kind = family or ("mixed" if penalty == "l1" else "rows")
-    n, d = data.shape
-    k = d - 1 + bias
-    if count_subsets(n, d, kind, bias) == 0:
-        rule = f"at least {k} rows, as many as span a hyperplane"
-        raise fail("X", owner, rule, describe(f"{n} rows"), "Use family='mixed', which adds basis vectors.")
-    subsets: NDArray[np.int64] | None = None
-    notes: tuple[str, ...] = ()
     if subsample is not None:
-        wanted = check_integer(subsample, "subsample", owner)
-        rows = distinct_rows(data)
-        subsets, notes = draw_subsets(data[rows], wanted, kind, bias, rtol, as_generator(rng, owner))
-        subsets = np.append(rows, n + np.arange(d))[subsets]
+        check_integer(subsample, "subsample", owner)
     return CrossProductDictionary(
-        data, penalty=penalty, bias=bias, family=kind, rtol=rtol, subsets=subsets, notes=notes
+        data, penalty=penalty, bias=bias, family=kind, rtol=rtol, subsample=subsample, rng=as_generator(rng, owner)
     )

@@ -9,11 +9,58 @@ from numpy.typing import NDArray
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 
-__all__ = ["count_subsets", "draw_subsets", "random_subsets", "spanned_planes"]
+__all__ = ["about", "count_subsets", "draw_subsets", "random_subsets", "row_space", "spanned_planes"]
 
 Array = NDArray[np.float64]
 
 _ROUNDS = 32  # how often dependent subsets are drawn again
+_EPS = float(np.finfo(np.float64).eps)
+_PLANE = 64 * _EPS  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
+
+
+def about(count: int) -> str:
+    """Return a count in words that no size is too large for.
+
+    Examples
+    --------
+    >>> about(13040), about(10**700 // 3)
+    ('13,040', '10^699.5')
+    """
+    return f"{count:,}" if count < 10**15 else f"10^{math.log10(count):.1f}"
+
+
+def row_space(X: Array, bias: bool) -> tuple[int, NDArray[np.intp], Array | None]:
+    r"""Return the rank r of the rows of X, or with ``bias`` of their differences; where they vary; and a basis.
+
+    Columns that are zero, with ``bias`` those that are constant, add nothing to any neuron. If the others, the second
+    value, are dependent still, the third is an orthonormal basis (d, r) of the space of the rows, and else None. Each
+    column counts relative to its spread, so that units do not matter.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 7.0, 1.0], [1.0, 7.0, 3.0], [2.0, 7.0, 5.0]])
+    >>> rank, varying, basis = row_space(X, True)
+    >>> rank, varying.tolist(), basis.shape
+    (1, [0, 2], (3, 1))
+    """
+    varying = np.flatnonzero(X.max(axis=0) - X.min(axis=0) if bias else np.abs(X).max(axis=0))
+    few = min(len(X), 4 * varying.size + 8)  # enough to see full rank where it is
+    for rows in (X[:few], X) if few < len(X) else (X,):
+        some = rows[:, varying]
+        centred = some - some.mean(axis=0) if bias else some
+        spread = np.abs(centred).max(axis=0, initial=0.0)
+        if not varying.size or not (spread > 0).all():
+            continue
+        sizes = np.linalg.svd(centred / spread, compute_uv=False)
+        rounding = float((np.abs(some).max(axis=0) / spread).max())  # of centring, relative to the spread
+        rank = int(np.count_nonzero(sizes > max(some.shape) * _EPS * rounding * sizes[0]))
+        if rank == varying.size:
+            return rank, varying, None
+    if not varying.size:
+        return 0, varying, None
+    whole = np.zeros_like(X)
+    whole[:, varying] = X[:, varying] - (X[:, varying].mean(axis=0) if bias else 0.0)
+    return rank, varying, np.ascontiguousarray(np.linalg.svd(whole, full_matrices=False)[2][:rank].T)
 
 
 def count_subsets(n: int, d: int, family: str, bias: bool) -> int:
@@ -82,30 +129,53 @@ def spanned_planes(
 
 
 def draw_subsets(
-    X: Array, wanted: int, family: str, bias: bool, rtol: float | None, rng: np.random.Generator
+    X: Array, wanted: int, family: str, bias: bool, rank: int, rtol: float | None, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return ``wanted`` distinct independent subsets, or as many as there are or turn up, and notes."""
+    """Return ``wanted`` distinct subsets that span a hyperplane some row is off, or as many as turn up, and notes.
+
+    Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors.
+    """
     n, d = X.shape
     k = d - 1 + bias
     n_rows = n if family == "rows" else n + d
     total = count_subsets(n, d, family, bias)
     few = total <= max(2 * wanted, 1024)  # then all, in random order; else nearly all draws are new
+    most_data = min(k, rank - 1 + bias)
     drawn = np.zeros((0, k), dtype=np.int64)
     found = drawn
     for _ in range(_ROUNDS):
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
-        else:
+        elif most_data == k:
             new = random_subsets(n_rows, k, wanted - len(found) + 8, rng)
+        else:
+            new = _random_mixed(n, d, k, most_data, wanted - len(found) + 8, rng)
         together, first = np.unique(np.concatenate([drawn, new]), axis=0, return_index=True)
         new = new[np.sort(first[first >= len(drawn)]) - len(drawn)]
         drawn = together
-        exist = spanned_planes(X, new, bias, 2, rtol)[2]
+        V, b, exist = spanned_planes(X, new, bias, 2, rtol)
+        if most_data < k:  # of dependent rows, all may lie on a plane through some
+            off = np.abs(X @ V.T + b).max(axis=0) > d * _PLANE * (np.abs(X).max() * np.abs(V).sum(axis=1) + np.abs(b))
+            exist = exist & off
         found = np.concatenate([found, new[exist]])[:wanted]
         if len(found) == wanted or few:
             break
     notes = []
     if len(found) < wanted:
-        reason = f"all {total} subsets" if few else f"{len(drawn)} random subsets"
+        reason = f"all {about(total)} subsets" if few else f"{len(drawn)} random subsets"
         notes.append(f"only {len(found)} of {wanted} subsets: no more of {reason} are independent")
     return found, tuple(notes)
+
+
+def _random_mixed(n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return m uniform k-subsets of n rows of data and d basis vectors, of which at most ``most_data`` are data."""
+    counts = np.arange(max(0, k - d), min(n, most_data) + 1)
+    logs = [math.log(math.comb(n, int(i)) * math.comb(d, k - int(i))) for i in counts]
+    shares = np.exp(np.array(logs) - max(logs))
+    of_data = rng.choice(counts, m, p=shares / shares.sum())
+    subsets = np.zeros((m, k), dtype=np.int64)
+    for i in np.unique(of_data):
+        (place,) = np.nonzero(of_data == i)
+        subsets[place, :i] = random_subsets(n, i, len(place), rng)
+        subsets[place, i:] = n + random_subsets(d, k - i, len(place), rng)
+    return subsets

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.dictionaries.subsets import about
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Pricer
@@ -81,7 +82,8 @@ def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:
             "X",
             "the full dictionary",
             f"such that it has at most {_MOST_COLUMNS:,} columns",
-            describe(f"{n} rows in {d} dimensions, {float(dictionary.n_columns):.3g} columns"),
+            describe(f"{n} rows in {d} dimensions, {about(dictionary.n_columns)} columns"),
+            f"They would take {about(dictionary.n_columns // 10**6)} s a round. "
             "Draw some of them with subsample=…, or train gated networks, whose gates are sketched.",
         )
     return dictionary

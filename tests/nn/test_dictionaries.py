@@ -52,7 +52,13 @@ def test_definition_counts_and_order(n, d, bias, penalty, family):
     X = np.random.default_rng(d).standard_normal((n, d)) + 2
     dictionary = cross_product_dictionary(X, penalty, bias=bias, family=family)
     neurons = whole(dictionary)
-    expected = one_by_one(X, penalty, bias, family)
+    if bias and n <= d and family == "rows":  # no subset spans more than the rows: in coordinates of their differences
+        Q = np.linalg.svd(X - X[0], full_matrices=False)[2][: n - 1].T
+        expected = one_by_one(X @ Q, penalty, bias, family) @ np.pad(Q.T, (0, 1), constant_values=0)
+        expected[:, -1] = one_by_one(X @ Q, penalty, bias, family)[:, -1]
+        expected /= np.linalg.norm(expected[:, :-1], ord=int(penalty[1]), axis=1)[:, None]
+    else:
+        expected = one_by_one(X, penalty, bias, family)
     assert len(neurons) == dictionary.n_columns == len(expected)
     np.testing.assert_allclose(as_set(neurons), expected[np.lexsort(np.round(expected, 9).T)], atol=1e-12)
     np.testing.assert_allclose(neurons.norms(dictionary.p), 1, rtol=1e-14)
@@ -85,7 +91,8 @@ def test_counts_of_the_formula():
     spiral = np.random.default_rng(0).standard_normal((160, 2))
     assert cross_product_dictionary(spiral, "l2").n_columns == 2 * math.comb(160, 2)
     assert cross_product_dictionary(spiral).n_columns == 2 * (math.comb(162, 2) - 1)
-    assert cross_product_dictionary(np.ones((1000, 50))).n_columns == 2 * (math.comb(1050, 50) - 1)
+    wide = np.random.default_rng(0).standard_normal((1000, 50))
+    assert cross_product_dictionary(wide).n_columns == 2 * (math.comb(1050, 50) - 1)
 
 
 def test_integer_grid_against_exact_arithmetic():
@@ -121,7 +128,7 @@ def test_degenerate_rows_are_skipped():
     assert twice.n_duplicates > 0
     assert len(whole(twice)) < twice.n_columns
     line = np.outer(np.arange(5.0), [1.0, 2.0, 3.0])
-    assert len(cross_product_dictionary(line, "l2").neurons()) == 0
+    assert len(cross_product_dictionary(line, "l2").neurons()) == 8  # across each point; at the ends one side is empty
     assert len(cross_product_dictionary(line).neurons()) > 0
     same = cross_product_dictionary(np.ones((3, 2)))
     assert same.neurons().directions.shape == (2, 0)
@@ -135,10 +142,7 @@ def test_more_features_than_rows():
     dictionary = cross_product_dictionary(X)
     assert dictionary.n_columns == 2 * (math.comb(8, 5) - 1)
     assert len(whole(dictionary)) == dictionary.n_columns
-    with pytest.raises(
-        ArgumentError, match=r"'X' parameter of cross_product_dictionary must be at least 5 rows.*mixed"
-    ):
-        cross_product_dictionary(X, "l2")
+    assert cross_product_dictionary(X, "l2").n_columns == 6  # the lines through two of three points in their plane
 
 
 def test_subsample_is_part_of_the_whole_and_distinct():
@@ -165,15 +169,73 @@ def test_subsample_of_many_and_of_too_few():
     big = np.random.default_rng(4).standard_normal((400, 6))
     assert len(whole(cross_product_dictionary(big, subsample=300, rng=1))) == 600
     line = np.outer(np.arange(30.0), [1.0, 2.0])
-    few = cross_product_dictionary(line, "l2", bias=False, subsample=29, rng=1)  # row 0 is 0, the others agree
-    assert few.n_columns == few.n_zero == 58
-    assert few.notes == ()
-    none = cross_product_dictionary(np.outer(np.arange(300.0), [1.0, 2.0, 1.0]), "l2", subsample=10, rng=1)
-    assert none.n_columns == 0
-    assert "only 0 of 10 subsets" in none.notes[0]
+    few = cross_product_dictionary(line, "l2", bias=False, subsample=29, rng=1)  # of a line, one direction is all
+    assert few.n_columns == 2
+    assert "only 1 of 29 subsets: no more of all 1 subsets" in few.notes[0]
+    across = cross_product_dictionary(np.outer(np.arange(300.0), [1.0, 2.0, 1.0]), "l2", subsample=10, rng=1)
+    assert (across.n_columns, across.notes) == (20, ())
+    none = cross_product_dictionary(np.ones((30, 3)), "l2", subsample=10, rng=1)
+    assert (none.n_columns, none.notes) == (0, ("the rows are all alike",))
     asked_too_much = cross_product_dictionary(line[:4], "l2", subsample=10, rng=1)
-    assert asked_too_much.n_columns == 12
-    assert "only 6 of 10 subsets: no more of all 6 subsets" in asked_too_much.notes[0]
+    assert asked_too_much.n_columns == 8
+    assert "only 4 of 10 subsets: no more of all 4 subsets" in asked_too_much.notes[0]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("n_still", [1, 20])
+@pytest.mark.parametrize("subsample", [None, 40])
+def test_columns_that_do_not_vary_change_nothing(bias, penalty, n_still, subsample):
+    X = np.random.default_rng(8).standard_normal((15, 3))
+    still = np.full((15, n_still), 2.0 if bias else 0.0)
+    wide = np.concatenate([still[:, :1], X[:, :2], still[:, 1:], X[:, 2:]], axis=1)
+    one, other = (cross_product_dictionary(A, penalty, bias=bias, subsample=subsample, rng=0) for A in (X, wide))
+    assert one.n_columns == other.n_columns
+    np.testing.assert_allclose(one.matrix(), other.matrix(), atol=1e-14)
+    neurons = other.neurons()
+    np.testing.assert_array_equal(neurons.directions[[1, 2, -1]], one.neurons().directions)
+    if penalty == "l1":  # the basis vectors of those columns are in every subset
+        assert neurons.rows.shape[1] == 3 + n_still - 1 + bias
+        assert all(15 in rows for rows in neurons.rows.tolist())
+        for j, rows in enumerate(neurons.rows[:50]):
+            assert not neurons.directions[rows[rows >= 15] - 15, j].any()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_dependent_columns_are_spanned_in_the_space_of_the_rows(bias):
+    """(x, x) is √2 x turned: the same columns for the l2 penalty."""
+    X = np.random.default_rng(9).standard_normal((12, 3))
+    once, twice = np.sqrt(2) * X, np.concatenate([X, X], axis=1)
+    dictionary = cross_product_dictionary(twice, "l2", bias=bias)
+    expected = cross_product_dictionary(once, "l2", bias=bias)
+    assert dictionary.n_columns == expected.n_columns
+    K, L = (A[:, np.lexsort(np.round(A, 8))] for A in (dictionary.matrix(), expected.matrix()))
+    np.testing.assert_allclose(K, L, atol=1e-12)
+    np.testing.assert_allclose(whole(dictionary).norms(2), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("rank", [1, 5])
+def test_subsamples_of_rows_of_low_rank_see_the_data(bias, rank):
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((200, rank)) @ rng.standard_normal((rank, 40))
+    for penalty in ("l1", "l2"):
+        dictionary = cross_product_dictionary(X, penalty, bias=bias, subsample=100, rng=1)
+        most = 1 if penalty == "l2" and rank == 1 and not bias else 100
+        most = 40 if penalty == "l1" and rank == 1 and not bias else most  # of subsets without data, e_i remains
+        assert dictionary.subsample == most
+        assert len(dictionary.neurons()) > 1.5 * most - 1  # each with both its sides, but for those at the edge
+
+
+def test_counts_beyond_floats_are_told():
+    X = np.random.default_rng(11).standard_normal((2000, 384))
+    dictionary = cross_product_dictionary(X)
+    with pytest.raises(ArgumentError, match=r"fewer than 2\^62 subsets\. Got 10\^455\.4 subsets instead\. Draw some"):
+        dictionary.blocks(10)
+    with pytest.raises(ArgumentError, match=r"Got 10\^45\d\.\d bytes for 10\^455\.7 columns"):
+        dictionary.neurons()
+    assert "10^45" in repr(dictionary)
+    assert len(cross_product_dictionary(X, subsample=20, rng=0).neurons()) == 40
 
 
 def test_random_subsets_are_uniform():
@@ -218,7 +280,7 @@ def test_errors():
     with pytest.raises(ArgumentError, match=rf"fits in max_bytes\. Got {needed:,} bytes .* Use blocks"):
         dictionary.matrix(max_bytes=10_000)
     with pytest.raises(ArgumentError, match=r"fewer than 2\^62 subsets.*subsample"):
-        cross_product_dictionary(np.ones((1000, 50))).blocks(10)
+        cross_product_dictionary(np.random.default_rng(0).standard_normal((1000, 50))).blocks(10)
     assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(dictionary)
     assert f"{dictionary.n_columns:,} columns" in repr(dictionary)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import check_grad, minimize
 
 from clifford_rand_nn import TwoLayerNetwork, bracket_factor, cross_product_dictionary, enumerate_patterns
 from clifford_rand_nn.pricing.blocks import BlockPricer
@@ -63,17 +63,27 @@ def test_no_descent_from_anywhere_is_better(bias):
     optimum = WorkingSet(tol=1e-10).solve(X, y, BETA, pricer, fit_intercept=bias).objective
     m = 7
 
-    def value(x):
+    def value_and_gradient(x):
         plus, minus = x[: 2 * m].reshape(m, 2), x[2 * m : 4 * m].reshape(m, 2)
         b, alpha, t = x[4 * m : 5 * m] * bias, x[5 * m : 6 * m], x[-1] * bias
         norms = (plus + minus).sum(axis=1)
-        f = np.maximum(X @ (plus - minus).T + b, 0) @ alpha + t
-        return 0.5 * np.mean((f - y) ** 2) + 0.5 * BETA * (norms @ norms + alpha @ alpha)
+        inside = X @ (plus - minus).T + b
+        r = np.maximum(inside, 0) @ alpha + t - y
+        G = (inside > 0) * np.outer(r / len(y), alpha)  # derivative by what is inside the units, (n, m)
+        by_norm = BETA * norms[:, None]
+        parts = (
+            (by_norm + G.T @ X).ravel(),
+            (by_norm - G.T @ X).ravel(),
+            G.sum(axis=0) * bias,
+            np.maximum(inside, 0).T @ r / len(y) + BETA * alpha,
+            [np.mean(r) * bias],
+        )
+        return 0.5 * np.mean(r**2) + 0.5 * BETA * (norms @ norms + alpha @ alpha), np.concatenate(parts)
 
+    starts = np.abs(rng.standard_normal((30, 6 * m + 1)))
+    assert check_grad(lambda x: value_and_gradient(x)[0], lambda x: value_and_gradient(x)[1], starts[0]) < 1e-5
     bounds = [(0, None)] * (4 * m) + [(None, None)] * (2 * m + 1)
-    ends = [
-        minimize(value, np.abs(rng.standard_normal(6 * m + 1)), method="L-BFGS-B", bounds=bounds).fun for _ in range(30)
-    ]
+    ends = [minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", bounds=bounds).fun for start in starts]
     assert min(ends) >= optimum * (1 - 1e-9)
     assert min(ends) <= optimum * 1.05  # and some come near
 

@@ -40,8 +40,8 @@ REGRESSORS = [
 
 @parametrize_with_checks(
     [
-        ConvexReLUClassifier(n_gates=40, beta=1e-3, tol=0.05, random_state=0),
-        ConvexReLURegressor(n_gates=40, beta=1e-3, tol=0.05, random_state=0),
+        ConvexReLUClassifier(n_gates=10, beta=1e-3, tol=0.05, random_state=0),
+        ConvexReLURegressor(n_gates=10, beta=1e-3, tol=0.05, random_state=0),
         CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0),
         CrossProductLassoRegressor(subsample=30, beta=0.01, tol=1e-3, random_state=0),
     ],
@@ -287,3 +287,56 @@ def test_sampled_fits_keep_no_neuron_that_weighs_nothing():
         assert weight.min() > 1e-6 * weight.max()
         assert model.result_.relative_gap <= 1e-6
         assert model.certificate_.verify(X, y).relative_gap <= 1.1e-6
+
+
+def test_work_of_minutes_asks_for_a_limit_first():
+    X, y = np.random.default_rng(0).standard_normal((150, 4)), np.arange(150) % 3
+    for solver in ("auto", "working_set"):
+        with pytest.raises(ArgumentError, match=r"'max_time' .* given for 45,0.*columns on 150 rows, .* 225 s a round"):
+            CrossProductLassoClassifier(solver=solver).fit(X, y)
+    assert CrossProductLassoClassifier(subsample=50, random_state=0).fit(X, y).certificate_.relative_gap <= 1e-6
+
+
+def test_counts_that_no_float_holds_are_told_and_a_subsample_works():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 384))
+    y = X[:, 0] + rng.standard_normal(2000)
+    with pytest.raises(ArgumentError, match=r"Got 2000 rows in 384 dimensions, 10\^455\.7 columns instead\."):
+        CrossProductLassoRegressor().fit(X, y)
+    model = CrossProductLassoRegressor(subsample=10, beta=1e-2, random_state=0, tol=1e-3).fit(X, y)
+    assert model.certificate_.n_patterns == 20
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+@pytest.mark.parametrize("n_still", [1, 20])
+@pytest.mark.parametrize("subsample", [None, 60])
+def test_columns_that_do_not_vary_leave_the_network_as_it_is(penalty, n_still, subsample):
+    """One zero column left 38 of thousands of neurons, twenty left none."""
+    X = np.random.default_rng(0).standard_normal((25, 2))
+    y = np.sin(3 * X[:, 0])
+    wide = np.concatenate([X, np.zeros((25, n_still - 1)), np.ones((25, 1))], axis=1)
+    parameters = {"penalty": penalty, "subsample": subsample, "beta": 1e-4, "random_state": 0}
+    narrow = CrossProductLassoRegressor(**parameters).fit(X, y)
+    model = CrossProductLassoRegressor(**parameters).fit(wide, y)
+    assert model.certificate_.primal == pytest.approx(narrow.certificate_.primal, rel=1e-5)
+    assert model.network_.n_neurons > 3
+    assert model.certificate_.verify(wide, y).relative_gap <= 1e-5
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("subsample", [None, 40, 400])
+def test_columns_in_memory_and_in_blocks_have_one_optimum(loss, subsample):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((20, 3)), rng.integers(0, 3, 20)
+    models = [
+        CrossProductLassoClassifier(solver=solver, loss=loss, subsample=subsample, random_state=0, beta=1e-2)
+        for solver in ("auto", "working_set", "interior_point")
+    ]
+    for targets in (y, y > 0):
+        primal = [model.fit(X, targets).certificate_.primal for model in models]
+        assert primal == pytest.approx([primal[0]] * 3, rel=3e-6)
+        assert models[0].certificate_.scope == models[1].certificate_.scope
+
+    if subsample is None:  # the matrix would take 566,400 bytes
+        small = CrossProductLassoClassifier(loss=loss, beta=1e-2, max_memory=5e5).fit(X, y > 0)
+        assert small.certificate_.primal == pytest.approx(primal[0], rel=3e-6)
