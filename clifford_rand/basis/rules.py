@@ -1,7 +1,9 @@
 """The products as grade rules: each keeps ⟨A_r B_s⟩_t for some (r, s, t), some with a sign.
 
-A new product is one line here. The commutator needs no second product: ⟨BA⟩_t = ρ_r ρ_s ρ_t ⟨AB⟩_t for A of grade
-r and B of grade s, ρ_k = (-1)^{k(k-1)/2} the sign of the reverse.
+A new product is one line in `RULES`, and a method. It is then computed by its table, or not at all where that would be
+too large; the sets below name the rules for which there is a faster way, and none of them is assumed of a new one. The
+commutator needs no second product: ⟨BA⟩_t = ρ_r ρ_s ρ_t ⟨AB⟩_t for A of grade r and B of grade s, ρ_k =
+(-1)^{k(k-1)/2} the sign of the reverse.
 """
 
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.basis.bits import reverse_is_negative
 
-__all__ = ["METRIC_FREE", "RULES", "SCALAR", "Rule"]
+__all__ = ["BY_SUBSETS", "BY_TRANSFORM", "METRIC_FREE", "RULES", "SCALAR", "Rule"]
 
 Rule = Callable[[Any, Any, Any], NDArray[np.int8]]
 
@@ -39,5 +41,7 @@ RULES: dict[str, Rule] = {
     "vee": lambda r, s, t: _keep((r >= 0) & (s >= 0) & (t >= 0)),  # the wedge of the complements, see table.py
 }
 
-METRIC_FREE = frozenset({"wedge", "vee"})
-SCALAR = frozenset({"scalar_product", "inner"})
+METRIC_FREE = frozenset({"wedge", "vee"})  # computed from disjoint masks, of the blades or of their complements
+SCALAR = frozenset({"scalar_product", "inner"})  # only equal blades count where the metric is diagonal
+BY_TRANSFORM = frozenset({"gp", "commutator", "anticommutator"})
+BY_SUBSETS = frozenset({"wedge", "vee", "lc", "rc", "fat_dot", "hestenes"})

@@ -6,9 +6,10 @@ by ``tests/benchmarks/bench_products.py``, and a test holds the choice against t
 
 from typing import Any
 
+from clifford_rand._checks import check_choice
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
-from clifford_rand.basis.rules import METRIC_FREE, SCALAR
+from clifford_rand.basis.rules import BY_SUBSETS, BY_TRANSFORM, METRIC_FREE, RULES, SCALAR
 from clifford_rand.plans.congruence_plan import CongruencePlan
 from clifford_rand.plans.rounding_plan import LARGEST_TABLE
 from clifford_rand.plans.subset_plan import SubsetPlan
@@ -48,7 +49,8 @@ def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
 
 
 def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
-    """Return the plan that the cost model prefers."""
+    """Return the plan that the cost model prefers, of those that the rule has; each has a table."""
+    check_choice(rule, "rule", "a product", tuple(RULES))
     d = metric.d
     both_vectors = a is b and a.complete and a.grades == (1,)
     if both_vectors and d > 64 and rule in VECTOR_RULES:
@@ -59,9 +61,9 @@ def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
             inner = plan_of(metric.congruence[0], rule, a.filled, b.filled)
             return CongruencePlan(metric, rule, a, b, inner)
     elif metric.is_numeric and rule not in SCALAR and pairs > SMALL_TRANSFORM and d <= 22:
-        if rule in ("gp", "commutator", "anticommutator"):
+        if rule in BY_TRANSFORM:
             if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
                 return TransformPlan(metric, rule, a, b)
-        elif 3.0**d < pairs / 4 or pairs > LARGEST_TABLE:
+        elif rule in BY_SUBSETS and (3.0**d < pairs / 4 or pairs > LARGEST_TABLE):
             return SubsetPlan(metric, rule, a, b)
     return TablePlan(metric, rule, a, b)

@@ -11,6 +11,14 @@ from clifford_rand.plans.dense_plan import DensePlan
 __all__ = ["SubsetPlan"]
 
 
+_CONTRACTIONS = {  # is A in B to count, and B in A
+    "lc": (True, False),
+    "rc": (False, True),
+    "fat_dot": (True, True),
+    "hestenes": (True, True),
+}
+
+
 class SubsetPlan(DensePlan):
     """Wedge, contractions, dots and vee of dense multivectors: only the 3^d pairs that count are visited."""
 
@@ -24,13 +32,12 @@ class SubsetPlan(DensePlan):
             return product[..., order] * signs
         if rule == "wedge":
             return wedge_products(a, b, d)
+        left, right = _CONTRACTIONS[rule]
         weight = np.asarray(self.metric.weight(np.arange(1 << d)), dtype=a.real.dtype)
         if rule == "hestenes":
             a, b = a.copy(), b.copy()
             a[..., 0] = b[..., 0] = 0
-        return contraction_products(
-            a, b, weight, d, rule in ("lc", "fat_dot", "hestenes"), rule in ("rc", "fat_dot", "hestenes")
-        )
+        return contraction_products(a, b, weight, d, left, right)
 
 
 def _complement(d: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
