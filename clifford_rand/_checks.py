@@ -232,7 +232,7 @@ def as_generator(rng: object, owner: str, name: str = "rng") -> np.random.Genera
     if rng is None:
         return np.random.default_rng()
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise fail(name, owner, "a numpy.random.Generator or RandomState, an integer ≥ 0 or None", rng)
+        raise fail(name, owner, "a numpy.random.Generator, an integer ≥ 0 or None", rng)
     return np.random.default_rng(int(rng))
 
 

@@ -20,9 +20,10 @@ _STREAM = 0x536B65746368  # "Sketch"; any number that nobody spawns by chance
 class Sketch(ABC):
     """A linear map of shape (r, d) that is applied, not stored as a dense matrix.
 
-    A subclass sets ``shape`` and writes two methods on the columns of a matrix; ``S @ x``, ``X @ S.T``, ``S.T @ v``
-    and ``V @ S`` follow, with float32 kept. NumPy leaves the operators to this class. A SciPy sparse matrix may stand
-    for a dense one; sketches that are sparse themselves then give a sparse result, the others a dense one.
+    A subclass sets ``shape`` and ``rng``, names its ``_arguments``, and writes two methods on the columns of a matrix;
+    ``S @ x``, ``X @ S.T``, ``S.T @ v`` and ``V @ S`` follow, with float32 kept, and so do ``redraw`` and ``repr``.
+    NumPy leaves the operators to this class. A SciPy sparse matrix may stand for a dense one; sketches that are sparse
+    themselves then give a sparse result, the others a dense one.
 
     Attributes
     ----------
@@ -33,7 +34,9 @@ class Sketch(ABC):
     """
 
     shape: tuple[int, int]
+    rng: int  # the seed
     exchangeable_rows: bool = False
+    _arguments: tuple[str, ...] = ()  # attributes that the class is called with, beside ``rng``
     __array_ufunc__ = None
 
     @abstractmethod
@@ -103,7 +106,13 @@ class Sketch(ABC):
 
     def redraw(self, rng: np.random.Generator | int | None = None) -> "Sketch":
         """Return another sketch of the same kind and size, drawn by ``rng``."""
-        raise fail("S", "redraw", "a sketch that can be drawn again", describe(f"{self}"))
+        if not self._arguments:
+            raise fail("S", "redraw", "a sketch that can be drawn again", describe(f"{self}"))
+        return type(self)(*(getattr(self, name) for name in self._arguments), rng=rng)  # type: ignore[call-arg]
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={getattr(self, name)}" for name in self._arguments)
+        return f"{type(self).__name__}({arguments}, rng={self.rng})"
 
     def log_minor(self, k: int) -> float:
         r"""Return log c_k, where :math:`\mathbb E \det(A S^T S B^T) = c_k \det(A B^T)` for all A, B of shape (k, d).

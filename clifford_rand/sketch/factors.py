@@ -41,7 +41,7 @@ def redraws(S: Sketch, repeats: int) -> Iterator[Sketch]:
     """Yield ``S`` and ``repeats - 1`` independent sketches of its kind, seeded by its own seed."""
     yield S
     for i in range(1, repeats):
-        seed: Any = np.random.SeedSequence(S.rng, spawn_key=(i,))  # type: ignore[attr-defined]
+        seed: Any = np.random.SeedSequence(S.rng, spawn_key=(i,))
         yield S.redraw(np.random.default_rng(seed))
 
 

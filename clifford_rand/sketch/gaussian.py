@@ -68,6 +68,7 @@ class GaussianSketch(Sketch):
     """
 
     exchangeable_rows = True
+    _arguments = ("r", "d")
 
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.r = check_integer(r, "r", "GaussianSketch")
@@ -82,10 +83,6 @@ class GaussianSketch(Sketch):
     def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
         """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``."""
         return gaussian_dim(k, eps, delta, "GaussianSketch.suggest_dim")
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "GaussianSketch":
-        """Return another Gaussian sketch of the same size, drawn by ``rng``."""
-        return GaussianSketch(self.r, self.d, rng=rng)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r: C(r, k) sets of rows of mean k!/r^k (Cauchy-Binet)."""
@@ -144,6 +141,3 @@ class GaussianSketch(Sketch):
             rows = slice(start, min(start + step, self.r))
             block = generator.standard_normal((rows.stop - start, self.d)) / math.sqrt(self.r)
             yield rows, block.astype(dtype, copy=False)
-
-    def __repr__(self) -> str:
-        return f"GaussianSketch(r={self.r}, d={self.d}, rng={self.rng})"

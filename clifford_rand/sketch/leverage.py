@@ -159,6 +159,7 @@ class LeverageSampling(Sketch):
     """
 
     exchangeable_rows = True
+    _arguments = ("scores", "r")
 
     def __init__(self, scores: ArrayLike, r: int, *, rng: np.random.Generator | int | None = None) -> None:
         owner = "LeverageSampling"
@@ -188,10 +189,6 @@ class LeverageSampling(Sketch):
         k, eps, delta = check_accuracy(k, eps, delta, owner)
         beta = check_number(beta, "beta", owner, "a number in (0, 1]", lambda x: 0 < x <= 1)
         return math.ceil(k * math.log(2 * k / delta) / (beta * chernoff_exponent(eps)))
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "LeverageSampling":
-        """Return another sampling by the same scores, drawn by ``rng``."""
-        return LeverageSampling(self.scores, self.r, rng=rng)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r, as for all independent rows of covariance I/r.

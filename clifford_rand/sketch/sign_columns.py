@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,10 @@ class SignColumns(Sketch):
     """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and independent signs."""
 
     exchangeable_rows = True
+    _arguments = ("r", "d", "s")
     r: int
     d: int
     s: int
-    rng: int
 
     @abstractmethod
     def __init__(self, r: int, d: int, s: int, *, rng: np.random.Generator | int | None = None) -> None: ...
@@ -52,13 +52,6 @@ class SignColumns(Sketch):
     def suggest_dim(cls, k: int, eps: float = 0.5, delta: float = 0.1) -> int:
         """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
         return second_moment_dim(k, eps, delta, f"{cls.__name__}.suggest_dim")
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> Self:
-        """Return another sketch of the same kind and size, drawn by ``rng``."""
-        return type(self)(self.r, self.d, self.s, rng=rng)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(r={self.r}, d={self.d}, s={self.s}, rng={self.rng})"
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self._scaled(self._matrix @ x))

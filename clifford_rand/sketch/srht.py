@@ -79,6 +79,7 @@ class SRHT(Sketch):
     """
 
     exchangeable_rows = True
+    _arguments = ("r", "d")
 
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.d = check_integer(d, "d", "SRHT")
@@ -100,10 +101,6 @@ class SRHT(Sketch):
         padded = _next_power(check_integer(d, "d", owner, low=k, hint="A subspace of R^d has at most d dimensions."))
         rows = (math.sqrt(k) + math.sqrt(8 * math.log(2 * padded / delta))) ** 2
         return min(padded, math.ceil(rows * math.log(4 * k / delta) / chernoff_exponent(eps)))
-
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "SRHT":
-        """Return another SRHT of the same size, drawn by ``rng``."""
-        return SRHT(self.r, self.d, rng=rng)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log of r!/(r-k)! (d'-k)!/d'! (d'/r)^k, -inf for k > r.
@@ -160,9 +157,6 @@ class SRHT(Sketch):
 
         for_each_slice(run, len(X))
         return out
-
-    def __repr__(self) -> str:
-        return f"SRHT(r={self.r}, d={self.d}, rng={self.rng})"
 
 
 def hadamard(z: NDArray[Any]) -> NDArray[Any]:

@@ -7,18 +7,13 @@ import pytest
 from scipy.special import stdtrit
 
 import clifford_rand as cr
-from clifford_rand import SJLT, SRHT, GaussianSketch, LeverageSampling, SparseSign
+from clifford_rand import SJLT, SRHT, GaussianSketch, SparseSign
 from clifford_rand.sketch.inner import mean_interval
 from clifford_rand.sketch.volume import log_volume_moments
+from support.sketches import MAKERS
 
-MAKERS = {
-    "SJLT": lambda r, d, rng: SJLT(r, d, rng=rng),
-    "SparseSign": lambda r, d, rng: SparseSign(r, d, min(3, r), rng=rng),
-    "SRHT": lambda r, d, rng: SRHT(r, d, rng=rng),
-    "Gaussian": lambda r, d, rng: GaussianSketch(r, d, rng=rng),
-    "Leverage": lambda r, d, rng: LeverageSampling(np.arange(1.0, d + 1), r, rng=rng),
-}
-makers = pytest.mark.parametrize("kind", list(MAKERS))
+KNOWN = [kind for kind in MAKERS if kind != "SJLT2"]  # of which the mean of the minors is known
+makers = pytest.mark.parametrize("kind", KNOWN)
 
 
 def gaussian(seed, *shape):
@@ -178,7 +173,8 @@ def test_wedge_is_kept_within_the_embedding():
     # No chance in it: the statement is about the singular values that the sketch turns out to have.
     A = gaussian(0, 3, 200)
     U = np.linalg.svd(A, full_matrices=False)[2]
-    for kind, make in MAKERS.items():
+    for kind in KNOWN:
+        make = MAKERS[kind]
         S = make(90, 200, 1)
         sketched = cr.sketched_wedge(A, S)
         assert sketched.shape == (3, 90), kind

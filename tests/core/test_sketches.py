@@ -9,16 +9,9 @@ import scipy.sparse
 
 import clifford_rand as cr
 from clifford_rand import SJLT, SRHT, GaussianSketch, LeverageSampling, SparseSign
+from support.sketches import MAKERS, RandomSigns
 
-KINDS = {
-    "SJLT": lambda r, d, rng: SJLT(r, d, 1, rng=rng),
-    "SJLT2": lambda r, d, rng: SJLT(r, d, min(2, r), rng=rng),
-    "SparseSign": lambda r, d, rng: SparseSign(r, d, min(2, r), rng=rng),
-    "SRHT": lambda r, d, rng: SRHT(r, d, rng=rng),
-    "Gaussian": lambda r, d, rng: GaussianSketch(r, d, rng=rng),
-    "Leverage": lambda r, d, rng: LeverageSampling(np.arange(1.0, d + 1), r, rng=rng),
-}
-kinds = pytest.mark.parametrize("kind", list(KINDS))
+kinds = pytest.mark.parametrize("kind", list(MAKERS))
 
 
 def gaussian(seed, *shape):
@@ -30,7 +23,7 @@ def gaussian(seed, *shape):
 def test_products_from_both_sides_dense_and_sparse(kind, dtype):
     wanted = np.float32 if dtype is np.float32 else np.float64
     for r, d in ((5, 17), (6, 6), (1, 4), (1, 1), (8, 33)):
-        S = KINDS[kind](r, d, 3)
+        S = MAKERS[kind](r, d, 3)
         dense = S.toarray()
         rng = np.random.default_rng(0)
 
@@ -52,7 +45,7 @@ def test_products_from_both_sides_dense_and_sparse(kind, dtype):
             pairs += [(S @ a, dense @ x[0]), (b @ S.T, X[0] @ dense.T), (v @ S, V @ dense), (S.T @ v.T, dense.T @ V.T)]
         for result, expected in pairs:
             if scipy.sparse.issparse(result):
-                assert kind not in ("SRHT", "Gaussian")
+                assert kind not in ("SRHT", "Gaussian", "RandomSigns")
                 result = result.toarray()
             else:
                 assert result.flags.c_contiguous
@@ -69,7 +62,7 @@ def test_products_from_both_sides_dense_and_sparse(kind, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path):
     n, d, r = 9000, 600, 90
-    S, X = KINDS[kind](r, d, 1), gaussian(0, n, d).astype(dtype)
+    S, X = MAKERS[kind](r, d, 1), gaussian(0, n, d).astype(dtype)
     Y = X @ S.T  # large enough for the kernel
     small = np.concatenate([X[i : i + 500] @ S.T for i in range(0, n, 500)])
     tolerance = 30 * np.finfo(dtype).eps
@@ -118,9 +111,9 @@ def test_large_gaussian_sketches_are_drawn_again_alike():
 
 @kinds
 def test_seeds_and_redraws(kind):
-    make = KINDS[kind]
+    make = MAKERS[kind]
     S = make(5, 20, 7)
-    scope = {"SJLT": SJLT, "SparseSign": SparseSign, "SRHT": SRHT, "GaussianSketch": GaussianSketch}
+    scope = {one.__name__: one for one in (SJLT, SparseSign, SRHT, GaussianSketch, RandomSigns)}
     if kind == "Leverage":
         assert repr(S) == "LeverageSampling(<20 scores>, r=5, rng=7)"
         again = LeverageSampling(S.scores, S.r, rng=S.rng)
@@ -141,11 +134,11 @@ def test_seeds_and_redraws(kind):
 @kinds
 def test_gram_matrix_has_mean_identity_and_rows_are_exchangeable(kind):
     # Means of N = 4000, compared at 6 standard errors: each fails with probability 2e-9 (normal limit), 200 of them.
-    maps = np.stack([KINDS[kind](4, 6, seed).toarray() for seed in range(4000)])
+    maps = np.stack([MAKERS[kind](4, 6, seed).toarray() for seed in range(4000)])
     gram = np.einsum("nij,nik->njk", maps, maps)
     error = gram.std(axis=0) / np.sqrt(4000)
     assert np.all(np.abs(gram.mean(axis=0) - np.eye(6)) <= 6 * error + 1e-12)
-    assert KINDS[kind](4, 6, 0).exchangeable_rows
+    assert MAKERS[kind](4, 6, 0).exchangeable_rows
     u, w = gaussian(0, 6), gaussian(1, 6)
     for first, second in itertools.combinations(
         range(4), 2
@@ -191,7 +184,7 @@ def test_suggested_dimension_embeds(kind):
         "Leverage": LeverageSampling,
     }
     r = rule[kind].suggest_dim(k, eps, delta, **({"d": n} if kind == "SRHT" else {}))
-    make = {"Leverage": lambda r, d, rng: LeverageSampling(X, r, rng=rng)}.get(kind, KINDS[kind])
+    make = {"Leverage": lambda r, d, rng: LeverageSampling(X, r, rng=rng)}.get(kind, MAKERS[kind])
     failures = 0
     for seed in range(30):
         values = np.linalg.svd(make(min(r, n) if kind == "SJLT" else r, n, seed) @ U, compute_uv=False)
@@ -217,7 +210,7 @@ def test_rules_are_the_smallest_and_grow():
 @kinds
 def test_first_proposition(kind):
     for r, d in ((2, 5), (3, 20), (6, 6), (30, 200)):
-        S, A = KINDS[kind](r, d, 5), gaussian(r, 3, r - 1, d)
+        S, A = MAKERS[kind](r, d, 5), gaussian(r, 3, r - 1, d)
         sketched = A @ S.T
         v = cr.sketched_cross(A, S, normalize=True)
         full = np.linalg.matrix_rank(S.toarray(), tol=1e-9) == r  # a sample with a row twice, for one, is not
@@ -233,7 +226,7 @@ def test_first_proposition(kind):
 def test_second_proposition(kind):
     # The mean of N = 2000 lies within 5.5 standard errors but with probability 4e-8 (normal limit).
     A, x = gaussian(0, 2, 6), gaussian(1, 6)
-    maps = [KINDS[kind](3, 6, seed) for seed in range(2000)]
+    maps = [MAKERS[kind](3, 6, seed) for seed in range(2000)]
     for normalize in (False, True):
         values = np.array([x @ cr.sketched_cross(A, S, normalize=normalize) for S in maps])
         assert values.std() > 1e-3
@@ -302,7 +295,7 @@ def test_leverage_sampling_takes_the_exact_scores_of_a_matrix():
     assert abs(single.sum() - 2) < 1e-4
 
 
-@pytest.mark.parametrize("make", [KINDS["SJLT"], KINDS["SparseSign"], KINDS["SRHT"], KINDS["Gaussian"]])
+@pytest.mark.parametrize("make", [MAKERS["SJLT"], MAKERS["SparseSign"], MAKERS["SRHT"], MAKERS["Gaussian"]])
 def test_leverage_scores_by_sketching_obey_their_bound(make):
     # No chance in it: the bound holds for the embedding that the sketch turns out to be.
     X = gaussian(0, 1000, 6) * np.exp(gaussian(1, 1000, 1))
