@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
-from clifford_rand_nn.claims import Claim, NetworkClaim
+from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
+from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights
@@ -68,6 +68,16 @@ class Certificate:
     classes: NDArray[Any] | None = None
     huber_delta: float = 1.0
     sample_weight: Array | None = None
+
+    def __post_init__(self) -> None:
+        owner = "Certificate"
+        check_array(self.dual_point, "dual_point", owner, (None, None))
+        as_loss(self.loss, owner, self.huber_delta)
+        check_positive(self.beta, "beta", owner)
+        if not isinstance(self.claim, GatedClaim | NetworkClaim):
+            raise fail("claim", owner, "a GatedClaim or a NetworkClaim", self.claim)
+        if self.sample_weight is not None:
+            check_array(self.sample_weight, "sample_weight", owner, (None,))
 
     def verify(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
@@ -54,6 +54,11 @@ class TwoLayerNetwork:
     units : (m,) int
         Neurons with the same number share one gate and one amplitude: the outputs of a gate. None for ReLU.
 
+    Raises
+    ------
+    ArgumentError
+        The arrays do not fit each other, or are not of float64 (``units`` of integers).
+
     Examples
     --------
     >>> import numpy as np
@@ -68,6 +73,17 @@ class TwoLayerNetwork:
     b2: Array
     gates: Gates | None = None
     units: NDArray[np.intp] | None = None
+
+    def __post_init__(self) -> None:
+        owner = "TwoLayerNetwork"
+        m, d = check_array(self.W1, "W1", owner, (None, None)).shape
+        check_array(self.b1, "b1", owner, (m,))
+        outputs = check_array(self.w2, "w2", owner, (m, None)).shape[1]
+        check_array(self.b2, "b2", owner, (outputs,))
+        if self.units is not None:
+            check_array(self.units, "units", owner, (m,), np.intp)
+        if self.gates is not None and not (isinstance(self.gates, Gates) and (len(self.gates), self.gates.d) == (m, d)):
+            raise fail("gates", owner, f"None or {m} gates in dimension {d}", self.gates)
 
     @classmethod
     def from_gated(cls, coefficients: Coefficients, gates: Gates) -> "TwoLayerNetwork":

@@ -112,12 +112,24 @@ class Neurons:
         return Neurons(np.ascontiguousarray(self.directions[:, index]), self.offsets[index], self.rows[index])
 
 
-class WeightedNeurons(NamedTuple):
-    r"""A network as a sum over atoms, :math:`x \mapsto \sum_j Z_j(x^Tv_j+b_j)_+ + t`: Z (m, C), t (C,)."""
-
+class _Sum(NamedTuple):
     neurons: Neurons
     values: Array
     intercept: Array
+
+
+class WeightedNeurons(_Sum):
+    r"""A network as a sum over atoms, :math:`x \mapsto \sum_j Z_j(x^Tv_j+b_j)_+ + t`: Z (m, C), t (C,)."""
+
+    __slots__ = ()
+
+    def __new__(cls, neurons: Neurons, values: Array, intercept: Array) -> "WeightedNeurons":
+        """Check that there are weights for each neuron."""
+        if not isinstance(neurons, Neurons):
+            raise fail("neurons", "WeightedNeurons", "Neurons", neurons)
+        C = check_array(values, "values", "WeightedNeurons", (len(neurons), None)).shape[1]
+        check_array(intercept, "intercept", "WeightedNeurons", (C,))
+        return super().__new__(cls, neurons, values, intercept)
 
     def predictions(self, X: NDArray[Any]) -> Array:
         """Return the outputs (n, C) on any rows X (n, d)."""

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
+from clifford_rand._checks import (
+    as_generator,
+    as_rows,
+    check_bool,
+    check_choice,
+    check_integer,
+    describe,
+    fail,
+)
 from clifford_rand._threads import cached_property
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
@@ -48,12 +56,21 @@ class CrossProductDictionary:
         Number of subsets, if not all.
     notes : tuple of str
         What was done differently from what was asked.
+
+    Raises
+    ------
+    ArgumentError
+        A parameter breaks its rule.
     """
 
     def __init__(
         self, X: Array, *, penalty: str, bias: bool, family: str, rtol: float | None, subsample: int | None, rng: Any
     ) -> None:
-        self.X, self.penalty, self.bias, self.family = X, penalty, bias, family
+        owner = "CrossProductDictionary"
+        self.X = X = as_rows(X, owner)
+        self.penalty = check_choice(penalty, "penalty", owner, ("l1", "l2"))
+        self.bias = bias = check_bool(bias, "bias", owner)
+        self.family = family = check_choice(family, "family", owner, ("mixed", "rows"))
         self._rtol = rtol
         rows = distinct_rows(X)
         self._rank, self._varying, basis = row_space(X[rows], bias)

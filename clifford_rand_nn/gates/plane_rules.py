@@ -38,8 +38,8 @@ def gaussian_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng:
 def orthogonal_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
     r"""Gaussian gates whose directions are orthogonal to each other in groups of d.
 
-    A group is :math:`Q\,\mathrm{diag}(\chi_d)`, Q a uniform orthogonal matrix, with independent lengths: each direction has
-    the law of a Gaussian one, and sums over gates vary less.
+    A group is :math:`Q\,\mathrm{diag}(\chi_d)`, Q a uniform orthogonal matrix, with independent lengths: each direction
+    has the law of a Gaussian one, and sums over gates vary less.
 
     References
     ----------

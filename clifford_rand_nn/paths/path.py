@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_array, check_integer, describe, fail
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 
@@ -58,6 +58,16 @@ class RegularizationPath:
     breakpoints: Array | None = None
     status: Status = Status.OPTIMAL
     message: str = ""
+
+    def __post_init__(self) -> None:
+        owner = "RegularizationPath"
+        n = len(check_array(self.betas, "betas", owner, (None,)))
+        for name in ("objectives", "bounds", "relative_gaps"):
+            check_array(getattr(self, name), name, owner, (n,))
+        for name, kind in (("networks", TwoLayerNetwork), ("statuses", Status)):
+            values = getattr(self, name)
+            if not (isinstance(values, tuple) and len(values) == n and all(isinstance(one, kind) for one in values)):
+                raise fail(name, owner, f"a tuple of {n} of {kind.__name__}, one for each beta", values)
 
     @classmethod
     def of(

@@ -1,11 +1,12 @@
 """Which neurons a solution is compared with, as a value that can be stored and priced again."""
 
 from dataclasses import dataclass
+from types import NoneType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, check_choice, describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import about
@@ -20,6 +21,7 @@ __all__ = ["Family", "gate_scope"]
 
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
 _SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
+_MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neurons, "gates": Gates}  # of each kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +37,26 @@ class Family:
     bias : bool
     members : Neurons, Gates or None
         The given ones.
+
+    Raises
+    ------
+    ArgumentError
+        ``kind``, ``p`` or ``bias`` is something else, or the members are not of the kind.
     """
 
     kind: str
     p: int
     bias: bool
     members: Neurons | Gates | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", "Family", tuple(_MEMBERS))
+        check_choice(self.p, "p", "Family", (1, 2))
+        object.__setattr__(self, "bias", check_bool(self.bias, "bias", "Family"))
+        wanted = _MEMBERS[self.kind]
+        if not isinstance(self.members, wanted):
+            name = "None" if wanted is NoneType else wanted.__name__
+            raise fail("members", "Family", f"{name} for kind={self.kind!r}", describe(type(self.members).__name__))
 
     @classmethod
     def of(cls, dictionary: CrossProductDictionary) -> "Family":
