@@ -41,6 +41,8 @@ def as_coefficients(
     float64 or complex128. Text, dates, masked entries and ragged lists are refused. With ``own`` it is a copy that
     nobody else holds.
     """
+    if value.__class__ is np.ndarray and value.dtype in _FLOATS:
+        return value.copy() if own else value
     array = as_array(value, name, owner)
     if own and not isinstance(value, list | tuple | numbers.Number):
         array = array.copy()
@@ -98,10 +100,10 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def largest(array: NDArray[Any]) -> int:
     """Return max |n| of an int64 array, 0 if it is empty."""
-    if array.size > _FEW:
-        return max(int(array.max()), -int(array.min()))
-    listed = array.ravel().tolist()
-    return max(max(listed), -min(listed)) if listed else 0
+    if array.ndim == 1 and array.size <= _FEW:
+        listed = array.tolist()
+        return max(max(listed), -min(listed)) if listed else 0
+    return max(int(array.max()), -int(array.min())) if array.size else 0
 
 
 def narrowed(array: NDArray[Any]) -> NDArray[Any]:

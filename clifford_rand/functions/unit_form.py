@@ -49,7 +49,7 @@ def span_form(A: "Multivector", most: int) -> "UnitForm | None":
     A logarithm may need one plane more for a full turn. None if that is no smaller than the algebra, or above ``most``.
     """
     metric, d = A.algebra.form, A.algebra.d
-    if (A.keys.complete and d <= most) or not metric.is_numeric:
+    if d <= 5 or (A.keys.complete and d <= most) or not metric.is_numeric:
         return None
     used = used_vectors(A.sparse().keys)
     found = bits_of(used)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype, in_integers, is_scalar, largest
+from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, common_dtype, in_integers, is_scalar, largest
 from clifford_rand.basis.keys import union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.multivector.storage import Storage
@@ -63,8 +63,8 @@ class Arithmetic(Storage):
             a, b = a.astype(dtype), b.astype(dtype)
         keys = union(a.keys, b.keys)
         x, y = a._on(keys).coefficients, b._on(keys).coefficients
-        if x.dtype == INT and y.dtype == INT:
-            return self._make(keys, in_integers(combine, largest(x) + largest(y), x, y))
+        if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
+            return self._make(keys, in_integers(combine, bound, x, y))
         return self._make(keys, combine(x, y))
 
     def __add__(self, other: Any) -> Any:
@@ -94,6 +94,11 @@ class Arithmetic(Storage):
         return None
 
     def _scaled(self, other: Any) -> Any:
+        array = self.coefficients
+        if other.__class__ is float or (
+            other.__class__ is int and (array.dtype != INT or max(largest(array), 1) * abs(other) <= MOST)
+        ):
+            return self._make(self.keys, array * other)  # the rest of this, for the most of its calls
         factor = self._factor(other)
         if factor is None:
             same = self._coerced(other)
@@ -102,7 +107,7 @@ class Arithmetic(Storage):
             from clifford_rand.multivector.products import multiply
 
             return multiply("gp", self, same)
-        return self._make(self.keys, as_coefficients(_times(self.coefficients, factor), "other", "*"))
+        return self._make(self.keys, as_coefficients(_times(array, factor), "other", "*"))
 
     def __truediv__(self, other: Any) -> Any:
         """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""

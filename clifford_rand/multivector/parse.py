@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.coefficients import largest
+from clifford_rand.basis.coefficients import INT, largest
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -114,7 +114,7 @@ class _Parser:
             result = _BINARY[type(node.op)](left, right)
         except OverflowError:
             raise self.error("within the range of float64", _source(self.text, node)) from None
-        return self.bounded(result, node)
+        return result if getattr(result, "dtype", None) == INT else self.bounded(result, node)
 
     def named(self, name: str) -> Any:
         if name in self.names:

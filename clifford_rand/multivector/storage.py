@@ -339,11 +339,10 @@ class Storage:
     def __hash__(self) -> int:
         if self.ndim:
             raise TypeError("a batch of multivectors is not hashable, as == compares it element by element")
-        terms = {
-            mask: _hashable(value)
-            for mask, value in zip(map(int, self.keys.masks), self.coefficients.tolist(), strict=True)
-            if not _same(value, 0)
-        }
+        pairs = zip(map(int, self.keys.masks), self.coefficients.tolist(), strict=True)
+        if self.dtype.kind == "O":
+            pairs = ((mask, _hashable(value)) for mask, value in pairs if not _same(value, 0))  # type: ignore[assignment]
+        terms = {mask: value for mask, value in pairs if value != 0}
         if not terms.keys() - {0}:
             return hash(terms.get(0, 0))
         return hash(frozenset(terms.items()))
