@@ -52,15 +52,16 @@ def relu_path(
 
     in the cones :math:`(2D_i-I)(XU_i+b_i)\ge0` (paper, eq. cvxnn:relu), for beta from
 
-    .. math:: \beta_{\max} = \frac1n\max_i\sup\{\pm\theta_0^TD_i(Xu+b):||u||_p\le1,\ (2D_i-I)(Xu+b)\ge0\}
+    .. math:: \beta_{\max} = \frac1n\max_i\sup\{||\theta_0^TD_i(Xu+b)||_2:||u||_p\le1,\ (2D_i-I)(Xu+b)\ge0\}
 
     downwards, with :math:`\theta_0` the residual of the best constant. Every solve starts from the last one's neurons.
+    A neuron with weights :math:`\alpha` for several outputs costs :math:`||w||_p||\alpha||_2`.
 
     Parameters
     ----------
     X : (n, d) array
-    y : (n,) array
-        Real targets; -1 and 1 for "logistic" and "squared_hinge".
+    y : (n,) or (n, C) array
+        Real targets; -1 and 1 for "logistic" and "squared_hinge"; rows of a unit matrix for "softmax".
     gates : Gates, (directions (d, m), offsets (m,)), "exhaustive" or None
         None or "exhaustive": all activation patterns, so that the networks are global optima; see `Family` for how
         they are priced.
@@ -68,7 +69,7 @@ def relu_path(
     bias : bool
         Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
         without it.
-    loss : {"squared", "huber", "logistic", "squared_hinge"}
+    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
