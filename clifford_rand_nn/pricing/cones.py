@@ -12,6 +12,7 @@ from clifford_rand_nn.pricing.base import Array, Priced, best_of, check_price, n
 from clifford_rand_nn.pricing.cone_projection import project_on_cones
 from clifford_rand_nn.pricing.cone_vertex import best_vertex
 from clifford_rand_nn.pricing.outputs import Answers, longest_outputs
+from clifford_rand_nn.pricing.relaxation import relaxed_lengths
 
 __all__ = ["ConePricer"]
 
@@ -21,6 +22,8 @@ _INTERPRETED_UP_TO = 2000
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
+_CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
+_RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
 
 
@@ -113,9 +116,12 @@ class ConePricer:
             return Priced(0.0, nothing(d))
         G = np.stack([(self._on * column) @ self._data for column in values.T], axis=2)
         c = np.where(everywhere[:, None], 0.0, self._on @ values) if self.bias else np.zeros((len(G), r))
+        if r > 1:  # a chamber's outputs have no more dimensions than its neurons
+            axes = np.linalg.svd(np.concatenate([G, c[:, None, :]], axis=1)[:, : d + self.bias], full_matrices=False)[2]
+            G, c, r = G @ axes.transpose(0, 2, 1), np.einsum("pr,psr->ps", c, axes), axes.shape[1]
         rounding = _ROUNDING * float(np.linalg.norm(np.abs(values).T @ np.linalg.norm(self._data, axis=1)))
         ask = partial(self._answers, G, c, rounding, max(1, most) if r == 1 else 1)
-        size, found = longest_outputs(ask, len(G), r, self.p)
+        size, found = longest_outputs(ask, partial(self._relaxed, G, c, everywhere), len(G), r, self.p)
         lengths = np.concatenate([np.linalg.norm(answers.images, axis=1) for answers in found])
         order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbours may share the best neuron
         order = order[lengths[order] > rounding]
@@ -155,7 +161,44 @@ class ConePricer:
         images = np.einsum("qdr,qd->qr", G[pattern], v)
         if self.bias:
             images -= np.einsum("qd,qd->q", v, self._data[rows[:, 0]])[:, None] * c[pattern]
-        return Answers(bounds, residuals, v, rows, images)
+        return Answers(pattern, bounds, residuals, v, rows, images)
+
+    def _relaxed(
+        self,
+        G: Array,
+        c: Array,
+        everywhere: NDArray[np.bool_],
+        chosen: NDArray[np.intp],
+        found: list[Answers],
+        lowest: float,
+    ) -> Array:
+        """Bounds of the chosen patterns, by the rows on which neurons lie that were found; for p = 1 those of p = 2."""
+        chambers, rows, v = (
+            np.concatenate(parts) for parts in zip(*((a.chambers, a.rows, a.directions) for a in found), strict=True)
+        )
+        n, d = self._data.shape
+        D = d + self.bias
+        unit = float(np.sqrt(np.mean(self._data**2))) or 1.0  # of offsets
+        full = np.concatenate([self._data, np.full((n, int(self.bias)), unit)], axis=1)
+        if self.bias:
+            v = np.concatenate([v, -np.einsum("qd,qd->q", v, self._data[rows[:, 0]])[:, None] / unit], axis=1)
+        M = np.concatenate([G, unit * c[:, None, :]], axis=1)[chosen, :D]
+        bounds = np.asarray(
+            np.linalg.norm(G[chosen], ord=2, axis=(1, 2))
+        )  # that of a pattern whose offset has no effect
+        used = [np.unique(part[(part >= 0) & (part < n)]) for part in (rows[chambers == i] for i in chosen)]
+        S = np.zeros((len(chosen), D, max(map(len, used))))
+        met = np.zeros((len(chosen), D, D))
+        for k, i in enumerate(chosen):
+            S[k, :, : len(used[k])] = np.where(self._on[i, used[k]], 1.0, -1.0) * full[used[k]].T
+            mine = v[chambers == i]
+            met[k] = mine.T @ mine
+        step = max(1, _RELAXED // (S.shape[2] ** 2 + 4 * D**2))
+        part = np.flatnonzero(~everywhere[chosen]) if self.bias else np.arange(len(chosen))
+        for some in np.array_split(part, -(-len(part) // step)) if len(part) else []:
+            enough = np.full(len(some), lowest * (1 + _CLOSE))
+            bounds[some] = relaxed_lengths(M[some], S[some], met[some], d, enough)
+        return bounds
 
     def _project(self, pattern: NDArray[np.intp], g: Array, c: Array) -> tuple[Array, NDArray[np.int64]]:
         """Residuals (Q, d), and the rows on the hyperplane (Q, d + 1), -1 where there are fewer."""

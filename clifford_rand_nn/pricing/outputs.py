@@ -26,7 +26,8 @@ _TIGHT = 1e-9  # relative width to which the supremum is enclosed
 _STEPS = 30  # of a climb; each raises the value, and some five are enough
 _GAIN = 1e-9  # relative rise below which it ends
 _STARTS = 4  # climbs in a chamber
-_CELLS = 2**4  # cells of a chamber at the start, one for each choice of signs: more outputs are left at their box
+_CELLS = 2**4  # cells of a chamber at the start, one for each choice of signs: more outputs are relaxed
+_LEAST_SPLITS = 2000
 _SPLITS = 200  # questions for each chamber that is split, on average; past them the bound is what is proved by then
 
 
@@ -35,6 +36,7 @@ class Answers(NamedTuple):
 
     Attributes
     ----------
+    chambers : (Q,) int
     bounds : (Q,)
         Never below g(a).
     residuals : (Q, d)
@@ -47,6 +49,7 @@ class Answers(NamedTuple):
         Its outputs z.
     """
 
+    chambers: NDArray[np.intp]
     bounds: Array
     residuals: Array
     directions: Array
@@ -55,17 +58,21 @@ class Answers(NamedTuple):
 
 
 Ask = Callable[[NDArray[np.intp], Array], Answers]
+Relax = Callable[[NDArray[np.intp], list[Answers], float], Array]
 
 
-def longest_outputs(ask: Ask, chambers: int, r: int, p: int) -> tuple[float, list[Answers]]:
+def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tuple[float, list[Answers]]:
     """Return an upper bound of the longest output over all chambers, and every answer on the way.
 
-    The bound is the supremum to rounding for r = 1, to 1e-9 for r ≤ 4 unless the number of questions runs out.
+    The bound is the supremum to rounding for r = 1, to 1e-9 for r ≤ 4 unless the number of questions runs out. For
+    more outputs it is the least of a box around them and a relaxation, some 10 % above what is reached.
 
     Parameters
     ----------
     ask : callable
         Takes chambers (Q,) and unit directions (Q, r).
+    relax : callable
+        Bounds of some chambers, given the answers so far and what is reached, for r > 4.
     chambers, r : int
     p : {1, 2}
         Norm of the neurons, for the bound from multipliers: their dual norm is the largest entry or the length.
@@ -91,13 +98,15 @@ def longest_outputs(ask: Ask, chambers: int, r: int, p: int) -> tuple[float, lis
     found.append(answers)
     g = answers.bounds.reshape(-1, 2 * r)
     if 2**r > _CELLS:
-        return max(bound, float(np.minimum(box[open_], _box(g)).max())), found
+        known = np.minimum(box[open_], _box(g))
+        return max(bound, lowest, float(np.minimum(known, relax(open_, found, lowest)).max())), found
     signs = np.stack(np.meshgrid(*[np.arange(2)] * r), axis=-1).reshape(-1, r) * r + np.arange(r)
     owner = np.repeat(np.arange(len(open_)), len(signs))[:, None]
     corner = np.tile(signs, (len(open_), 1))
     residuals = answers.residuals.reshape(len(open_), 2 * r, -1)
     cells = _Cells(open_[owner[:, 0]], turned[owner, corner], g[owner, corner], residuals[owner, corner])
-    return _split(ask, cells, box[open_][owner[:, 0]], p, bound, _SPLITS * len(open_), found), found
+    budget = max(_LEAST_SPLITS, _SPLITS * len(open_))
+    return _split(ask, cells, box[open_][owner[:, 0]], p, bound, budget, found), found
 
 
 class _Cells(NamedTuple):

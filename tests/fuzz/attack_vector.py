@@ -115,14 +115,15 @@ def faults(rng, model, X, y, weights, descent, descents):
 
 def main(seed=0, instances=300, one_output=0, descents=8):
     warnings.simplefilter("ignore")  # of convergence: the gap is judged here
-    rng, began, bad, above, gaps = np.random.default_rng(seed), time.monotonic(), 0, [], []
+    began, bad, above, gaps = time.monotonic(), 0, [], []
     for k in range(instances):
+        rng = np.random.default_rng([seed, k])  # so that an instance can be had again
         words, model, *rest = instance(rng, bool(one_output))
         found, margin, gap = faults(rng, model, *rest, descents)
         above.append(margin)
         gaps.append(gap)
         if gap > 1e-3:
-            print(f"{k}: {words}: gap {gap:.1e}: {model.certificate_}", flush=True)
+            print(f"{k}: {words}: {model.certificate_}, {model.result_.status}", flush=True)
         for fault in found:
             bad += 1
             print(f"{k}: {words}: {fault}", flush=True)

@@ -14,6 +14,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.pricing.relaxation import relaxed_lengths
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from support.descents import Descent
@@ -90,12 +91,33 @@ def test_the_supremum_is_above_every_neuron_and_reached(C, bias):
     values = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)
     assert (np.diff(values) <= 1e-12).all()
     assert values[0] <= size * (1 + 1e-12)
-    if C <= 4:
-        assert values[0] == pytest.approx(size, rel=1e-8)
+    assert values[0] == pytest.approx(size, rel=1e-8)  # whatever C: in a chamber outputs have four dimensions
     v = rng.standard_normal((3, 20_000))
     v /= np.linalg.norm(v, axis=0)
     b = bias * -(X[rng.integers(0, 9, 20_000)] * v.T).sum(axis=1)
     assert np.linalg.norm(relu(X @ v + b).T @ theta, axis=1).max() <= size
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("bias", [True, False])
+def test_more_outputs_are_bounded(bias, p):
+    """Six dimensions and outputs: the relaxation is above every neuron, and nearer than a box around the outputs."""
+    rng = np.random.default_rng(8)
+    X, theta = rng.standard_normal((60, 6)), dual_point(60, 6, bias, rng)
+    v, b = rng.standard_normal((6, 12)), bias * rng.standard_normal(12)
+    patterns = X @ v + b > 0
+    patterns[:, 0] = True  # on everywhere
+    size, neurons = ConePricer(X, patterns, p, bias).price(theta, 5)
+    reached = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)[0]
+    assert reached * (1 - 1e-12) <= size <= (1.15 if p == 2 else 1.5) * reached
+    v, b = v[:, 1:] / np.linalg.norm(v[:, 1:], ord=p, axis=0), b[1:] / np.linalg.norm(v[:, 1:], ord=p, axis=0)
+    assert np.linalg.norm(relu(X @ v + b).T @ theta, axis=1).max() <= reached * (1 + 1e-12)
+    one = relaxed_lengths(np.eye(6)[None], np.zeros((1, 6, 0)), np.eye(6)[None], 6, np.ones(1))
+    assert one == pytest.approx(1.0)  # no cone: the spectral norm
+    axes = np.diag([2.0, 1.0])[None]  # the orthant of the plane
+    across = np.array([[[1.0, 0.0], [-2.0, 0.0]]])  # |v_1 - 2 v_2| on it is at most 2, off it √5
+    length = relaxed_lengths(across, axes, np.eye(2)[None], 2, np.full(1, 1.9))[0]
+    assert 2.0 - 1e-12 <= length <= 2.01
 
 
 def test_outputs_that_depend_on_each_other_cost_nothing():

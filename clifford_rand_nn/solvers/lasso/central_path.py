@@ -76,7 +76,7 @@ class CentralPath:
         cones, box, terms = self.cones, self.box, self.terms
         total = cones.count + box.count
         mu = (cones.product() + box.product()) / total
-        floor = self.problem.n * least / total
+        floor = min(self.problem.n * least / total, mu)  # far above the optimum ``least`` may be above what is reached
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = -self.theta.sum(axis=0)[: self.t.size]
         matrix = NormalMatrix(

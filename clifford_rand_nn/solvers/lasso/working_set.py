@@ -158,7 +158,8 @@ class WorkingSet(Limits):
             if watch.status is not None:
                 return None
             more = atoms.added(new)
-            if more.K.shape[1] == atoms.K.shape[1] and tol <= _SHARE * watch.gap:  # the gap is the pricer's, not tol's
+            near = found.converged and tol <= _SHARE * watch.gap  # then the gap is the pricer's, not the master's
+            if more.K.shape[1] == atoms.K.shape[1] and (near or tol <= _SHARE * self.tol):
                 return watch.stop(
                     Status.STALLED, "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
                 )
