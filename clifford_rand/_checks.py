@@ -22,6 +22,7 @@ __all__ = [
     "check_integer",
     "check_number",
     "check_positive",
+    "check_size",
     "check_tolerance",
     "describe",
     "fail",
@@ -32,6 +33,7 @@ __all__ = [
 
 _Choice = TypeVar("_Choice")
 
+_SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
 _MOST_DIGITS = 4300  # of an integer that Python writes out, see sys.set_int_max_str_digits
 
@@ -151,6 +153,15 @@ def refuse_unreal(value: Any, name: str, owner: str) -> None:
         text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
         if text is not None:
             raise fail(name, owner, "real numbers", text, "Convert it to numbers first.")
+
+
+def check_size(array: NDArray[Any], name: str, owner: str) -> None:
+    """Raise where products of squares of the largest entries are beyond float64; all zero is fine."""
+    largest = float(max(array.max(initial=0.0), -array.min(initial=0.0)))
+    if largest and not _SMALLEST_SIZE <= largest <= _LARGEST_SIZE:
+        rule = f"of a size whose fourth powers float64 can hold, from {_SMALLEST_SIZE:g} to {_LARGEST_SIZE:g}"
+        hint = "Multiply it by a power of two, and the penalty's weight with it."
+        raise fail(name, owner, rule, describe(f"entries up to {largest:.1e}"), hint)
 
 
 def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding
+from clifford_rand_nn.units import Units
 
 __all__ = ["Certificate"]
 
@@ -103,6 +104,11 @@ class Certificate:
         labels = np.asarray(y)
         if len(labels) != len(data):
             raise fail("y", owner, f"the training targets, {len(data)} of them", describe(f"{len(labels)}"))
+        units = Units.of(data, self._targets(labels, owner)[0] if self.classes is None else None, owner)
+        if not units.plain:
+            there = self.rescaled(units.inverse())
+            moved = y if self.classes is not None else units.targets(labels)
+            return there.verify(units.rows(data), moved, sample_weight).rescaled(units)
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
         targets, loss = self._targets(labels, owner)
@@ -118,6 +124,19 @@ class Certificate:
         scale = max(primal, np.finfo(np.float64).eps * zero)
         gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
         return replace(self, primal=primal, dual=dual, relative_gap=gap)
+
+    def rescaled(self, units: Units) -> "Certificate":
+        """Return what the certificate of data in ``units`` says of the data as they are."""
+        squared = isinstance(self.claim, GatedClaim) and self.claim.squared
+        return replace(
+            self,
+            primal=units.square(self.primal),
+            dual=units.square(self.dual),
+            dual_point=np.ldexp(self.dual_point, units.y),
+            beta=units.inverse().beta(self.beta, squared, "Certificate"),
+            claim=units.back(self.claim),
+            huber_delta=units.size(self.huber_delta),
+        )
 
     def over_all_neurons(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Check the dual point against every neuron there is: a bound for the global optimum of this network's problem.

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_choice, check_positive, check_size, describe, fail
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
@@ -87,4 +87,5 @@ def make_datafit(
     """
     kind = as_loss(loss, owner, huber_delta)
     targets = check_targets(kind, np.asarray(as_real(y, "y", owner), dtype=np.float64), n, owner)
+    check_size(targets, "y", owner)
     return Datafit(kind, targets, normalised(sample_weight, n, owner))

@@ -1,5 +1,6 @@
 """What all estimators share: parameter checks, `fit`, prediction, and the attributes that `fit` leaves."""
 
+import copy
 import time
 import warnings
 from collections.abc import Iterator
@@ -19,10 +20,11 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.progress import progress_line
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, check_limits
+from clifford_rand_nn.units import Units
 
 __all__ = ["ConvexNetwork", "Task"]
 
@@ -85,12 +87,55 @@ class ConvexNetwork(Parameters):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, shared: list[Any] | None = None) -> Self:
         """Fit; ``shared`` has what the last fit on the same rows left for this one, and gets what this one leaves."""
-        self._train(self._task(X, y, sample_weight), shared)
+        task = self._task(X, y, sample_weight)
+        units = self._units(task)
+        if units.plain:
+            self._train(task, shared)
+        else:
+            there = self._in(units)
+            there._train(_task_in(units, task), shared)
+            self._take_from(there, units)
         return self
 
     def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
-        return self._least_empty_beta(clone(self)._task(X, y, sample_weight))
+        model: Self = clone(self)
+        task = model._task(X, y, sample_weight)
+        units = model._units(task)
+        if units.plain:
+            return float(model._least_empty_beta(task))
+        found = float(model._in(units)._least_empty_beta(_task_in(units, task)))
+        return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__)
+
+    def _units(self, task: Task) -> Units:
+        return Units.of(task.X, task.targets if task.classes is None else None, type(self).__name__)
+
+    def _in(self, units: Units) -> Self:
+        """Return this estimator for the same data in units, its parameters of beta, delta and gates with them."""
+        there = copy.copy(self)
+        owner = type(self).__name__
+        there.beta = units.beta(self.beta, self.penalty == "ridge", owner)
+        if hasattr(self, "huber_delta"):
+            there.huber_delta = units.inverse().size(self._delta)
+        gates = getattr(self, "gates", "")
+        if not isinstance(gates, str):
+            there.gates = units.inverse().back(as_gates(gates, self.n_features_in_, owner))
+        return there
+
+    def _take_from(self, there: Self, units: Units) -> None:
+        """Take over what was fitted in units."""
+        slope = units.y - units.x
+        exponents = {"coef_": slope, "gate_intercept_": units.y, "intercept_": units.y}
+        for name, value in vars(there).items():
+            if not name.endswith("_") or vars(self).get(name) is value:  # what the data said is the same in all units
+                continue
+            if name in exponents:
+                value = np.ldexp(value, exponents[name])
+            elif name == "certificate_":
+                value = value.rescaled(units)
+            elif not isinstance(value, int | np.ndarray | None):  # steps, patterns, rows
+                value = units.back(value)
+            setattr(self, name, value)
 
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         """Check parameters and data."""
@@ -237,3 +282,9 @@ class ConvexNetwork(Parameters):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)
+
+
+def _task_in(units: Units, task: Task) -> Task:
+    """Return the same data in units."""
+    targets = task.targets if task.classes is not None else units.targets(task.targets)
+    return task._replace(X=units.rows(task.X), targets=targets)

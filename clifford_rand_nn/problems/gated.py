@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_positive, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
@@ -64,6 +64,7 @@ class GatedProblem:
     ) -> None:
         owner = type(self).__name__
         data = as_real(X, "X", owner)
+        check_size(data, "X", owner)
         if data.ndim != 2 or 0 in data.shape:
             raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
         D = np.asarray(patterns)

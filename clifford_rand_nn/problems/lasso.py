@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_positive, check_size, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
@@ -77,6 +77,7 @@ class LassoProblem:
     ) -> None:
         owner = "LassoProblem"
         columns = as_real(K, "K", owner)
+        check_size(columns, "K", owner)
         if columns.ndim != 2 or len(columns) == 0:
             raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
         check_positive(beta, "beta", owner)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_rows, check_choice, check_positive, describe, fail
+from clifford_rand._checks import as_rows, check_choice, check_positive, check_size, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
@@ -124,6 +124,7 @@ class ConvexReLUProblem:
     ) -> None:
         owner = "ConvexReLUProblem"
         data = as_rows(X, owner)
+        check_size(data, "X", owner)
         D = np.asarray(patterns)
         if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
             rule = f"a boolean array of shape ({len(data)}, P)"

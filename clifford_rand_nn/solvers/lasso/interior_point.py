@@ -128,7 +128,11 @@ class InteriorPoint(Limits):
         columns = np.arange(path.problem.K.shape[1])
         least, since = np.inf, 0
         for k in count(1):
-            if not path.step(_FLOOR * self.tol * watch.objective):
+            try:
+                moved = path.step(_FLOOR * self.tol * watch.objective)
+            except np.linalg.LinAlgError:
+                moved = False
+            if not moved:
                 return watch.stop(Status.STALLED)
             weights = Weights(columns, path.weights(), path.intercept())
             watch.check(k, path.objective(), self._bound(path.problem, path.theta), weights, path.f)

@@ -89,9 +89,11 @@ class NormalMatrix:
         n, c, q = r.shape
         if self.small:
             v = r[:, 0] / self.root
-            return np.asarray((v - self.P @ cho_solve(self.factor, self.P.T @ v)) / self.root)[:, None]
+            return np.asarray((v - self.P @ cho_solve(self.factor, self.P.T @ v, check_finite=False)) / self.root)[
+                :, None
+            ]
         flat = r.transpose(1, 0, 2).reshape(c * n, q)
-        return np.asarray(cho_solve(self.factor, flat).reshape(c, n, q).transpose(1, 0, 2))
+        return np.asarray(cho_solve(self.factor, flat, check_finite=False).reshape(c, n, q).transpose(1, 0, 2))
 
     def _factor_small(self, kept: NDArray[np.intp], weights: Array) -> None:
         self.small = True
@@ -137,5 +139,5 @@ def _cholesky(H: Array) -> tuple[Array, bool]:
             return np.asarray(np.linalg.cholesky(H), dtype=np.float64), True
         except np.linalg.LinAlgError:
             ridge = max(10 * ridge, _RIDGE * float(H.diagonal().max()))
-            if not np.isfinite(ridge):
+            if not 0 < ridge < np.inf:  # a diagonal that is not finite has no ridge
                 raise

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand_nn.datafits.weights import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
@@ -113,9 +113,11 @@ def homotopy(
     """
     owner = "homotopy"
     columns = np.asarray(as_real(K, "K", owner), dtype=np.float64)
+    check_size(columns, "K", owner)
     if columns.ndim != 2 or len(columns) == 0:
         raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
     target = np.asarray(as_real(y, "y", owner), dtype=np.float64)
+    check_size(target, "y", owner)
     if target.shape not in ((len(columns),), (len(columns), 1)):
         hint = "Follow the path of one output at a time." if target.ndim == 2 else ""
         raise fail("y", owner, f"of shape ({len(columns)},)", describe(f"shape {target.shape}"), hint)

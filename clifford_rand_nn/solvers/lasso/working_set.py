@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
@@ -107,6 +107,7 @@ class WorkingSet(Limits):
         """
         owner = "WorkingSet.solve"
         data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+        check_size(data, "X", owner)
         if data.ndim != 2 or len(data) == 0:
             raise fail("X", owner, "an (n, d) array with n ≥ 1", describe(f"shape {data.shape}"))
         d = data.shape[1]

@@ -1,0 +1,148 @@
+"""Rows and targets of any size brought near 1 by powers of four, and what was found there brought back."""
+
+import copy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.claims import GatedClaim, NetworkClaim
+from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.lasso import Weights
+from clifford_rand_nn.problems.relu import ReLUCoefficients
+from clifford_rand_nn.solvers.base import Result
+
+__all__ = ["Units"]
+
+Array = NDArray[np.float64]
+
+# Within 2^±40 (1e±12) data are used as they come: their squares, and products of these, are far from overflow even in
+# single precision.
+_PLAIN = 40
+_WEIGHTS = 1000  # exponent of weights, between which they keep enough digits
+_LARGEST = 511  # exponent of targets whose squares can be held
+
+
+class Units(NamedTuple):
+    r"""Units of rows and targets, :math:`2^x` and :math:`2^y` with even x and y.
+
+    A network of the data in these units, :math:`f'(x') = f(2^xx')/2^y`, has weights :math:`U' = 2^{x-y}U` and biases
+    :math:`b' = 2^{-y}b`; its objective for :math:`\beta' = 2^{-x-y}\beta` (with squared norms :math:`2^{-2x}\beta`) is
+    :math:`2^{-2y}` times that of f. For labels y is 0. Everything is exact but for what leaves the range of float64.
+    """
+
+    x: int
+    y: int
+
+    @classmethod
+    def of(cls, X: Array, targets: Array | None, owner: str) -> "Units":
+        """Units in which the largest entries are near 1, or (0, 0) where they need none; ``targets=None`` for labels.
+
+        Raises
+        ------
+        ArgumentError
+            The squares of the targets, of which the objective is made, or the weights of the network, whose size is
+            that of the targets over that of the rows, are beyond float64.
+        """
+        x, y = _even_exponent(X), 0 if targets is None else _even_exponent(targets)
+        if y > _LARGEST:
+            size = describe(f"entries up to {np.abs(np.asarray(targets)).max():.1e}")
+            raise fail("y", owner, "of a size whose squares float64 can hold, up to 1e154", size)
+        if abs(y - x) > _WEIGHTS:
+            size = describe(f"rows of size {2.0**x:.1e} and targets of size {2.0**y:.1e}")
+            raise fail("X", owner, "of a size that leaves the weights y/X within float64", size)
+        return cls(x, y) if max(abs(x), abs(y)) > _PLAIN else cls(0, 0)
+
+    @property
+    def plain(self) -> bool:
+        """Whether data are used as they come."""
+        return self == (0, 0)
+
+    def rows(self, X: Any) -> Any:
+        """Return rows in these units."""
+        return np.ldexp(X, -self.x)
+
+    def targets(self, y: Any) -> Any:
+        """Return targets in these units."""
+        return np.ldexp(y, -self.y)
+
+    def beta(self, beta: float, squared: bool, owner: str) -> float:
+        """Return beta in these units."""
+        found = float(np.ldexp(beta, -2 * self.x if squared else -self.x - self.y))
+        if not 0 < found < np.inf:
+            size = describe(f"{beta:.2g} for rows of size {2.0**self.x:.1e}, targets of size {2.0**self.y:.1e}")
+            raise fail("beta", owner, "a number > 0 in the scale of the data", size, "Bring X and y to usual sizes.")
+        return found
+
+    def inverse(self) -> "Units":
+        """Return the units that bring things from the data to these."""
+        return Units(-self.x, -self.y)
+
+    def back(self, value: Any) -> Any:
+        """Return what was found in these units for the data as they are: networks and all that is made of them."""
+        slope, bias = self.y - self.x, self.y
+        match value:
+            case Coefficients(coef, gate_intercept, intercept):
+                return Coefficients(np.ldexp(coef, slope), np.ldexp(gate_intercept, bias), np.ldexp(intercept, bias))
+            case ReLUCoefficients():
+                scaled = {name: slope if name.startswith("coef") else bias for name in value._fields}
+                return ReLUCoefficients(**{name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()})
+            case Weights(columns, values, intercept):
+                return Weights(columns, np.ldexp(values, slope), np.ldexp(intercept, bias))
+            case WeightedNeurons(neurons, values, intercept):
+                return WeightedNeurons(self.back(neurons), np.ldexp(values, slope), np.ldexp(intercept, bias))
+            case Neurons() | Gates():  # directions of length 1
+                return replace(value, offsets=np.ldexp(value.offsets, self.x))
+            case TwoLayerNetwork():  # balanced: both layers take half of the slope
+                half, gates = slope // 2, value.gates
+                return replace(
+                    value,
+                    W1=np.ldexp(value.W1, half),
+                    b1=np.ldexp(value.b1, bias - half),
+                    w2=np.ldexp(value.w2, half),
+                    b2=np.ldexp(value.b2, bias),
+                    gates=None if gates is None else self.back(gates),
+                )
+            case Family():
+                return replace(value, members=None if value.members is None else self.back(value.members))
+            case GatedClaim(gates, coefficients, squared):
+                return GatedClaim(self.back(gates), self.back(coefficients), squared)
+            case NetworkClaim(network, family):
+                return NetworkClaim(self.back(network), self.back(family))
+            case CrossProductDictionary():
+                other = copy.copy(value)
+                other.X = np.ldexp(value.X, self.x)
+                return other
+            case Result():
+                return replace(
+                    value,
+                    objective=self.square(value.objective),
+                    duality_gap=self.square(value.duality_gap),
+                    history=tuple(row._replace(objective=self.square(row.objective)) for row in value.history),
+                    coefficients=self.back(value.coefficients),
+                    fitted=np.ldexp(value.fitted, bias),
+                    dual_point=np.ldexp(value.dual_point, bias),
+                )
+            case _:
+                raise TypeError(f"{type(value).__name__} has no units")
+
+    def square(self, value: float) -> float:
+        """Return an objective, found in these units, for the data as they are."""
+        return float(np.ldexp(value, 2 * self.y))
+
+    def size(self, value: float) -> float:
+        """Return a number of the size of targets, given in these units, for the data as they are."""
+        return float(np.ldexp(value, self.y))
+
+
+def _even_exponent(values: Array) -> int:
+    """Return the even exponent of two nearest to the largest entry; 0 if all are zero."""
+    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    return 2 * round(np.log2(largest) / 2) if largest > 0 else 0

@@ -1,0 +1,213 @@
+"""Data of any size: the same network up to scale, or the library's sentence; a step that overflows ends a solver."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    AugmentedLagrangian,
+    BetaCV,
+    ConeInteriorPoint,
+    ConvexReLUClassifier,
+    ConvexReLUProblem,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    Fista,
+    GatedReLUClassifier,
+    GatedReLUProblem,
+    GatedReLURegressor,
+    GateWorkingSet,
+    InteriorPoint,
+    KernelInteriorPoint,
+    LassoProblem,
+    WorkingSet,
+    homotopy,
+    sample_gates,
+    solve_array,
+)
+from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.units import Units
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((30, 2))
+Y = np.abs(X[:, 0]) - 0.3 * X[:, 1] + 0.05 * RNG.standard_normal(30)
+LABELS = np.where(Y > 0.5, "a", "b")
+GATES = sample_gates(X, 6, rng=1)
+BETA = 1e-3
+
+REGRESSORS = {
+    "gated": lambda **o: GatedReLURegressor(6, random_state=0, **o),
+    "fista": lambda **o: GatedReLURegressor(6, random_state=0, solver="fista", **o),
+    "huber": lambda **o: GatedReLURegressor(6, random_state=0, loss="huber", **o),
+    "ridge": lambda **o: GatedReLURegressor(6, random_state=0, penalty="ridge", **o),
+    "refined": lambda **o: GatedReLURegressor(4, random_state=0, refine=1, **o),
+    "relu": lambda **o: ConvexReLURegressor(6, random_state=0, **o),
+    "relu, all": lambda **o: ConvexReLURegressor(gates="exhaustive", **o),
+    "lasso": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, **o),
+    "lasso, path": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, solver="homotopy", **o),
+}
+CLASSIFIERS = {
+    "gated": lambda **o: GatedReLUClassifier(6, random_state=0, loss="logistic", **o),
+    "relu": lambda **o: ConvexReLUClassifier(6, random_state=0, loss="squared_hinge", **o),
+    "lasso": lambda **o: CrossProductLassoClassifier(subsample=50, random_state=0, loss="logistic", **o),
+}
+SIZES = [-300, -160, -100, -30, -13, 13, 30, 100, 160, 300]
+
+
+def powers(exponents, even=True):
+    """The nearest powers of four, so that everything is exact; of two if not ``even``."""
+    step = 2 if even else 1
+    return [2.0 ** (step * round(e * np.log2(10) / step)) for e in exponents]
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_a_regressor_of_scaled_data_is_the_scaled_regressor(name):
+    plain = REGRESSORS[name](beta=BETA).fit(X, Y)
+    for s, t in zip(powers([*SIZES, *[0] * 10, 160]), powers([*[0] * 10, *SIZES, 1]), strict=True):
+        beta = BETA * s * (s if name == "ridge" else t)
+        if not 1e-300 < beta < 1e300:
+            continue
+        model = REGRESSORS[name](beta=beta, **({"huber_delta": t} if name == "huber" else {}))
+        if t > 1e154:
+            with pytest.raises(ArgumentError, match=r"'y' parameter of \w+ must be of a size whose squares"):
+                model.fit(X * s, Y * t)
+            continue
+        model.fit(X * s, Y * t)
+        np.testing.assert_allclose(model.coef_ * s / t, plain.coef_, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(model.predict(X * s) / t, plain.predict(X), rtol=1e-9, atol=1e-9)
+        assert model.certificate_.relative_gap == pytest.approx(plain.certificate_.relative_gap, rel=1e-3, abs=1e-12)
+        assert model.certificate_.verify(X * s, Y * t).relative_gap <= 2e-5
+        assert model.network_.n_neurons == plain.network_.n_neurons
+        if 1e-140 < t < 1e140:
+            assert model.result_.objective / t / t == pytest.approx(plain.result_.objective, rel=1e-9)
+
+
+def test_given_gates_are_those_of_the_data():
+    (s,) = powers([-200])
+    plain = GatedReLURegressor(gates=GATES, beta=BETA).fit(X, Y)
+    there = replace(GATES, offsets=GATES.offsets * s)
+    model = GatedReLURegressor(gates=there, beta=BETA * s).fit(X * s, Y)
+    np.testing.assert_array_equal(model.gates_.offsets, plain.gates_.offsets * s)
+    np.testing.assert_allclose(model.coef_ * s, plain.coef_, rtol=1e-9, atol=1e-12)
+    assert model.gates is there
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_classifier_of_scaled_data_is_the_scaled_classifier(name):
+    plain = CLASSIFIERS[name](beta=BETA).fit(X, LABELS)
+    for s in powers(SIZES):
+        model = CLASSIFIERS[name](beta=BETA * s).fit(X * s, LABELS)
+        found = model.decision_function(X * s)
+        np.testing.assert_allclose(found, plain.decision_function(X), rtol=1e-9, atol=1e-9)
+        assert model.result_.objective == pytest.approx(plain.result_.objective, rel=1e-12)
+        assert model.certificate_.verify(X * s, LABELS).relative_gap <= 2e-6
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_powers_of_ten_too(name):
+    """Not exact: the same network up to rounding and tolerance."""
+    plain = REGRESSORS[name](beta=BETA).fit(X, Y)
+    for s, t in [(1e-200, 1e-90), (1e120, 1e-150), (1e200, 1e100), (1e-150, 1e140)]:
+        beta = BETA * s * (s if name == "ridge" else t)
+        if not 0 < beta < np.inf:
+            continue
+        model = REGRESSORS[name](beta=beta, **({"huber_delta": t} if name == "huber" else {})).fit(X * s, Y * t)
+        assert model.result_.converged
+        worst = np.abs(model.predict(X * s) / t - plain.predict(X)).max()
+        assert worst < 0.05, (s, t)
+
+
+def test_beta_max_and_cross_validation_scale():
+    s, t = powers([200, -100])
+    for make, square in ((REGRESSORS["gated"], False), (REGRESSORS["ridge"], True), (REGRESSORS["lasso"], False)):
+        factor = s * s if square else s * t
+        if np.isfinite(factor):
+            assert make().beta_max(X * s, Y * t) == pytest.approx(factor * make().beta_max(X, Y), rel=1e-12)
+    plain = BetaCV(REGRESSORS["gated"](), n_betas=4, cv=2).fit(X, Y)
+    scaled = BetaCV(REGRESSORS["gated"](), n_betas=4, cv=2).fit(X * s, Y * t)
+    assert scaled.beta_ == pytest.approx(s * t * plain.beta_, rel=1e-9)
+
+
+def test_what_float64_cannot_hold_is_told():
+    with pytest.raises(ArgumentError, match="leaves the weights y/X within float64"):
+        REGRESSORS["gated"](beta=1.0).fit(X * 1e-300, Y * 1e100)
+    with pytest.raises(ArgumentError, match="'beta' parameter of GatedReLURegressor must be a number > 0 in the scale"):
+        REGRESSORS["gated"](beta=1e-300).fit(X * 1e100, Y * 1e100)
+
+
+def test_units_and_back_are_the_identity():
+    units = Units.of(1e200 * X, 1e-50 * Y, "me")
+    assert not units.plain
+    assert units.x % 2 == units.y % 2 == 0
+    assert 0.25 <= np.abs(units.rows(1e200 * X)).max() <= 4
+    assert Units.of(X, Y, "me").plain
+    assert Units.of(0 * X, None, "me").plain
+    model = REGRESSORS["relu"](beta=BETA).fit(X, Y)
+    for value in (model.network_, model.certificate_.claim):
+        again = units.inverse().back(units.back(value))
+        assert repr(again) == repr(value)
+    moved = model.certificate_.rescaled(units).rescaled(units.inverse())
+    assert (moved.primal, moved.beta) == (model.certificate_.primal, model.certificate_.beta)
+    with pytest.raises(TypeError, match="int has no units"):
+        units.back(3)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e160, 1e300])
+def test_problems_of_such_sizes_are_refused(size):
+    rule = "of a size whose fourth powers float64 can hold"
+    patterns = GATES.on(X)
+    for scaled in ((X * size, Y), (X, Y * size)):
+        for kind in (GatedReLUProblem, ConvexReLUProblem):
+            with pytest.raises(ArgumentError, match=rule):
+                kind(scaled[0], scaled[1], patterns, 1.0)
+        with pytest.raises(ArgumentError, match=rule):
+            LassoProblem(scaled[0], scaled[1], 1.0)
+        with pytest.raises(ArgumentError, match=rule):
+            homotopy(scaled[0], scaled[1], beta_min=1.0)
+
+
+HUGE = np.concatenate([X[:15], X[15:] * 1e70])  # rows of sizes that no one scale serves
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda: Fista(max_iter=300).solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: GateWorkingSet(Fista(max_iter=300)).solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: KernelInteriorPoint().solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: ConeInteriorPoint().solve(ConvexReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: AugmentedLagrangian(max_iter=300).solve(ConvexReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: InteriorPoint().solve(LassoProblem(HUGE, Y, BETA)),
+        lambda: WorkingSet().solve_columns(LassoProblem(HUGE, Y, BETA)),
+        lambda: solve_array(HUGE, Y, GATES.on(X), BETA, max_iter=300),
+        lambda: solve_array(HUGE, Y, GATES.on(X), BETA, solver="kernel"),
+    ],
+    ids=["fista", "gates", "kernel", "cone", "lagrangian", "interior", "columns", "array", "array kernel"],
+)
+def test_a_solver_ends_on_rows_of_many_sizes(solve):
+    result = solve()
+    assert np.isfinite(result.objective)
+    assert result.status in set(Status)
+    assert result.objective - result.duality_gap <= result.objective
+    assert result.message
+
+
+def test_a_step_that_is_not_finite_ends_fista(monkeypatch):
+    """Once a gradient is NaN, every step is: it went on for ever, whatever max_time said."""
+    problem = GatedReLUProblem(X, Y, GATES.on(X), BETA)
+    adjoint, calls = type(problem.map).adjoint, []
+
+    def broken(self, g):
+        calls.append(1)
+        U, c = adjoint(self, g)
+        return (U * np.nan if len(calls) > 30 else U), c
+
+    monkeypatch.setattr(type(problem.map), "adjoint", broken)
+    result = Fista(tol=1e-14).solve(problem)
+    assert result.status is Status.NOT_FINITE
+    assert "by a step that is not finite" in result.message
+    assert result.relative_gap < 1
+    assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective)
