@@ -7,28 +7,28 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
-    AugmentedLagrangian,
     BetaCV,
-    ConeInteriorPoint,
     ConvexReLUClassifier,
-    ConvexReLUProblem,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
-    Fista,
     GatedReLUClassifier,
-    GatedReLUProblem,
     GatedReLURegressor,
-    GateWorkingSet,
-    InteriorPoint,
-    KernelInteriorPoint,
-    LassoProblem,
-    WorkingSet,
-    homotopy,
     sample_gates,
-    solve_array,
 )
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.units import Units
 
 RNG = np.random.default_rng(0)
