@@ -256,7 +256,16 @@ def test_logistic_is_scikit_learn_run_by_hand(half):
     assert float(row["test_accuracy"]) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("make", [Lasso, svc_rbf, gradient_boosting, mlp, lambda: ConvexGated("cross", n_gates=20)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        Lasso,
+        svc_rbf,
+        pytest.param(gradient_boosting, marks=pytest.mark.slow),
+        mlp,
+        lambda: ConvexGated("cross", n_gates=20),
+    ],
+)
 def test_every_method_learns_and_repeats_itself(half, make):
     method = make()
     trial = protocol.draw(half, 80, 0)
