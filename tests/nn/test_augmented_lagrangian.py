@@ -222,3 +222,16 @@ def test_errors(solver):
         solver(max_iter=0)
     with pytest.raises(ArgumentError, match=f"'max_time' parameter of {name}"):
         solver(max_time=-1)
+
+
+def test_units_outside_their_cones_below_the_bound_are_no_error():
+    """A network that leaves its patterns may lie below every bound over them: that ends nothing, and proves nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 5))
+    y = np.sign(X[:, 0] + 0.5 * rng.standard_normal(30))
+    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", rng=1))
+    problem = ConvexReLUProblem(X, y, patterns, 1.0, bias=False)
+    problem.beta = 0.5 * problem.beta_max()
+    result = AugmentedLagrangian(tol=1e-3).solve(problem)
+    assert result.relative_gap <= 1e-3
+    check(problem, result)

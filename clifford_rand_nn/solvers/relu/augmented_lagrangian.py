@@ -131,7 +131,8 @@ class AugmentedLagrangian(Limits):
             bound = problem.dual_bound(program.scale * state.x.f, state.multipliers())
             highest = max(bound.value, watch.bound.value)
             coefficients = state.coefficients()
-            promise = problem.relative_gap(problem.network_objective(coefficients), highest)
+            # outside their cones units are other neurons, whose network may lie below the bound over these patterns
+            promise = problem.relative_gap(max(problem.network_objective(coefficients), highest), highest)
             if work <= _PROJECT_WORK or promise <= max(self.tol, _PROMISE * watch.gap) or last:
                 found = problem.feasible(coefficients)
                 f = problem.network_predictions(found)
