@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.metric import Metric
-from clifford_rand.blades.rows import spread
+from clifford_rand.blades.rows import LN2, spread
+from clifford_rand.crossproduct.scaled import unit_scaled
 
 __all__ = ["check_metric", "is_degenerate", "is_euclidean", "log_det", "log_det_metric", "lowered"]
 
@@ -49,9 +50,8 @@ def lowered(metric: Metric, X: NDArray[np.float64]) -> tuple[NDArray[np.float64]
     if metric.is_unit:
         return (X, 0) if is_euclidean(metric) else (X * np.asarray(metric.diagonal), 0)
     entries = (metric.diagonal if metric.diagonal is not None else metric.gram).astype(np.float64)
-    exponent = int(np.frexp(np.abs(entries).max())[1])
-    entries = np.ldexp(entries, -exponent)
-    return (X * entries if metric.diagonal is not None else X @ entries), exponent
+    entries, exponent = unit_scaled(entries, None)
+    return (X * entries if metric.diagonal is not None else X @ entries), int(exponent)
 
 
 def log_det_metric(metric: Metric) -> tuple[float, float]:
@@ -61,9 +61,9 @@ def log_det_metric(metric: Metric) -> tuple[float, float]:
         with np.errstate(divide="ignore"):
             return float(np.sign(entries).prod()), float(np.log(np.abs(entries)).sum())
     gram = metric.gram.astype(np.float64)
-    exponent = int(np.frexp(np.abs(gram).max())[1])
-    sign, log = np.linalg.slogdet(np.ldexp(gram, -exponent))
-    return float(sign), float(log) + exponent * len(gram) * float(np.log(2.0))
+    gram, exponent = unit_scaled(gram, None)
+    sign, log = np.linalg.slogdet(gram)
+    return float(sign), float(log) + int(exponent) * len(gram) * LN2
 
 
 def log_det(M: NDArray[np.float64]) -> tuple[Any, Any, NDArray[np.bool_]]:

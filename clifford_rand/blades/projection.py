@@ -10,7 +10,7 @@ from clifford_rand.blades.gram import is_euclidean, lowered
 from clifford_rand.blades.inputs import check_rows
 from clifford_rand.blades.rows import default_rtol, frame_of
 from clifford_rand.blades.subspace import outside
-from clifford_rand.crossproduct.scaled import row_peaks
+from clifford_rand.crossproduct.scaled import unit_scaled
 
 __all__ = ["project_blade", "project_rows", "reject_blade"]
 
@@ -46,9 +46,7 @@ def project_rows(target: Any, X: ArrayLike, owner: str, rtol: float | None, *, r
     except ValueError:
         rule = f"of shape (..., {target.d}) with leading axes that fit the batch of shape {target.shape}"
         raise fail("X", owner, rule, describe(f"shape {array.shape}")) from None
-    rows = array.astype(np.float64)
-    shift = np.frexp(row_peaks(rows))[1]
-    rows = np.ldexp(rows, -shift[..., None])
+    rows, shift = unit_scaled(array.astype(np.float64))
     stacked = rows[..., None, :] if target.ndim else rows.reshape(-1, target.d)
     if reject:
         found = _rejected(target, stacked, owner, rtol)

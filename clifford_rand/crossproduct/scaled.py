@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ScaledVectors", "renormalized", "row_peaks", "to_direction", "to_value"]
+__all__ = ["ScaledVectors", "renormalized", "row_peaks", "to_direction", "to_value", "unit_scaled"]
 
 _LN2 = float(np.log(2.0))
 _SHORT = 8
@@ -36,10 +36,24 @@ def row_peaks(rows: NDArray[Any]) -> NDArray[Any]:
     return peaks
 
 
+def unit_scaled(
+    X: NDArray[Any], axis: int | None = -1, peaks: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[np.intc]]:
+    """Return ``X * 2**-exponent``, its largest absolute entries along ``axis`` in [1/2, 1) or 0, and the exponents.
+
+    A power of two changes no digit, so that squares and products neither overflow nor vanish and nothing else is lost;
+    `numpy.ldexp` is exact where 2**-exponent itself is no float. ``peaks`` are the largest entries, where known.
+    """
+    if peaks is None:
+        peaks = row_peaks(X) if axis == -1 else np.abs(X).max(axis=axis)
+    exponent: NDArray[np.intc] = np.frexp(peaks)[1]
+    return np.ldexp(X, -exponent if axis is None else -np.expand_dims(exponent, axis)), exponent
+
+
 def renormalized(scaled: ScaledVectors) -> ScaledVectors:
     """Return the same vectors with every non-zero ``vector[b]`` of peak in [1/2, 1)."""
-    shift = np.frexp(row_peaks(scaled.vector))[1]
-    return ScaledVectors(np.ldexp(scaled.vector, -shift[:, None]), scaled.exponent + shift)
+    vector, shift = unit_scaled(scaled.vector)
+    return ScaledVectors(vector, scaled.exponent + shift)
 
 
 def to_value(scaled: ScaledVectors) -> NDArray[Any]:

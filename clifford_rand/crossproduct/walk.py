@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, check_positive, describe, fail
 from clifford_rand.crossproduct.batch import row_index
 from clifford_rand.crossproduct.exact import CrossProduct
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
-from clifford_rand.crossproduct.scaled import to_direction
+from clifford_rand.crossproduct.scaled import to_direction, unit_scaled
 
 __all__ = ["cross_walk", "walk"]
 
@@ -81,8 +81,7 @@ def walk(
     if d < 3 or m < 2:
         found = to_direction(null_vectors(X, index, rtol, peaks))
         return found[0].astype(np.float64), found[1].astype(np.float64)
-    exponent = np.frexp(peaks)[1]
-    scaled = np.ldexp(X.astype(np.float64), -exponent[:, None])
+    scaled, exponent = unit_scaled(X.astype(np.float64), peaks=peaks)
     lengths = np.linalg.norm(scaled, axis=1)
     shift = exponent[index].sum(axis=1) * np.log(2.0)
     state: _State | None = None

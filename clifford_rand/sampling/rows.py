@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_tolerance, describe, fail
+from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.errors import ArgumentError
 
 __all__ = ["check_rank_rtol", "check_rows", "draw", "scaled_rows", "too_many"]
@@ -36,16 +37,11 @@ def scaled_rows(X: NDArray[Any], bias: bool, only_span: bool) -> Array:
     """
     ones = np.ones((len(X), int(bias)))
     if not only_span:
-        return _unit(np.concatenate([X.astype(np.float64), ones], axis=1), None)
-    columns = _unit(X.astype(np.float64), 0)
+        return unit_scaled(np.concatenate([X.astype(np.float64), ones], axis=1), None)[0]
+    columns = unit_scaled(X.astype(np.float64), 0)[0]
     if bias:
         columns = columns - columns.mean(axis=0)
-    return _unit(np.concatenate([columns, ones], axis=1), 0)
-
-
-def _unit(X: Array, axis: int | None) -> Array:
-    """Return X times powers of two that bring the peaks along ``axis`` to [1/2, 1)."""
-    return np.asarray(np.ldexp(X, -np.frexp(np.abs(X).max(axis=axis))[1]))
+    return unit_scaled(np.concatenate([columns, ones], axis=1), 0)[0]
 
 
 def draw(weight: Array, rng: np.random.Generator) -> NDArray[np.int64]:

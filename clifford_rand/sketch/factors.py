@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.crossproduct.paths import default_rtol
-from clifford_rand.crossproduct.scaled import row_peaks
+from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch
 
 __all__ = ["check_factors", "log_volume", "redraws", "scaled_factors"]
@@ -30,10 +30,7 @@ def check_factors(A: NDArray[Any], S: object, owner: str, *, below: int = 0) -> 
 
 def scaled_factors(A: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the rows times powers of two that bring their peaks to [1/2, 1), and the log of what they lost (...)."""
-    exponent = np.frexp(row_peaks(A))[1]
-    # in two steps: 2^1074 is not a float64
-    half = -exponent // 2
-    rows = np.ldexp(np.ldexp(A, half[..., None]), (-exponent - half)[..., None])
+    rows, exponent = unit_scaled(A)
     return rows, exponent.sum(axis=-1, dtype=np.float64) * _LN2
 
 

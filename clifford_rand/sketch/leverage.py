@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_fits, check_integer, check_number, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
+from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
 
@@ -83,9 +84,7 @@ def _checked(X: ArrayLike, owner: str, name: str = "X") -> NDArray[Any]:
     if array.ndim != 2 or not array.size:
         rule = "of shape (n, d) with n, d ≥ 1, one vector per row"
         raise fail(name, owner, rule, describe(f"shape {array.shape}"))
-    exponent = np.frexp(np.abs(array).max(axis=0))[1]
-    half = -exponent // 2  # in two steps: 2^1074 is not a float64
-    return np.asarray(np.ldexp(np.ldexp(array, half), -exponent - half))
+    return unit_scaled(array, axis=0)[0]
 
 
 def _squares(basis: NDArray[Any]) -> NDArray[Any]:

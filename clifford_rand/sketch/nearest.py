@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
-from clifford_rand.crossproduct.scaled import row_peaks
+from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import check_factors, scaled_factors
 
@@ -116,10 +116,7 @@ def _distances(X: NDArray[Any], S: Any, basis: NDArray[Any], dtype: np.dtype[Any
     step = max(1, _CHUNK_BYTES // (X.shape[1] * dtype.itemsize))
     for start in range(0, len(X), step):
         part = slice(start, start + step)
-        block = X[part].astype(dtype)
-        exponent = np.frexp(row_peaks(block))[1]
-        half = -exponent // 2
-        block = np.ldexp(np.ldexp(block, half[:, None]), (-exponent - half)[:, None])
+        block, exponent = unit_scaled(X[part].astype(dtype))
         if S is not None:
             block = np.asarray(block @ S.T)
         for _ in range(2):  # twice is enough: the second pass takes away what rounding left in the span
