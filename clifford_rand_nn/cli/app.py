@@ -80,15 +80,6 @@ class GateKind(StrEnum):
     exhaustive = "exhaustive"
 
 
-class Loss(StrEnum):
-    """What is minimised."""
-
-    squared = "squared"
-    huber = "huber"
-    logistic = "logistic"
-    squared_hinge = "squared_hinge"
-
-
 class Solver(StrEnum):
     """What solves the convex program; which of them there are depends on the model."""
 
@@ -152,13 +143,14 @@ def fit(
     ] = ModelKind.gated,
     beta: Annotated[float, typer.Option(help="Weight of the penalty; means the same for every number of rows.")] = 1e-3,
     loss: Annotated[
-        Loss,
+        str,
         typer.Option(
             metavar="<name>",
-            help="squared; huber for regression; logistic, which gives probabilities, or squared_hinge for classes.",
+            help="squared; huber or log_cosh for regression; logistic, which gives probabilities, or squared_hinge for "
+            "classes.",
         ),
-    ] = Loss.squared,
-    huber_delta: Annotated[float, typer.Option(help="Where the Huber loss turns from square to line.")] = 1.0,
+    ] = "squared",
+    huber_delta: Annotated[float, typer.Option(help="Where huber and log_cosh turn from square to line.")] = 1.0,
     penalty: Annotated[
         Penalty | None,
         typer.Option(
@@ -233,7 +225,7 @@ def fit(
         "refine": refine,
         "subsample": subsample,
         "beta": beta,
-        "loss": loss.value,
+        "loss": loss,
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
         "bias": not no_bias,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clifford_rand._checks import check_positive, fail
+from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.datafits.choice import loss_names
+from clifford_rand_nn.datafits.choice import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
@@ -58,8 +58,10 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             raise _useless(name, given, "--gates exhaustive", "the other kinds of gates")
     if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive"):
         raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
-    if "huber_delta" in given and loss != "huber":
-        raise _useless("huber_delta", given, f"--loss {loss}", "--loss huber")
+    check_choice(loss, "--loss", _OWNER, sorted({name for names in _LOSSES.values() for name in names}))
+    if "huber_delta" in given and not has_delta(loss):
+        losses = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))
+        raise _useless("huber_delta", given, f"--loss {loss}", losses)
     if model == "gated" and options["penalty"] == "l1":
         hint = "--model relu and --model lasso have it."
         raise fail("--penalty", _OWNER, "'l2' or 'ridge' with --model gated", "l1", hint)

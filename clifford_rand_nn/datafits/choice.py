@@ -10,20 +10,44 @@ from clifford_rand._checks import as_real, check_choice, check_positive, check_s
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
+from clifford_rand_nn.datafits.log_cosh import LogCosh
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.quadratic import Huber, Squared, SquaredHinge
 from clifford_rand_nn.datafits.weights import normalised
 
-__all__ = ["LOSSES", "as_loss", "check_targets", "encode_labels", "loss_names", "make_datafit"]
+__all__ = [
+    "LOSSES",
+    "as_loss",
+    "check_targets",
+    "encode_labels",
+    "has_delta",
+    "loss_lines",
+    "loss_names",
+    "make_datafit",
+]
 
 Array = NDArray[np.float64]
 
-LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, Logistic, SquaredHinge, Softmax)}
+LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, LogCosh, Logistic, SquaredHinge, Softmax)}
 
 
 def loss_names(task: str) -> tuple[str, ...]:
     """Names of the losses that estimators of a task, "classification" or "regression", offer."""
     return tuple(name for name, kind in LOSSES.items() if task in kind.tasks)
+
+
+def has_delta(name: str) -> bool:
+    """Tell whether ``huber_delta`` acts on a loss."""
+    kind: Any = LOSSES[name]
+    return any(field.name == "delta" for field in fields(kind))
+
+
+def loss_lines(task: str) -> str:
+    """Return the lines of the parameter ``loss`` in the docstring of an estimator."""
+    names = loss_names(task)
+    told = [LOSSES[name].summary for name in names if LOSSES[name].summary]
+    choices = ", ".join(f'"{name}"' for name in names)
+    return f'\nloss : {{{choices}}}, default "squared"\n    {", ".join(told)}.\n'
 
 
 def as_loss(loss: str | Loss, owner: str, huber_delta: float = 1.0) -> Loss:
@@ -43,7 +67,7 @@ def as_loss(loss: str | Loss, owner: str, huber_delta: float = 1.0) -> Loss:
         return loss
     check_choice(loss, "loss", owner, tuple(LOSSES))
     kind: Any = LOSSES[loss]
-    if any(field.name == "delta" for field in fields(kind)):
+    if has_delta(loss):
         return cast(Loss, kind(delta=check_positive(huber_delta, "huber_delta", owner)))
     return cast(Loss, kind())
 
@@ -82,8 +106,7 @@ def make_datafit(
 ) -> Datafit:
     """Return the loss with targets (n, C), and with weights (n,) > 0 for the rows, of which only the ratios matter.
 
-    "squared" and "huber" (with threshold ``huber_delta``) take real targets, "logistic" one column of -1 and 1,
-    "squared_hinge" columns of -1 and 1, "softmax" one-hot rows.
+    What targets must be is ``targets`` of the loss.
     """
     kind = as_loss(loss, owner, huber_delta)
     targets = check_targets(kind, np.asarray(as_real(y, "y", owner), dtype=np.float64), n, owner)

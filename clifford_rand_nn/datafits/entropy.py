@@ -38,6 +38,7 @@ class Logistic(Loss):
 
     name = "logistic"
     tasks = ("classification",)
+    summary = '"logistic" is the softmax cross-entropy for more than two classes'
     labels = (-1.0, 1.0)
     targets = "one column of -1 and 1"
     barrier = True

@@ -36,6 +36,8 @@ class Loss:
         Whose estimators offer it.
     labels : (float, float) or None
         The two values that targets have; None if they are real.
+    summary : str
+        What users of estimators are told of it, if anything.
     targets : str
         What targets must be, for the sentence of an error.
     is_quadratic : bool
@@ -58,6 +60,7 @@ class Loss:
     name: ClassVar[str]
     tasks: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[tuple[float, float] | None] = None
+    summary: ClassVar[str] = ""
     targets: ClassVar[str] = "real numbers"
     is_quadratic: ClassVar[bool] = False
     separable: ClassVar[bool] = True

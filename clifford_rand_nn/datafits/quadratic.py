@@ -150,6 +150,7 @@ class SquaredHinge(_Boxed):
 
     name = "squared_hinge"
     tasks = ("classification",)
+    summary = '"squared_hinge" has one margin per class'
     labels = (-1.0, 1.0)
     targets = "columns of -1 and 1"
     interior_steps = 16

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_positive, describe, fail
-from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_names
+from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 
 __all__ = ["NetworkClassifier", "NetworkRegressor"]
@@ -28,10 +28,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             Labels may be anything that scikit-learn takes. Two classes are -1 and 1; more are one output each, and the
             outputs share their neurons.
             """,
-        "loss": """
-            loss : {"squared", "logistic", "squared_hinge"}, default "squared"
-                "logistic" is the softmax cross-entropy for more than two classes, "squared_hinge" one margin per class.
-            """,
+        "loss": loss_lines("classification"),
         "classes": """
             n_iter_ : int
             classes_ : (n_classes,)
@@ -83,11 +80,10 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         "targets": """
             Several targets are several outputs, which share their neurons.
             """,
-        "loss": """
-            loss : {"squared", "huber"}, default "squared"
-            huber_delta : float > 0, default 1.0
-                Residual at which the Huber loss turns from square to line.
-            """,
+        "loss": loss_lines("regression")
+        + """huber_delta : float > 0, default 1.0
+    Residual at which "huber" and "log_cosh" turn from square to line.
+""",
         "classes": """
             n_iter_ : int
             """,

@@ -8,6 +8,7 @@ from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.solvers.lasso.basic import _push, purify
 from clifford_rand_nn.solvers.lasso.polish import polished
 from support.lasso import KINDS, dictionary, lasso
+from support.problems import ONE_OUTPUT
 
 
 def some_weights(N, outputs, rng, share=0.9):
@@ -96,7 +97,7 @@ def test_errors():
         purify(np.ones((3, 2)), Weights(np.array([2]), np.ones((1, 1)), np.zeros(1)), True)
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("loss", ONE_OUTPUT)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_polish_reaches_rounding_from_a_rough_solution(loss, fit_intercept):
     """From weights with 1 % noise and noise on columns that do not matter."""

@@ -208,7 +208,8 @@ ERRORS = {
     "sketch": (("fit", "train.csv", "--target", "kind", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
     "loss": (
         ("fit", "value.parquet", "--target", "value", "--loss", "logistic"),
-        "'--loss' parameter of clifford-rand fit must be 'squared' or 'huber' for regression. Got 'logistic' instead. "
+        "'--loss' parameter of clifford-rand fit must be 'squared', 'huber' or 'log_cosh' for regression. "
+        "Got 'logistic' instead. "
         "If the target is one for classification, give --task classification.",
     ),
     "huber": (
@@ -358,7 +359,7 @@ MISPLACED = {
     ),
     "delta": (
         ("--huber-delta", "1"),
-        "left out with --loss squared. Got 1.0 instead. It is for --loss huber.",
+        "left out with --loss squared. Got 1.0 instead. It is for --loss huber and --loss log_cosh.",
     ),
     "solver": (
         ("--solver", "homotopy"),

@@ -46,7 +46,7 @@ def test_gated_agrees_with_fista(loss, bias, fit_intercept):
 def test_lasso_meets_its_own_bound(loss, fit_intercept):
     """The gap is computed without CVXPY: a wrong translation of loss, penalty or intercept leaves it open."""
     problem = lasso(loss, fit_intercept)
-    result = CvxpyReference(tol=1e-5).solve(problem)
+    result = CvxpyReference(tol=1e-5 if loss != "log_cosh" else 1e-4).solve(problem)  # a difference of exponentials
     assert result.converged, result.status
     assert result.objective == pytest.approx(problem.objective(result.coefficients), rel=1e-12)
     assert np.linalg.norm(result.coefficients.values) > 0

@@ -9,6 +9,7 @@ from clifford_rand_nn.solvers.interior.complementarity import Discs, TwoSided
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.normal_matrix import NormalMatrix
 from support.lasso import KINDS, dictionary, lasso, reference
+from support.problems import LOSSES, ONE_OUTPUT
 
 
 def check(problem, tol=1e-8, factor=1.0):
@@ -32,7 +33,7 @@ def check(problem, tol=1e-8, factor=1.0):
     return result
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("loss", ONE_OUTPUT)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_output_agrees_with_cvxpy(loss, fit_intercept, kind):
@@ -73,7 +74,7 @@ def test_units_do_not_matter(columns, targets, outputs):
         np.testing.assert_allclose(z, one.coefficients.values, atol=1e-9 * np.abs(z).max())
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge", "softmax"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_no_column_from_beta_max_on(loss):
     outputs = 3 if loss == "softmax" else 1
     for share, empty in ((1.0, True), (1.7, True), (0.99, False)):

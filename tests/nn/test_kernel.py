@@ -15,7 +15,7 @@ from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.linear_system import KernelSystem
-from support.problems import FLAGS, LOSSES, make, targets
+from support.problems import FLAGS, LOSSES, REAL_LOSSES, make, targets
 
 TIGHT = KernelInteriorPoint(tol=1e-9)
 
@@ -26,7 +26,7 @@ def awkward(loss, X, seed=0, share=0.05, scale=1.0, unit=1.0, bias=False, m=6, *
     D = rng.standard_normal((m, len(X))).T >= 0 if X.shape[1] == 1 else None
     if D is None:
         D = activation_patterns(X, sample_gates(X, m, method="gaussian", rng=rng)).patterns
-    y = targets(loss, len(X), rng) * (unit if loss in ("squared", "huber") else 1.0)
+    y = targets(loss, len(X), rng) * (unit if loss in REAL_LOSSES else 1.0)
     problem = GatedReLUProblem(scale * X, y, D, 1.0, loss=loss, bias=bias, huber_delta=0.7 * unit, **options)
     problem.penalty.beta = share * problem.beta_max()
     return problem
@@ -122,7 +122,7 @@ def test_few_gates(kind, loss):
 def test_scaled_data(loss, scale, unit):
     X = np.random.default_rng(1).standard_normal((40, 3))
     one, other = (TIGHT.solve(awkward(loss, X, scale=s, unit=u)) for s, u in ((1.0, 1.0), (scale, unit)))
-    square = unit**2 if loss in ("squared", "huber") else 1.0
+    square = unit**2 if loss in REAL_LOSSES else 1.0
     assert other.status == "optimal"
     assert other.objective / square == pytest.approx(one.objective, rel=1e-8)
     assert other.n_iter == one.n_iter
@@ -131,7 +131,7 @@ def test_scaled_data(loss, scale, unit):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_beta(loss):
     X = np.random.default_rng(3).standard_normal((80, 4)) + 0.3
-    problem = awkward(loss, X, bias=loss in ("squared", "huber"), m=10)
+    problem = awkward(loss, X, bias=loss in REAL_LOSSES, m=10)
     top, last = problem.beta_max(), np.inf
     for share in (1.1, 0.9, 0.1, 1e-2, 1e-3, 1e-4):
         problem.penalty.beta = share * top

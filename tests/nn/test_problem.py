@@ -17,22 +17,12 @@ def random_point(problem, rng):
 
 
 def plain_objective(problem, c):
-    """Objective from coefficients by the formula of the docstring, gate by gate."""
+    """Objective from coefficients by the formulas of docstrings, gate by gate."""
     X, D, y = problem.X, problem.map.patterns, problem.datafit.y
     f = np.tile(c.intercept, (len(X), 1))
     for i in range(D.shape[1]):
         f += D[:, [i]] * (X @ c.coef[:, i].T + c.gate_intercept[:, i])
-    if problem.loss == "squared":
-        loss = 0.5 * np.sum((f - y) ** 2)
-    elif problem.loss == "huber":
-        r = np.abs(f - y)
-        loss = np.sum(np.where(r <= 1, 0.5 * r**2, r - 0.5))
-    elif problem.loss == "squared_hinge":
-        loss = 0.5 * np.sum(np.where(y * f < 1, (1 - y * f) ** 2, 0))
-    elif problem.loss == "logistic":
-        loss = np.sum(np.log(1 + np.exp(-y * f)))
-    else:
-        loss = np.sum(np.log(np.exp(f).sum(axis=1)) - (f * y).sum(axis=1))
+    loss = problem.datafit.loss.stated_value(f, y).sum()
     return loss / len(X) + problem.beta * sum(np.linalg.norm(c.coef[:, i]) for i in range(D.shape[1]))
 
 

@@ -32,7 +32,7 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from support.problems import LOSSES, ONE_OUTPUT, targets
+from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, targets
 
 
 class Case:
@@ -42,7 +42,7 @@ class Case:
         rng = np.random.default_rng(seed)
         X = change(rng.standard_normal((n, d)))
         self.w = rng.integers(1, 5, n)
-        unit = scale if loss in ("squared", "huber") else 1.0
+        unit = scale if loss in REAL_LOSSES else 1.0
         self.y = unit * targets(loss, n, rng)
         if kind is ConvexReLUProblem:
             self.y = self.y.reshape(n, -1)[:, 0]
@@ -52,7 +52,7 @@ class Case:
             D, _ = activation_patterns(X, sample_gates(X, 5, method="gaussian", rng=rng))
             self.data = (scale * X, D)
         self.options = {"loss": loss, "huber_delta": 0.7 * unit}
-        if kind is GatedReLUProblem and loss not in ("squared", "huber"):
+        if kind is GatedReLUProblem and loss not in REAL_LOSSES:
             self.options["bias"] = False  # biases would run off to separate the labels
         self.kind, self.beta, self.rows = kind, 0.05 * scale * unit, np.repeat(np.arange(n), self.w)
 

@@ -13,6 +13,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from support.lasso import KINDS, lasso
+from support.problems import ONE_OUTPUT
 
 
 class Answer(NamedTuple):
@@ -42,7 +43,7 @@ def family(n=25, d=3, N=400, seed=0):
     return X, Neurons.free(v / np.linalg.norm(v, axis=0), rng.standard_normal(N)), rng
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("loss", ONE_OUTPUT)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_agree_with_the_whole_problem(loss, fit_intercept, kind):

@@ -7,7 +7,8 @@ from clifford_rand_nn.datafits import choice
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 
 LOSSES = list(choice.LOSSES)  # every registered loss: a new one goes through all tests that run over these
-ONE_OUTPUT = [loss for loss in LOSSES if loss != "softmax"]
+ONE_OUTPUT = [loss for loss in LOSSES if choice.LOSSES[loss].separable]
+REAL_LOSSES = [loss for loss in LOSSES if choice.LOSSES[loss].labels is None]  # of real targets, in units of their own
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 

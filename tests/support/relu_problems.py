@@ -4,7 +4,7 @@ import numpy as np
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from support.problems import targets
+from support.problems import REAL_LOSSES, targets
 
 
 def make_relu(
@@ -30,7 +30,7 @@ def make_relu(
     if extremes:
         patterns = np.hstack([patterns, np.ones((n, 1), bool), np.zeros((n, 1), bool)])
     y = targets(loss, n, rng).reshape(n, -1)[:, :1]
-    unit = y_scale if loss in ("squared", "huber") else 1.0
+    unit = y_scale if loss in REAL_LOSSES else 1.0
     return ConvexReLUProblem(
         X * X_scale,
         y * unit,

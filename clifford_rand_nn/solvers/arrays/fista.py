@@ -105,8 +105,8 @@ def solve_array(
     >>> import numpy as np
     >>> X = np.array([[-1.0], [1.0], [2.0]])
     >>> result = solve_array(X, np.array([0.0, 1.0, 2.0]), X >= 0, beta=0.01, tol=1e-8)
-    >>> result.status, result.coefficients.coef.shape
-    ('optimal', (1, 1, 1))
+    >>> result.converged, result.coefficients.coef.shape
+    (True, (1, 1, 1))
     """
     owner = "solve_array"
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
