@@ -6,6 +6,7 @@ int64 coefficients lie within ±(2^63 - 1), so that each has a negative. Every s
 
 import numbers
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "MOST",
     "as_coefficients",
     "common_dtype",
+    "exact_quotient",
     "in_integers",
     "is_scalar",
     "is_symbolic",
@@ -93,6 +95,18 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return ``array``, which nobody else holds, made read-only."""
     array.setflags(write=False)
     return array
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    return Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
+
+
+_quotients = np.frompyfunc(_quotient, 2, 1)
+
+
+def exact_quotient(array: NDArray[Any], divisor: Any) -> NDArray[Any]:
+    """Return array / divisor as objects: integers divide to fractions, as nothing exact may become a float."""
+    return np.asarray(_quotients(array.astype(object), divisor), dtype=object)
 
 
 # ---- integers

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.functions.inverse import inverse_grades, singular
-from clifford_rand.functions.norms import expanded, is_exact_zero
+from clifford_rand.functions.norms import expand, is_exact_zero
 from clifford_rand.functions.unit_form import used_vectors
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def exact_inverse(A: "Multivector") -> "Multivector":
     """Return ~A / (A ~A) where A ~A is exactly a scalar, adj(A) / det(A) otherwise."""
     A = A._make(A.keys, A.coefficients.astype(object))
     reverse = A.reverse()
-    product = _expanded(A * reverse)
+    product = expand(A * reverse)
     rest = product.grade(*(k for k in product.grades if k))
     if all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
         return _over(reverse, product["1"])
@@ -40,15 +41,8 @@ def determinant_and_adjugate(A: "Multivector") -> tuple[Any, "Multivector"]:
     U = A
     for k in range(1, n):
         before = U - np.asarray(Fraction(n, k) * np.asarray(U["1"], dtype=object), dtype=object)
-        U = _expanded(A * before)
+        U = expand(A * before)
     return -U["1"] if not A.ndim else -np.asarray(U["1"]), -before
-
-
-def _expanded(A: "Multivector") -> "Multivector":
-    return A._make(A.keys, np.asarray(_expand(A.coefficients), dtype=object).reshape(A.coefficients.shape))
-
-
-_expand = np.frompyfunc(expanded, 1, 1)
 
 
 def _over(A: "Multivector", divisor: Any) -> "Multivector":
@@ -56,14 +50,4 @@ def _over(A: "Multivector", divisor: Any) -> "Multivector":
     values: NDArray[Any] = np.asarray(divisor, dtype=object)
     if any(is_exact_zero(value) for value in values.ravel().tolist()):
         raise singular("determinant 0")
-    array = np.asarray(_divide(A.coefficients, values[..., None]), dtype=object)
-    return A._make(A.keys, array.reshape(A.coefficients.shape))
-
-
-def _quotient(a: Any, b: Any) -> Any:
-    if isinstance(a, int) and isinstance(b, int):
-        return Fraction(a, b)
-    return a / b
-
-
-_divide = np.frompyfunc(_quotient, 2, 1)
+    return A._make(A.keys, exact_quotient(A.coefficients, values[..., None]))

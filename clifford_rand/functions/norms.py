@@ -155,9 +155,9 @@ def _weights(
     return None if len(live) == keys.size else live, signed, None if np.all(size == 1) else size
 
 
-def is_exact(A: "Multivector") -> bool:
-    """Tell whether the coefficients or the metric are fractions or symbols."""
-    return A.coefficients.dtype.kind == "O" or not A.algebra.form.is_numeric
+def is_exact(*multivectors: "Multivector") -> bool:
+    """Tell whether the coefficients of one, or the metric, are fractions or symbols."""
+    return any(A.coefficients.dtype.kind == "O" for A in multivectors) or not multivectors[0].algebra.form.is_numeric
 
 
 def as_inexact(A: "Multivector") -> "Multivector":
@@ -168,6 +168,16 @@ def as_inexact(A: "Multivector") -> "Multivector":
 def expanded(value: Any) -> Any:
     """Return a symbolic value multiplied out, any other value as it is."""
     return value.expand() if hasattr(value, "expand") else value
+
+
+_expanded = np.frompyfunc(expanded, 1, 1)
+
+
+def expand(A: "Multivector") -> "Multivector":
+    """Return A with its symbolic coefficients multiplied out, so that what cancels is 0."""
+    if A.coefficients.dtype != object:
+        return A
+    return A._make(A.keys, np.asarray(_expanded(A.coefficients), dtype=object).reshape(A.coefficients.shape))
 
 
 def is_exact_zero(value: Any) -> bool:

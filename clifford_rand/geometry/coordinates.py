@@ -1,14 +1,17 @@
 """What the functions of this folder share: checks, floats of a safe size, exact quotients, tolerances."""
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
+from clifford_rand.functions.norms import as_inexact as floating
+from clifford_rand.functions.norms import expand as expanded
+from clifford_rand.functions.norms import is_exact
 
 __all__ = [
     "as_multivector",
@@ -47,16 +50,6 @@ def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
         )
 
 
-def is_exact(*multivectors: Any) -> bool:
-    """Tell whether fractions or symbols take part, as coefficients or in the metric."""
-    return any(A.coefficients.dtype == object for A in multivectors) or not multivectors[0].algebra.form.is_numeric
-
-
-def floating(A: Any) -> Any:
-    """Return A with floating coefficients where it has integers."""
-    return A.astype(np.float64) if A.coefficients.dtype.kind == "i" else A
-
-
 def relative(dtype: np.dtype, rtol: float) -> float:
     """Return a relative tolerance that the precision of the data can meet."""
     return max(float(rtol), LEAST * float(np.finfo(dtype).eps))
@@ -80,27 +73,10 @@ def scaled(A: Any, owner: str) -> Any:
     return A._make(A.keys, unit_scale(A.coefficients, owner)[0])
 
 
-def expanded(A: Any) -> Any:
-    """Return A with expanded coefficients where they are symbolic, so that what cancels is 0."""
-    return A._make(A.keys, _expand(A.coefficients)) if A.coefficients.dtype == object else A
-
-
-def _expand(array: NDArray[Any]) -> NDArray[Any]:
-    result = np.empty(array.shape, dtype=object)
-    result[...] = np.frompyfunc(lambda x: x.expand() if hasattr(x, "expand") else x, 1, 1)(array)
-    return result
-
-
 def quotient(array: NDArray[Any], divisor: NDArray[Any]) -> NDArray[Any]:
     """Return array / divisor; two integers among exact numbers make a fraction."""
-    if array.dtype != object and divisor.dtype != object:
-        return array / divisor
-
-    def divide(x: Any, y: Any) -> Any:
-        return Fraction(x, y) if isinstance(x, int) and isinstance(y, int) else x / y
-
-    result = np.frompyfunc(divide, 2, 1)(array.astype(object), divisor.astype(object))
-    return np.asarray(result, dtype=object)
+    exact = array.dtype == object or divisor.dtype == object
+    return exact_quotient(array, divisor) if exact else array / divisor
 
 
 def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:

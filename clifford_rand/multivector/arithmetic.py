@@ -2,26 +2,27 @@
 
 import operator
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, common_dtype, in_integers, is_scalar, largest
+from clifford_rand.basis.coefficients import (
+    INT,
+    MOST,
+    as_coefficients,
+    common_dtype,
+    exact_quotient,
+    in_integers,
+    is_scalar,
+    largest,
+)
 from clifford_rand.basis.keys import union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.multivector.storage import Storage
 
 __all__ = ["Arithmetic"]
-
-
-def _quotient(a: Any, b: Any) -> Any:
-    return Fraction(a, b) if isinstance(a, int) and isinstance(b, int) else a / b
-
-
-_exact_quotient = np.frompyfunc(_quotient, 2, 1)  # integers divide to fractions, as nothing exact may become a float
 
 
 def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
@@ -115,7 +116,7 @@ class Arithmetic(Storage):
         if factor is None:
             return self._over(other)
         if "O" in (self.dtype.kind, np.asarray(factor).dtype.kind):
-            return self._make(self.keys, np.asarray(_exact_quotient(self.coefficients.astype(object), factor)))
+            return self._make(self.keys, exact_quotient(self.coefficients, factor))
         zero = np.asarray(factor) == 0
         if zero.any():
             raise ZeroDivisionError("division of a multivector by zero")

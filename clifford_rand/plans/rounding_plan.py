@@ -1,4 +1,4 @@
-"""What the plans that round share: the grades of the result, its dtype, and the table for exact numbers."""
+"""What the plans that round share: grades, dtype, the table for exact numbers, and all 2^d coefficients in pieces."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import RULES
 from clifford_rand.plans.table_plan import TablePlan
 
-__all__ = ["LARGEST_TABLE", "RoundingPlan"]
+__all__ = ["LARGEST_TABLE", "DensePlan", "RoundingPlan"]
 
 LARGEST_TABLE = 2**25  # pairs of blades of one table
 
@@ -69,3 +69,28 @@ class RoundingPlan:
         result = np.zeros((*exact.shape[:-1], self.keys.size), dtype=exact.dtype)
         result[..., self.keys.place(self._exact.keys)] = exact
         return result
+
+
+class DensePlan(RoundingPlan):
+    """A product of multivectors that are spread on all 2^d coefficients, in the order of their masks."""
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        result = np.empty((*batch, self.keys.size), dtype=a.dtype)
+        flat_a = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
+        flat_b = np.broadcast_to(b, (*batch, b.shape[-1])).reshape(-1, b.shape[-1])
+        flat = result.reshape(-1, self.keys.size)
+        step = max(1, 2**22 >> self.metric.d)  # samples whose temporaries stay below a few hundred megabytes
+        for start in range(0, len(flat), step):
+            part = slice(start, start + step)
+            dense_a, dense_b = self._spread(flat_a[part], self.keys_a), self._spread(flat_b[part], self.keys_b)
+            flat[part] = self._multiply(dense_a, dense_b)[..., self.keys.masks]
+        return result
+
+    def _spread(self, values: NDArray[Any], keys: Keys) -> NDArray[Any]:
+        dense = np.zeros((len(values), 1 << self.metric.d), dtype=values.dtype)
+        dense[:, keys.masks] = values
+        return dense
+
+    def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        raise NotImplementedError

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.basis.bits import is_odd_swap
-from clifford_rand.plans.dense_plan import DensePlan
+from clifford_rand.plans.rounding_plan import DensePlan
 
 __all__ = ["SubsetPlan"]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
-from clifford_rand.plans.dense_plan import DensePlan
+from clifford_rand.plans.rounding_plan import DensePlan
 
 __all__ = ["TransformPlan"]
 

@@ -186,8 +186,9 @@ def test_singular_multivectors_raise():
 
 def test_singular_batch_element_is_named():
     alg = cr.Algebra(3)
-    A = alg.multivector(np.random.default_rng(11).standard_normal((4, 8)))
-    A.coefficients[2] = (1.0 + alg.e1).dense().coefficients
+    values = np.random.default_rng(11).standard_normal((4, 8))
+    values[2] = (1.0 + alg.e1).dense().coefficients
+    A = alg.multivector(values)
     with pytest.raises(cr.ArgumentError, match=r"reciprocal condition number .* at batch index 2"):
         A.inv()
     v = alg.vector([[[1.0, 2, 3], [0, 0, 0]]])
