@@ -66,6 +66,8 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     (2, True, True)
     """
     check_choice(p, "p", "prune", (1, 2))
+    if not isinstance(network, TwoLayerNetwork):
+        raise fail("network", "prune", "a TwoLayerNetwork", network)
     data = np.asarray(as_real(X, "X", "prune"), dtype=np.float64)
     if data.ndim != 2 or data.shape[1] != network.W1.shape[1]:
         raise fail("X", "prune", f"of shape (n, {network.W1.shape[1]})", describe(f"shape {data.shape}"))

@@ -184,6 +184,8 @@ def refine_gates(
         if value is not None:
             check_integer(value, name, owner)
     first = chosen_patterns(data, gates, bias, owner)
+    if callback is not None and not callable(callback):
+        raise fail("callback", owner, "None or a function of a RefinementRound", callback)
     if solver is not None and not callable(getattr(solver, "solve", None)):
         raise fail("solver", owner, "None or a solver such as Fista()", solver)
     adding = max(1, round(_PER_ROUND * (max_gates or len(first.gates)))) if per_round is None else per_round

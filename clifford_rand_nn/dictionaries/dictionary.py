@@ -11,6 +11,7 @@ from clifford_rand._checks import (
     as_rows,
     check_bool,
     check_choice,
+    check_fits,
     check_integer,
     describe,
     fail,
@@ -304,7 +305,8 @@ def cross_product_dictionary(
     check_choice(family, "family", owner, ("mixed", "rows", None))
     kind = family or ("mixed" if penalty == "l1" else "rows")
     if subsample is not None:
-        check_integer(subsample, "subsample", owner)
+        wanted = min(check_integer(subsample, "subsample", owner), count_subsets(len(data), data.shape[1], kind, bias))
+        check_fits(32 * wanted * data.shape[1], "subsample", owner, hint="Take fewer subsets.")
     return CrossProductDictionary(
         data, penalty=penalty, bias=bias, family=kind, rtol=rtol, subsample=subsample, rng=as_generator(rng, owner)
     )

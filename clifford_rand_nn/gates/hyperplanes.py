@@ -158,6 +158,8 @@ def with_linear_gate(gates: Gates) -> Gates:
     >>> gates.on(np.array([[-2.0], [3.0]])).astype(int).tolist()
     [[0, 1], [1, 1]]
     """
+    if not isinstance(gates, Gates):
+        raise fail("gates", "with_linear_gate", "Gates", gates)
     directions = np.concatenate([gates.directions, np.zeros((gates.d, 1))], axis=1)
     return Gates.without_incidence(directions, np.append(gates.offsets, 1.0), gates.method)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, describe, fail
+from clifford_rand._checks import as_generator, as_rows, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
 from clifford_rand_nn.gates.plane_rules import PLANE_RULES, target_codes
@@ -110,6 +110,8 @@ def sample_gates(
         y = np.asarray(y)[unique]
     data = data[unique]
     n, d = data.shape
+    # Directions as drawn, as moved, and as kept, and a pattern on the rows.
+    check_fits(n_gates * (24 * d + n), "n_gates", owner, hint="Take fewer gates.")
     if sketch_dim is not None and sketch_dim != "auto":
         if isinstance(sketch_dim, str):
             raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)

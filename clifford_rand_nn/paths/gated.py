@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_rows, check_choice
+from clifford_rand._checks import as_rows, check_bool, check_choice
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -89,6 +89,7 @@ def gated_path(
     """
     owner = "gated_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "ridge"))
+    bias = check_bool(bias, "bias", owner)
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner)
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
@@ -75,7 +75,9 @@ class GatedProblem:
         self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
         self.loss = self.datafit.loss.name
         self.X = data
-        self.map = GatedMap(self.X, D, bool(bias), bool(fit_intercept))
+        self.map = GatedMap(
+            self.X, D, check_bool(bias, "bias", owner), check_bool(fit_intercept, "fit_intercept", owner)
+        )
         self.penalty = self._penalty(float(beta), self.map.weights)
 
     @staticmethod

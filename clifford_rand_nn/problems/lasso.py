@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
@@ -85,7 +85,7 @@ class LassoProblem:
         self.loss = self.datafit.loss.name
         self.K = np.asarray(columns, dtype=np.float64)
         self.beta = float(beta)
-        self.fit_intercept = bool(fit_intercept)
+        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "LassoProblem")
         self.Q = constant_columns(len(columns), self.fit_intercept)
 
     @property

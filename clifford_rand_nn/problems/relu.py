@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_rows, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_rows, check_bool, check_choice, check_positive, check_size, describe, fail
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
@@ -139,7 +139,8 @@ class ConvexReLUProblem:
         self.patterns = D
         self.loss, self.penalty = self.datafit.loss.name, penalty
         self.p = 2 if penalty == "group_l2" else 1
-        self.bias, self.fit_intercept = bool(bias), bool(fit_intercept)
+        self.bias = check_bool(bias, "bias", "ConvexReLUProblem")
+        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "ConvexReLUProblem")
         # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.
         self.Q = constant_columns(len(data), self.fit_intercept or (self.bias and bool(D.all(axis=0).any())))
 

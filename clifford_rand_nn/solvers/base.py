@@ -129,6 +129,17 @@ class Limits:
         names = ("tol", "max_iter", "max_time", "max_memory", "callback")
         return {name: getattr(self, name) for name in names} | changes
 
+    def admit(self, problem: object, kind: type, start: object = None, hint: str = "") -> None:
+        """Refuse a problem of another kind, and a start that is no point or of another shape than its points."""
+        owner = type(self).__name__
+        if not isinstance(problem, kind):
+            raise fail("problem", owner, f"a {kind.__name__}", describe(type(problem).__name__), hint)
+        if start is not None:
+            wanted = getattr(problem, "start")()  # noqa: B009
+            if not isinstance(start, type(wanted)) or [np.shape(a) for a in start] != [np.shape(a) for a in wanted]:
+                rule = f"None or a {type(wanted).__name__} of the problem"
+                raise fail("start", owner, rule, describe(type(start).__name__), "See the problem's start().")
+
     def admit_memory(self, needed: float, what: str, hint: str) -> None:
         """Refuse a problem that takes more than ``max_memory``."""
         check_memory(type(self).__name__, self.max_memory, needed, what, hint)

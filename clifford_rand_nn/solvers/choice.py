@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
@@ -121,6 +121,7 @@ class AutoSolver(Limits):
         ArgumentError
             No solver keeps to ``max_memory``.
         """
+        self.admit(problem, GatedProblem)
         kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
         fista = estimate_fista(problem, self.tol)
         most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory

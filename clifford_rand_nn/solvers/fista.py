@@ -99,6 +99,7 @@ class Fista(Limits):
 
     def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
+        self.admit(problem, GatedProblem, start)
         self.admit_memory(self.memory(problem), f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with ONE_BLAS_THREAD:  # large products run in threads of their own; in others a second gains little
             return self._solve(problem, problem.null_point() if start is None else start)

@@ -98,6 +98,7 @@ class GateWorkingSet(Limits):
 
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem over all its gates, from ``start`` or the best point without a gate."""
+        self.admit(problem, GatedReLUProblem, start, "Fista is for the penalty 'ridge'.")
         watch = Watch[Coefficients](self, problem.relative_gap)
         needed = 8.0 * 4 * problem.outputs * (problem.map.d * problem.map.n_patterns + problem.n)
         self.admit_memory(needed, f"{problem.map.n_patterns} gates", "Take fewer gates.")

@@ -102,7 +102,9 @@ class KernelInteriorPoint(KernelMethod):
             is one of other rows or gates.
         """
         needed = self.memory(problem) if isinstance(problem, GatedReLUProblem) else 0.0
-        self._admit(problem, GatedReLUProblem, needed, kernel, GatedKernel, "KernelNewton is for the penalty 'ridge'.")
+        self._admit(
+            problem, GatedReLUProblem, needed, start, kernel, GatedKernel, "KernelNewton is for the penalty 'ridge'."
+        )
         with self._threads(problem):
             return self._solve(problem, start, kernel)
 

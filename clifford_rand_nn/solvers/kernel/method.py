@@ -23,12 +23,17 @@ class KernelMethod(Limits):
     max_iter: int = 100
 
     def _admit(
-        self, problem: GatedProblem, kind: type, needed: float, kernel: Any, made: type[GatedKernel], hint: str
+        self,
+        problem: GatedProblem,
+        kind: type,
+        needed: float,
+        start: Any,
+        kernel: Any,
+        made: type[GatedKernel],
+        hint: str,
     ) -> None:
         """Refuse a problem with another penalty, with too large matrices, or a kernel of other rows or gates."""
-        if not isinstance(problem, kind):
-            name = type(problem).__name__
-            raise fail("problem", type(self).__name__, f"a {kind.__name__}", describe(name), hint)
+        self.admit(problem, kind, start, hint)
         what = f"{problem.n} rows, {problem.outputs} outputs"
         self.admit_memory(needed, what, "Use Fista, or fewer rows.")
 

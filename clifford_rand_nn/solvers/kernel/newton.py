@@ -88,6 +88,7 @@ class KernelNewton(KernelMethod):
             problem,
             GatedRidgeProblem,
             needed,
+            start,
             kernel,
             SummedKernel,
             "KernelInteriorPoint is for the penalty 'group_l2'.",

@@ -82,6 +82,7 @@ class InteriorPoint(Limits):
         ArgumentError
             A normal matrix of order above 8000: more than that many rows (times outputs).
         """
+        self.admit(problem, LassoProblem)
         n, N = problem.K.shape
         self.admit_memory(self.memory(problem), f"{n} rows, {N} columns", "Use WorkingSet, or fewer rows.")
         with ONE_BLAS_THREAD if N * (n * problem.outputs) ** 2 < _SMALL else nullcontext():

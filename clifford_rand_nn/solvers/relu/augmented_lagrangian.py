@@ -94,6 +94,7 @@ class AugmentedLagrangian(Limits):
 
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem, from ``start`` or zero."""
+        self.admit(problem, ConvexReLUProblem)
         what = f"{problem.n} rows, {problem.n_patterns} patterns"
         self.admit_memory(self.memory(problem), what, "Take fewer gates.")
         flops = 2 * problem.n * problem.X.shape[1] * problem.n_patterns * problem.outputs

@@ -1,0 +1,99 @@
+"""What is of a wrong kind is refused by name: problems, starts, callbacks, truth values, seeds, absurd sizes."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    gated_path,
+    prune,
+    refine_gates,
+    sample_gates,
+    with_linear_gate,
+)
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.relu import ConvexReLUProblem
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
+from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((12, 2))
+Y = np.abs(X[:, 0])
+LABELS = np.where(Y > 0.5, "far", "near")
+PROBLEMS = {
+    "gated": GatedReLUProblem(X, Y, X > 0, 0.1),
+    "lasso": LassoProblem(np.maximum(X, 0), Y, 0.1),
+    "relu": ConvexReLUProblem(X, Y, X > 0, 0.1),
+    "none": None,
+    "number": 3,
+}
+KINDS = {
+    Fista: "gated", AutoSolver: "gated", GateWorkingSet: "gated", KernelInteriorPoint: "gated", KernelNewton: "",
+    InteriorPoint: "lasso", AugmentedLagrangian: "relu", ConeInteriorPoint: "relu",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("solver", KINDS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_solver_takes_its_own_problems(solver, name):
+    if KINDS[solver] == name:
+        assert solver().solve(PROBLEMS[name]).converged
+        return
+    with pytest.raises(ArgumentError, match=f"'problem' parameter of {solver.__name__} must be a "):
+        solver().solve(PROBLEMS[name])
+
+
+@pytest.mark.parametrize("solver", [Fista, GateWorkingSet, KernelInteriorPoint, AutoSolver])
+def test_a_start_is_a_point_of_the_problem(solver):
+    other = GatedReLUProblem(X, Y, X[:, :1] > 0, 0.1).start()
+    for start in (3, other, PROBLEMS["gated"].start().U):
+        with pytest.raises(ArgumentError, match=r"'start' parameter of .* must be None or a Point of the problem"):
+            solver().solve(PROBLEMS["gated"], start)
+
+
+GATES = sample_gates(X, 3, rng=0)
+WIDE = RNG.standard_normal((300, 10))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: GatedReLURegressor(verbose="loud").fit(X, Y), "'verbose' parameter of GatedReLURegressor"),
+        (lambda: ConvexReLURegressor(random_state=-1).fit(X, Y), "'random_state' parameter of ConvexReLURegressor"),
+        (lambda: CrossProductLassoRegressor(random_state="a").fit(X, Y), "'random_state' parameter of CrossProduct"),
+        (lambda: GatedReLURegressor(bias="yes").fit(X, Y), "'bias' parameter of GatedReLURegressor"),
+        (lambda: GatedReLURegressor(n_gates=10**9).fit(WIDE, WIDE[:, 0]), "'n_gates' .* Got a need of .* instead"),
+        (lambda: sample_gates(X, 10**12), "'n_gates' parameter of sample_gates .* Got a need of"),
+        (lambda: CrossProductLassoRegressor(subsample=10**11).fit(WIDE, WIDE[:, 0]), "'subsample' .* a need of"),
+        (lambda: gated_path(X, Y, GATES, bias="x"), "'bias' parameter of gated_path"),
+        (lambda: refine_gates(X, Y, GATES, beta=0.1, callback=3), "'callback' parameter of refine_gates"),
+        (lambda: prune(3, X), "'network' parameter of prune must be a TwoLayerNetwork"),
+        (lambda: with_linear_gate(3), "'gates' parameter of with_linear_gate must be Gates"),
+        (lambda: GatedReLUProblem(X, Y, X > 0, 0.1, bias="x"), "'bias' parameter of GatedReLUProblem"),
+        (lambda: ConvexReLUProblem(X, Y, X > 0, 0.1, bias=2), "'bias' parameter of ConvexReLUProblem"),
+        (lambda: LassoProblem(X, Y, 0.1, fit_intercept="x"), "'fit_intercept' parameter of LassoProblem"),
+    ],
+)
+def test_wrong_values_are_named(call, message):
+    with pytest.raises(ArgumentError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier])
+def test_numpy_words_and_truth_values_are_words_and_truth_values(kind):
+    grid = {"loss": np.array(["squared", "logistic"]), "bias": np.array([True, False])}
+    search = GridSearchCV(kind(n_gates=3, random_state=0, tol=1e-2), grid, cv=2, error_score="raise").fit(X, LABELS)
+    assert search.best_estimator_.certificate_.verify(X, LABELS).relative_gap <= 1.1e-2
