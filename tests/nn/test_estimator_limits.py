@@ -1,0 +1,106 @@
+"""Every estimator, with every solver of its own: a limit is kept to or refused, never accepted and ignored."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+)
+from clifford_rand_nn.solvers.base import Status
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((50, 2))
+Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(50)
+
+FAMILIES = {
+    "gated": (GatedReLUClassifier, GatedReLURegressor, {"n_gates": 12}),
+    "relu": (ConvexReLUClassifier, ConvexReLURegressor, {"n_gates": 12}),
+    "lasso": (CrossProductLassoClassifier, CrossProductLassoRegressor, {"subsample": 150}),
+}
+# homotopy is for the squared loss and one output
+TABLE = [
+    (name, solver, classify)
+    for name, kinds in FAMILIES.items()
+    for solver in kinds[0]._solvers
+    for classify in (False, True)
+    if not (classify and solver == "homotopy")
+]
+
+
+def fit(name, solver, classify, **limits):
+    classifier, regressor, options = FAMILIES[name]
+    more = {"loss": "logistic"} if classify else {}
+    kind = classifier if classify else regressor
+    model = kind(**options, solver=solver, beta=1e-4, tol=1e-11, random_state=0, **more, **limits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "Solution may be inaccurate")
+        return model.fit(X, Y > 0 if classify else Y)
+
+
+@pytest.mark.parametrize(("name", "solver", "classify"), TABLE)
+def test_iterations_are_kept_to(name, solver, classify):
+    result = fit(name, solver, classify, max_iter=1).result_
+    assert result.n_iter <= 1
+    assert result.status is Status.MAX_ITER
+    assert "max_" in result.message
+    assert np.isfinite(result.relative_gap)
+
+
+@pytest.mark.parametrize(("name", "solver", "classify"), TABLE)
+def test_time_is_kept_to(name, solver, classify):
+    model = fit(name, solver, classify, max_time=1e-9)
+    assert model.result_.status is Status.MAX_TIME
+    assert "try a larger max_time" in model.result_.message
+    assert model.predict(X).shape == (50,)
+
+
+@pytest.mark.parametrize(("name", "solver", "classify"), TABLE)
+def test_memory_is_kept_to_or_refused(name, solver, classify):
+    try:
+        model = fit(name, solver, classify, max_memory=1e3)
+    except ArgumentError as error:
+        assert "'max_memory' parameter of " in str(error)  # noqa: PT017
+    else:
+        assert model.result_.status is Status.MAX_MEMORY
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    ("limits", "rule"),
+    [
+        ({"max_iter": 0}, "an integer ≥ 1"),
+        ({"max_time": 0}, "a finite number > 0"),
+        ({"max_memory": -1}, "a finite number > 0"),
+        ({"tol": np.inf}, "a finite number > 0"),
+        ({"solver": "cvxpy", "max_memory": 1e9}, "None with solver='cvxpy'"),
+    ],
+)
+def test_a_limit_that_breaks_its_rule_is_refused(name, limits, rule):
+    (*_, parameter) = limits
+    for kind in FAMILIES[name][:2]:
+        with pytest.raises(ArgumentError, match=f"'{parameter}' parameter of {kind.__name__} must be {rule}"):
+            kind(**limits).fit(X, Y > 0)
+
+
+def test_the_best_point_of_a_hard_problem_comes_back():
+    """A logistic loss with next to no penalty: it took 200 rounds to a gap of 1.0 and returned nothing."""
+    model = CrossProductLassoClassifier(loss="logistic", beta=1e-7, max_time=20, random_state=0)
+    rows = X[:40]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows, rows[:, 0] * rows[:, 1] > 0.1)
+    assert model.network_.n_neurons > 0
+    assert model.result_.objective < 0.01
+    assert model.result_.converged or model.result_.status in (Status.STALLED, Status.MAX_TIME)
+    assert model.result_.message
+    assert model.score(rows, rows[:, 0] * rows[:, 1] > 0.1) == 1.0
