@@ -1,5 +1,6 @@
 """Beta by cross-validation, for any estimator of the library."""
 
+import time
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import _check_response_method, check_is_fitted, in
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.paths.path import beta_grid
+from clifford_rand_nn.solvers.base import SOONEST, Limits
 
 __all__ = ["BetaCV"]
 
@@ -46,6 +48,10 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         As in scikit-learn; None is the estimator's own score, accuracy or R².
     rule : {"best", "one_se"}, default "best"
         "one_se" takes the largest beta whose mean score is within one standard error of the best one.
+    max_time : float or None
+        Seconds. Of k folds and the training on all rows, each has a share of 1/(k + 1) of them, and what was left over
+        before: a fit that its share ends is scored as it is. Betas that no time was left for have no score (NaN), and
+        are not chosen. Ctrl-C in a fold ends it all with a KeyboardInterrupt; ``scores_`` has what was scored before.
 
     Attributes
     ----------
@@ -82,6 +88,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
+        max_time: float | None = None,
     ) -> None:
         self.estimator = estimator
         self.betas = betas
@@ -90,6 +97,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
+        self.max_time = max_time
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y.
@@ -100,6 +108,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         if not isinstance(self.estimator, ConvexNetwork):
             raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
+        began, clock = time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time)
         clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -107,7 +116,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splits = list(check_cv(self.cv, targets, classifier=is_classifier(self.estimator)).split(rows, targets))
-        self.scores_ = np.empty((len(self.betas_), len(splits)))
+        self.scores_ = np.full((len(self.betas_), len(splits)), np.nan)
         if weights is not None and not all(weights[part].any() for split in splits for part in split):
             hint = "Leave rows of weight zero out, or give other folds."
             raise fail(
@@ -115,8 +124,13 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
             )
         for k, (train, test) in enumerate(splits):
             shared: list[Any] = []  # a gated network's next beta needs no new gates
+            part = None if self.max_time is None else self.max_time * (k + 1) / (len(splits) + 1)
+            share = Limits(max_time=part)
             for i, beta in enumerate(self.betas_):
-                model = clone(self.estimator).set_params(beta=float(beta))
+                left = share.after(time.perf_counter() - began).max_time
+                if i and left is not None and left <= SOONEST:
+                    break
+                model = self._model(float(beta), left)
                 model._fit(_take(rows, train), targets[train], shared=shared, **_weights(weights, train))
                 if model.result_.interrupted:
                     raise KeyboardInterrupt(f"in fold {k + 1} of {len(splits)}, beta {i + 1} of {len(self.betas_)}")
@@ -124,19 +138,29 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
                     shared.clear()
                 self.scores_[i, k] = scorer(model, _take(rows, test), targets[test], **_weights(weights, test))
         self.beta_ = float(self.betas_[self._chosen()])
-        self.estimator_ = clone(self.estimator).set_params(beta=self.beta_).fit(rows, targets, weights)
+        left = clock.after(time.perf_counter() - began).max_time
+        self.estimator_ = self._model(self.beta_, left).fit(rows, targets, weights)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
         return self
 
+    def _model(self, beta: float, left: float | None) -> Any:
+        """Return the estimator for a beta, with no more time than is left."""
+        times = [time for time in (self.estimator.max_time, left) if time is not None]
+        return clone(self.estimator).set_params(beta=beta, max_time=min(times, default=None))
+
     def _chosen(self) -> int:
         mean = self.scores_.mean(axis=1)
+        if np.isnan(mean).all():
+            mean = self.scores_[:, 0]  # no beta has a score of every fold: the first fold has one at least
+        mean = np.where(np.isnan(mean), -np.inf, mean)
         best = int(mean.argmax())  # the largest beta among equals: fewer neurons
         if self.rule == "best":
             return best
         folds = self.scores_.shape[1]
-        error = self.scores_[best].std(ddof=1) / np.sqrt(folds) if folds > 1 else 0.0
+        known = folds > 1 and np.isfinite(self.scores_[best]).all()
+        error = self.scores_[best].std(ddof=1) / np.sqrt(folds) if known else 0.0
         return int(np.flatnonzero(mean >= mean[best] - error)[0])
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
 
-__all__ = ["HistoryRow", "Limits", "Result", "Status", "check_limits", "check_memory", "explain"]
+__all__ = ["SOONEST", "HistoryRow", "Limits", "Result", "Status", "check_limits", "check_memory", "explain"]
 
 Solution = TypeVar("Solution")
 
-_SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with
+SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with
 _NO_BOUND = (
     "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of this loss "
     "is not attained: use fewer gates, bias=False or loss='squared'"
@@ -121,7 +121,7 @@ class Limits:
     def after(self, seconds: float, **changes: Any) -> Self:
         """Return the same limits when so many seconds have passed."""
         if self.max_time is not None:
-            changes["max_time"] = max(self.max_time - seconds, _SOONEST)
+            changes["max_time"] = max(self.max_time - seconds, SOONEST)
         return replace(self, **changes)
 
     def shared(self, **changes: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
+    BetaCV,
     ConvexReLUClassifier,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
@@ -90,6 +91,37 @@ def test_a_limit_that_breaks_its_rule_is_refused(name, limits, rule):
     for kind in FAMILIES[name][:2]:
         with pytest.raises(ArgumentError, match=f"'{parameter}' parameter of {kind.__name__} must be {rule}"):
             kind(**limits).fit(X, Y > 0)
+
+
+def test_time_ends_a_cross_validation_with_a_network_on_all_rows():
+    search = BetaCV(GatedReLURegressor(12, random_state=0, tol=1e-11), n_betas=30, cv=3, max_time=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, Y)
+    assert np.isfinite(search.scores_[0]).all()  # a score for each fold
+    assert np.isnan(search.scores_).any()
+    scored = np.isfinite(search.scores_).all(axis=1)
+    assert search.beta_ in search.betas_[scored]
+    assert search.predict(X).shape == (50,)
+    assert search.estimator_.max_time <= 0.05
+    with pytest.raises(ArgumentError, match="'max_time' parameter of BetaCV"):
+        BetaCV(GatedReLURegressor(), max_time=0).fit(X, Y)
+
+
+def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
+    search, calls = BetaCV(GatedReLURegressor(6, random_state=0), n_betas=4, cv=2), []
+    train = GatedReLURegressor._train
+
+    def pressed(self, *arguments):
+        calls.append(1)
+        train(self, *arguments)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(GatedReLURegressor, "_train", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert np.isfinite(search.scores_).sum() == 5
 
 
 def test_the_best_point_of_a_hard_problem_comes_back():
