@@ -146,9 +146,9 @@ def refuse_unreal(value: Any, name: str, owner: str) -> None:
     array = None if frame else as_array(value, name, owner)
     dtypes = [array.dtype] if array is not None else list(value.dtypes)
     for dtype in dtypes:
-        if dtype.kind in "USMm":
+        if getattr(dtype, "kind", "O") in tuple("USMm"):
             raise fail(name, owner, "real numbers", describe(f"dtype {dtype}"), "Convert it to numbers first.")
-    if any(dtype.kind == "O" for dtype in dtypes):
+    if any(getattr(dtype, "kind", "O") == "O" for dtype in dtypes):
         entries = np.asarray(value, dtype=object).ravel()
         text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
         if text is not None:

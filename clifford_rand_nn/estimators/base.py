@@ -13,7 +13,15 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import as_generator, check_bool, check_choice, check_integer, check_positive, fail
+from clifford_rand._checks import (
+    as_generator,
+    check_bool,
+    check_choice,
+    check_integer,
+    check_positive,
+    fail,
+    refuse_unreal,
+)
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
@@ -277,6 +285,7 @@ class ConvexNetwork(Parameters):
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")
+        refuse_unreal(X, "X", type(self).__name__)
         data = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
         if isinstance(self.certificate_.claim, NetworkClaim):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)

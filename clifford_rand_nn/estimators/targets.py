@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 
@@ -42,6 +42,8 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         began = time.perf_counter()
         self._check_parameters()
+        refuse_unreal(X, "X", type(self).__name__)
+        as_array(y, "y", type(self).__name__)
         data, labels = validate_data(self, X, y, dtype=self._dtypes)
         check_classification_targets(labels)
         data, labels, weights = self._weighted_rows(data, labels, sample_weight)
@@ -100,6 +102,8 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         began = time.perf_counter()
         self._check_parameters()
+        for name, value in (("X", X), ("y", y)):
+            refuse_unreal(value, name, type(self).__name__)
         data, targets = validate_data(self, X, y, dtype=self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -237,3 +238,33 @@ def test_units_for_a_bias_alone_are_no_neurons():
     assert not model.coef_.any()  # the penalty is too large for weights,
     np.testing.assert_allclose(model.predict(x), [0, 0, 1, 1], atol=1e-6)  # but biases cost nothing
     assert model.network_.n_neurons == 0
+
+
+@pytest.mark.parametrize("model", [GatedReLURegressor(n_gates=3), GatedReLUClassifier(n_gates=3)])
+def test_what_are_no_real_numbers_is_refused_by_name(model):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = (X[:, 0] > 0).astype(float)
+    masked, text, dates = np.ma.array(X, mask=X > 1), X.astype(str), X.astype("i8").astype("M8[D]")
+    owner = type(model).__name__
+    model.fit(np.ma.array(X).astype(">f8"), y)  # no entry is masked
+    for wrong in (masked, text, dates, X.astype(str).astype(object), [[1.0, 2.0], [3.0]]):
+        for call in (lambda wrong=wrong: model.fit(wrong, y), lambda wrong=wrong: model.predict(wrong)):
+            with pytest.raises(ArgumentError, match=f"^The 'X' parameter of {owner} must be"):
+                call()
+    with pytest.raises(ArgumentError, match=f"^The 'y' parameter of {owner} must be without masked"):
+        model.fit(X, np.ma.array(y, mask=y > 0))
+    with pytest.raises(ArgumentError, match=f"^The 'random_state' parameter of {owner} must be"):
+        clone(model).set_params(random_state=-1).fit(X, y)
+
+
+def test_text_is_no_target_of_a_regressor():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    with pytest.raises(ArgumentError, match=r"^The 'y' parameter of GatedReLURegressor must be real numbers"):
+        GatedReLURegressor(n_gates=3).fit(X, X[:, 0].astype(str))
+
+
+def test_a_grid_of_numpy_words_and_truth_values():
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    grid = {"loss": np.array(["squared", "huber"]), "fit_intercept": np.array([True, False]), "bias": [False]}
+    search = GridSearchCV(GatedReLURegressor(n_gates=3, random_state=0), grid, cv=2, error_score="raise")
+    assert search.fit(X, X[:, 0]).best_params_["loss"] in ("squared", "huber")
