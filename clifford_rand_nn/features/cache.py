@@ -202,7 +202,7 @@ class FeatureCache:
                 yield file
         except sqlite3.ProgrammingError:  # a fault of this file, not of that one
             raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged bytes
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
                 raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error
             raise self._damage(str(error)) from error

@@ -143,6 +143,9 @@ def test_no_vector_comes_back_wrong(tmp_path, statement, values):
 def test_damaged_caches_give_what_was_put_or_one_error(tmp_path):
     outcomes = {damaged_cache(tmp_path / f"{i}", np.random.default_rng(i)) for i in range(60)}
     assert outcomes == {"refused", "right"}
+    quoted = np.random.default_rng([5, 573])  # SQLite quotes bytes that are no UTF-8, and Python raises on its message
+    quoted.integers(10)
+    assert damaged_cache(tmp_path / "quoted", quoted) == "refused"
 
 
 def test_hashes_are_bytes(tmp_path):
