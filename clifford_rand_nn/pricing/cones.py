@@ -21,6 +21,7 @@ __all__ = ["ConePricer"]
 _INTERPRETED_UP_TO = 2000
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
+_ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
 _RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
@@ -145,7 +146,7 @@ class ConePricer:
         good = lengths > rounding
         norms = np.where(good, np.linalg.norm(residuals, ord=self.p, axis=1), 1.0)
         bounds = np.where(good, lengths if self.p == 2 else np.abs(residuals).max(axis=1), 0.0)
-        v = np.where(good[:, None], residuals / norms[:, None], 0.0)
+        v = np.where((good & self._spanned(residuals, rows))[:, None], residuals / norms[:, None], 0.0)
         if self.p == 1:
             values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
             for q in np.argsort(-bounds, kind="stable"):
@@ -220,6 +221,16 @@ class ConePricer:
 
         for_each_slice(work, len(g), least=_LEAST_PROJECTIONS)
         return residual, active
+
+    def _spanned(self, residuals: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which residuals (Q, d) are orthogonal to their active rows; one that is rounding alone is to none."""
+        origin = self._data[rows[:, 0]] if self.bias else np.zeros_like(residuals)
+        most = _ON_PLANE * float(np.abs(self._data).max(initial=0.0)) * np.abs(residuals).sum(axis=1)
+        spanned = np.ones(len(residuals), dtype=bool)
+        for place in rows.T:
+            distance = np.abs(np.einsum("qd,qd->q", self._data[place] - origin, residuals))
+            spanned &= (place < 0) | (distance <= most)
+        return spanned
 
     def _neurons(self, v: Array, rows: NDArray[np.int64]) -> Neurons:
         """Neurons through their active rows; where there are fewer than the others have, the first is named again."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import pattern_count
+from clifford_rand_nn import activation_patterns, pattern_count, sample_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing import cones, sweep
@@ -336,3 +336,18 @@ def test_errors():
         ConePricer(X, np.ones((6, 2)))
     with pytest.raises(ArgumentError, match=r"'patterns' parameter of ConePricer must be of shape \(6, P\)"):
         ConePricer(X, np.ones((2, 6), bool))
+
+
+@pytest.mark.parametrize(("n", "d", "seed"), [(30, 5, 0), (60, 8, 13)])
+def test_a_residual_that_is_rounding_makes_no_neuron(n, d, seed):
+    """Some cones hold nothing to gain: what a projection leaves there is rounding, and on the hyperplane of no row."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    theta = -np.sign(X[:, 0] + X[:, 1] * X[:, -1])
+    patterns, _ = activation_patterns(X, sample_gates(X, 10, "cross", rng=seed))
+    pricer = ConePricer(X, patterns, 2, False)
+    priced = pricer.price(theta, 10)
+    values = np.abs(priced.neurons.training_columns(X).T @ theta)
+    assert 0 < len(values) <= 10
+    assert (values <= priced.size * (1 + 1e-12)).all()
+    assert values.max() == pytest.approx(priced.size, rel=1e-9)
