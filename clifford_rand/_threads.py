@@ -52,7 +52,7 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="clifford_rand")
 
 
-class _CachedProperty(functools.cached_property[_Value]):
+class _CachedProperty(functools.cached_property[_Value]):  # noqa: TID251
     """`functools.cached_property` without the lock that it has on Python 3.11.
 
     That lock is one for all instances, and it is held while a value is computed: threads wait for each other, and a
