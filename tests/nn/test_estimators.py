@@ -189,7 +189,7 @@ def test_progress_line(capsys):
     [
         ({"n_gates": 0}, "'n_gates' parameter of GatedReLUClassifier must be an integer ≥ 1. Got 0 instead"),
         ({"beta": 0.0}, "'beta' .* a finite number > 0. Got 0.0"),
-        ({"gates": "hash"}, "'gates' .* one of 'cross', 'gaussian', .*'opposite', .*'exhaustive'. Got 'hash'"),
+        ({"gates": "hash"}, "'gates' .* 'exhaustive', 'cross', 'gaussian', .*'opposite'.* Got 'hash'"),
         ({"gates": 3}, r"a pair \(directions \(d, m\), offsets \(m,\)\). Got 3"),
         ({"gates": (np.eye(3), np.zeros(3))}, "the d of the gates"),
         ({"penalty": "l1"}, "one of 'group_l2'"),
