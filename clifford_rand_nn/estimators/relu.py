@@ -43,7 +43,7 @@ class ConvexReLU(GatedFamily):
     priced by a sweep, and as many patterns as `enumerate_patterns` allows beyond.
 
     A neuron with weights :math:`\alpha_i` for several outputs costs :math:`||w_i||_p||\alpha_i||_2`. The bound of such
-    networks is exact for d ≤ 2, for up to four outputs that are independent (five classes with the softmax), and for
+    networks is exact for d ≤ 3, for up to four outputs that are independent (five classes with the softmax), and for
     ``penalty="group_l1"`` over all patterns; beyond, the gap that is stated holds too, but may end above ``tol``.
 
     {targets}
