@@ -90,6 +90,8 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     bound = max(lowest, float(np.delete(box, open_).max(initial=0.0)))
     if not len(open_):
         return bound, found
+    if 2**r > _CELLS:
+        return max(bound, lowest, float(np.minimum(box[open_], relax(open_, found, lowest)).max())), found
     # axes that one of the best outputs is one of: cells then meet where the function peaks
     frames = np.linalg.qr(np.concatenate([peaks[open_, :, None], np.tile(np.eye(r), (len(open_), 1, 1))], axis=2))[0]
     frames = frames.transpose(0, 2, 1)
@@ -97,9 +99,6 @@ def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tu
     answers = ask(np.repeat(open_, 2 * r), turned.reshape(-1, r))
     found.append(answers)
     g = answers.bounds.reshape(-1, 2 * r)
-    if 2**r > _CELLS:
-        known = np.minimum(box[open_], _box(g))
-        return max(bound, lowest, float(np.minimum(known, relax(open_, found, lowest)).max())), found
     signs = np.stack(np.meshgrid(*[np.arange(2)] * r), axis=-1).reshape(-1, r) * r + np.arange(r)
     owner = np.repeat(np.arange(len(open_)), len(signs))[:, None]
     corner = np.tile(signs, (len(open_), 1))
