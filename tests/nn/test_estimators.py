@@ -191,7 +191,7 @@ def test_progress_line(capsys):
         ({"beta": 0.0}, "'beta' .* a finite number > 0. Got 0.0"),
         ({"gates": "hash"}, "'gates' .* 'exhaustive', 'cross', 'gaussian', .*'opposite'.* Got 'hash'"),
         ({"gates": 3}, r"a pair \(directions \(d, m\), offsets \(m,\)\). Got 3"),
-        ({"gates": (np.eye(3), np.zeros(3))}, "the d of the gates"),
+        ({"gates": (np.eye(3), np.zeros(3))}, "in dimension 2, that of X"),
         ({"penalty": "l1"}, "one of 'group_l2'"),
         ({"loss": "hinge"}, "one of 'squared', 'logistic'"),
         ({"solver": "sgd"}, "one of 'auto', 'kernel', 'fista', 'cvxpy'"),
