@@ -111,8 +111,8 @@ class ConvexNetwork(Parameters):
         task = model._task(X, y, sample_weight)
         units = model._units(task)
         if units.plain:
-            return float(model._least_empty_beta(task))
-        found = float(model._in(units)._least_empty_beta(_task_in(units, task)))
+            return float(model._beta_max(task))
+        found = float(model._in(units)._beta_max(_task_in(units, task)))
         return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__)
 
     def _units(self, task: Task) -> Units:
@@ -153,7 +153,7 @@ class ConvexNetwork(Parameters):
         """Solve, and set all attributes."""
         raise NotImplementedError
 
-    def _least_empty_beta(self, task: Task) -> float:
+    def _beta_max(self, task: Task) -> float:
         """Least beta whose optimum has no neuron."""
         raise NotImplementedError
 

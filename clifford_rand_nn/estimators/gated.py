@@ -152,7 +152,7 @@ class GatedReLU(GatedFamily):
         reached = found.result.relative_gap <= self.tol
         return found.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
-    def _least_empty_beta(self, task: Task) -> float:
+    def _beta_max(self, task: Task) -> float:
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:

@@ -12,7 +12,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.paths.relu import least_empty_beta
+from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.family import Family
@@ -149,9 +149,9 @@ class CrossProductLasso(ConvexNetwork):
         atoms = self.dictionary_.neurons()
         return atoms, atoms.training_columns(X)
 
-    def _least_empty_beta(self, task: Task) -> float:
+    def _beta_max(self, task: Task) -> float:
         pricer = self._family(task.X)[2]
-        return least_empty_beta(task.X, task.targets, pricer, owner=type(self).__name__, **self._options(task))
+        return beta_max_over(task.X, task.targets, pricer, owner=type(self).__name__, **self._options(task))
 
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":

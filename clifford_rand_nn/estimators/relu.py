@@ -14,7 +14,7 @@ from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
-from clifford_rand_nn.paths.relu import least_empty_beta
+from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.patterns import ActivationPatterns
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope
@@ -117,10 +117,10 @@ class ConvexReLU(GatedFamily):
         datafit = make_datafit(task.loss, task.targets, len(task.X), owner, self._delta, task.weights)
         return pruned(result, task.X, datafit, self.beta, family.p, self.fit_intercept, self.tol)
 
-    def _least_empty_beta(self, task: Task) -> float:
+    def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task.X, task.targets)
         if self._by_columns(task.targets):
-            return least_empty_beta(
+            return beta_max_over(
                 task.X, task.targets, family.pricer(task.X), owner=type(self).__name__, **self._options(task)
             )
         return self._problem(task, (sampled or self._gate_patterns(task.X, task.targets)).patterns).beta_max()

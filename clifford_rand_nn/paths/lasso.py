@@ -13,7 +13,7 @@ from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cro
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid
-from clifford_rand_nn.paths.relu import least_empty_beta, path_limits, path_over
+from clifford_rand_nn.paths.relu import beta_max_over, path_limits, path_over
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result
@@ -111,7 +111,7 @@ def lasso_path(
         return _exact(data, y, sample_weight, dictionary, betas, n_betas, eps, limits)
     family = Family.of(dictionary)
     pricer = family.pricer(data)
-    top = least_empty_beta(
+    top = beta_max_over(
         data,
         y,
         pricer,

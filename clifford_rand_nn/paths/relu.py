@@ -21,7 +21,7 @@ from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
-__all__ = ["least_empty_beta", "path_limits", "path_over", "relu_path"]
+__all__ = ["beta_max_over", "path_limits", "path_over", "relu_path"]
 
 Array = NDArray[np.float64]
 
@@ -111,7 +111,7 @@ def relu_path(
     else:
         kind = Family("gates", p, bias, chosen_patterns(data, gates, bias, owner).gates)
     pricer = kind.pricer(data)
-    top = least_empty_beta(
+    top = beta_max_over(
         data,
         y,
         pricer,
@@ -151,7 +151,7 @@ def path_limits(
     return Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
 
 
-def least_empty_beta(
+def beta_max_over(
     X: Array,
     y: Any,
     pricer: Pricer,
