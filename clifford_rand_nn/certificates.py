@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
-from clifford_rand_nn.datafits.choice import as_loss, encode_labels
+from clifford_rand_nn.datafits.choice import as_loss, encode_labels, has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
@@ -73,7 +73,7 @@ class Certificate:
     def __post_init__(self) -> None:
         owner = "Certificate"
         check_array(self.dual_point, "dual_point", owner, (None, None))
-        as_loss(self.loss, owner, self.huber_delta)
+        as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         check_positive(self.beta, "beta", owner)
         if not isinstance(self.claim, GatedClaim | NetworkClaim):
             raise fail("claim", owner, "a GatedClaim or a NetworkClaim", self.claim)
@@ -201,7 +201,7 @@ class Certificate:
         return weights
 
     def _targets(self, y: NDArray[Any], owner: str) -> tuple[Array, Loss]:
-        loss = as_loss(self.loss, owner, self.huber_delta)
+        loss = as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         if self.classes is None:
             return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), loss
         if not np.isin(y, self.classes).all():

@@ -105,7 +105,7 @@ def refine_gates(
     loss: str = "squared",
     bias: bool = True,
     fit_intercept: bool = True,
-    huber_delta: float = 1.0,
+    huber_delta: float | None = None,
     sample_weight: ArrayLike | None = None,
     candidates: str = "cross",
     climb: bool = True,

@@ -38,8 +38,8 @@ def loss_names(task: str) -> tuple[str, ...]:
 
 def has_delta(name: str) -> bool:
     """Tell whether ``huber_delta`` acts on a loss."""
-    kind: Any = LOSSES[name]
-    return any(field.name == "delta" for field in fields(kind))
+    kind: Any = LOSSES.get(name)
+    return kind is not None and any(field.name == "delta" for field in fields(kind))
 
 
 def loss_lines(task: str) -> str:
@@ -50,26 +50,30 @@ def loss_lines(task: str) -> str:
     return f'\nloss : {{{choices}}}, default "squared"\n    {", ".join(told)}.\n'
 
 
-def as_loss(loss: str | Loss, owner: str, huber_delta: float = 1.0) -> Loss:
-    """Return a loss by its name; ``huber_delta`` is the ``delta`` of those that have one.
+def as_loss(loss: str | Loss, owner: str, huber_delta: float | None = None) -> Loss:
+    """Return a loss by its name; ``huber_delta`` is the ``delta`` of those that have one, 1 unless given.
 
     Raises
     ------
     ArgumentError
-        Another name; ``huber_delta`` ≤ 0 where it acts.
+        Another name; ``huber_delta`` ≤ 0, or given where it does not act.
 
     Examples
     --------
     >>> as_loss("huber", "example", 0.5), as_loss("logistic", "example")
     (Huber(delta=0.5), Logistic())
     """
-    if isinstance(loss, Loss):
+    if isinstance(loss, Loss) and huber_delta is None:
         return loss
-    check_choice(loss, "loss", owner, tuple(LOSSES))
-    kind: Any = LOSSES[loss]
-    if has_delta(loss):
-        return cast(Loss, kind(delta=check_positive(huber_delta, "huber_delta", owner)))
-    return cast(Loss, kind())
+    if not isinstance(loss, Loss):
+        check_choice(loss, "loss", owner, tuple(LOSSES))
+        kind: Any = LOSSES[loss]
+        if huber_delta is None:
+            return cast(Loss, kind())
+        if has_delta(loss):
+            return cast(Loss, kind(delta=check_positive(huber_delta, "huber_delta", owner)))
+    hint = "It is for " + " and ".join(f"loss={name!r}" for name in LOSSES if has_delta(name)) + "."
+    raise fail("huber_delta", owner, f"left out with loss={loss!r}", huber_delta, hint)
 
 
 def encode_labels(index: NDArray[np.intp], n_classes: int, loss: str | Loss) -> tuple[Array, Loss]:
@@ -102,7 +106,7 @@ def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
 
 
 def make_datafit(
-    loss: str | Loss, y: Any, n: int, owner: str, huber_delta: float = 1.0, sample_weight: Any = None
+    loss: str | Loss, y: Any, n: int, owner: str, huber_delta: float | None = None, sample_weight: Any = None
 ) -> Datafit:
     """Return the loss with targets (n, C), and with weights (n,) > 0 for the rows, of which only the ratios matter.
 

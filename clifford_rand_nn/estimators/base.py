@@ -24,6 +24,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.datafits.choice import has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
@@ -162,7 +163,7 @@ class ConvexNetwork(Parameters):
         return {
             "loss": task.loss,
             "fit_intercept": self.fit_intercept,
-            "huber_delta": self._delta,
+            "huber_delta": self._delta if has_delta(self.loss) else None,
             "sample_weight": task.weights,
         }
 

@@ -114,7 +114,9 @@ class ConvexReLU(GatedFamily):
 
     def _pruned(self, result: Result[Any], task: Task, family: Family) -> Result[Any]:
         owner = type(self).__name__
-        datafit = make_datafit(task.loss, task.targets, len(task.X), owner, self._delta, task.weights)
+        datafit = make_datafit(
+            task.loss, task.targets, len(task.X), owner, self._options(task)["huber_delta"], task.weights
+        )
         return pruned(result, task.X, datafit, self.beta, family.p, self.fit_intercept, self.tol)
 
     def _beta_max(self, task: Task) -> float:

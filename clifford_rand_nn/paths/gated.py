@@ -34,7 +34,7 @@ def gated_path(
     max_time: float | None = None,
     max_memory: float | None = None,
     callback: Callable[[HistoryRow], object] | None = None,
-    huber_delta: float = 1.0,
+    huber_delta: float | None = None,
     sample_weight: ArrayLike | None = None,
     penalty: str = "group_l2",
 ) -> RegularizationPath:
@@ -51,7 +51,8 @@ def gated_path(
         As in `GatedReLUProblem`.
     gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
     bias, fit_intercept : bool
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float

@@ -43,7 +43,7 @@ def lasso_path(
     max_time: float | None = None,
     max_memory: float | None = None,
     callback: Callable[[Any], object] | None = None,
-    huber_delta: float = 1.0,
+    huber_delta: float | None = None,
     sample_weight: ArrayLike | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> RegularizationPath:
@@ -68,7 +68,8 @@ def lasso_path(
     bias : bool
         Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
         without it.
-    loss : {"squared", "huber", "logistic", "squared_hinge"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float

@@ -42,7 +42,7 @@ def relu_path(
     max_time: float | None = None,
     max_memory: float | None = None,
     callback: Callable[[HistoryRow], object] | None = None,
-    huber_delta: float = 1.0,
+    huber_delta: float | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     r"""Optimal ReLU networks for many beta: of the constrained program over given gates, or over all patterns.
@@ -69,7 +69,8 @@ def relu_path(
     bias : bool
         Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
         without it.
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float
@@ -158,7 +159,7 @@ def beta_max_over(
     *,
     loss: str,
     fit_intercept: bool,
-    huber_delta: float,
+    huber_delta: float | None,
     owner: str,
     sample_weight: ArrayLike | None = None,
 ) -> float:
@@ -180,7 +181,7 @@ def path_over(
     loss: str,
     intercept: bool,
     limits: Limits,
-    huber_delta: float,
+    huber_delta: float | None,
     sample_weight: ArrayLike | None = None,
     merge: bool = False,
 ) -> RegularizationPath:

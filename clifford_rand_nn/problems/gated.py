@@ -59,7 +59,7 @@ class GatedProblem:
         loss: str | Loss = "squared",
         bias: bool = True,
         fit_intercept: bool = True,
-        huber_delta: float = 1.0,
+        huber_delta: float | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = type(self).__name__
@@ -188,10 +188,11 @@ class GatedReLUProblem(GatedProblem):
     patterns : (n, P) bool array
         One activation pattern per column; P = 0 leaves the intercept alone.
     beta : float > 0
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     bias, fit_intercept : bool
-    huber_delta : float > 0
-        Where the Huber loss turns from square to line.
+    huber_delta : float > 0, optional
+        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
     sample_weight : (n,) array of numbers > 0, optional
         The loss becomes :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without
         weights, and a whole number w is as good as w copies of the row. Inside, weights have mean 1.

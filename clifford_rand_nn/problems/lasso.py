@@ -45,9 +45,11 @@ class LassoProblem:
     beta : float > 0
         In the 1/n scale. The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is
         :math:`\beta = \beta_p/(2n)` here.
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     fit_intercept : bool
-    huber_delta : float > 0
+    huber_delta : float > 0, optional
+        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
 
@@ -72,7 +74,7 @@ class LassoProblem:
         *,
         loss: str | Loss = "squared",
         fit_intercept: bool = True,
-        huber_delta: float = 1.0,
+        huber_delta: float | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = "LassoProblem"

@@ -84,11 +84,13 @@ class ConvexReLUProblem:
     patterns : (n, P) bool array
         One activation pattern per column.
     beta : float > 0
-    loss : {"squared", "huber", "logistic", "squared_hinge"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     penalty : {"group_l2", "group_l1"}
         p = 2 or p = 1.
     bias, fit_intercept : bool
-    huber_delta : float > 0
+    huber_delta : float > 0, optional
+        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
     sample_weight : (n,) array of numbers > 0, optional
         As in `GatedReLUProblem`.
 
@@ -119,7 +121,7 @@ class ConvexReLUProblem:
         penalty: str = "group_l2",
         bias: bool = True,
         fit_intercept: bool = True,
-        huber_delta: float = 1.0,
+        huber_delta: float | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = "ConvexReLUProblem"

@@ -81,7 +81,8 @@ def problem(rng):
     if rng.random() < 0.3:
         w = rng.integers(1, 6, len(X)) * 1.0 if rng.random() < 0.7 else 10.0 ** rng.uniform(-2, 2, len(X))
     options = {"loss": loss, "bias": bias, "fit_intercept": fit_intercept, "sample_weight": w}
-    options["huber_delta"] = unit * 10.0 ** rng.uniform(-1.5, 0.5)
+    if loss == "huber":
+        options["huber_delta"] = unit * 10.0 ** rng.uniform(-1.5, 0.5)
     made = GatedReLUProblem(scale * X, unit * y, D, 1.0, **options)
     top, share = made.beta_max(), 10.0 ** rng.uniform(-4, 0.2)
     # Below rounding of the data there is nothing to learn: the null fit is exact.

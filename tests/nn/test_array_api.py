@@ -14,7 +14,7 @@ from clifford_rand_nn.solvers.arrays.fista import _State, solve_array
 from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
-from support.problems import FLAGS, LOSSES, make, targets
+from support.problems import FLAGS, LOSSES, delta_of, make, targets
 
 SLOW = "its checks of every operation take long, and the other libraries go this way"
 
@@ -141,7 +141,7 @@ def test_a_loss_is_the_same_in_every_library(library, loss, weights):
     rng = np.random.default_rng(3)
     n, eps = 50, 1e-13
     w = rng.uniform(0.1, 4, n) if weights else None
-    ours = make_datafit(loss, targets(loss, n, rng), n, "test", 0.8, w)
+    ours = make_datafit(loss, targets(loss, n, rng), n, "test", delta_of(loss, 0.8).get("huber_delta"), w)
     w = ours.sample_weight
     twin = Datafit(ours.loss, library(ours.y), None if w is None else library(w))
     C = ours.y.shape[1]

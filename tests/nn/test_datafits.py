@@ -9,7 +9,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits import choice
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
-from support.problems import LOSSES, targets
+from support.problems import LOSSES, delta_of, targets
 
 SEPARABLE = [loss for loss in LOSSES if choice.LOSSES[loss].separable]
 
@@ -19,14 +19,24 @@ WEIGHTED = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "wei
 
 def fit_of(loss, n=9, seed=0, delta=0.7, weighted=False):
     weights = np.exp(2 * np.random.default_rng(seed + 99).standard_normal(n)) if weighted else None
-    return make_datafit(loss, targets(loss, n, np.random.default_rng(seed)), n, "test", delta, weights)
+    return make_datafit(
+        loss,
+        targets(loss, n, np.random.default_rng(seed)),
+        n,
+        "test",
+        delta_of(loss, delta).get("huber_delta"),
+        weights,
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weighted_value_is_the_weighted_mean_of_rows(loss):
     fit, rng = fit_of(loss, weighted=True), np.random.default_rng(1)
     f = 2 * rng.standard_normal(fit.y.shape)
-    rows = [make_datafit(loss, fit.y[[i]], 1, "test", 0.7).value(f[[i]]) for i in range(9)]
+    rows = [
+        make_datafit(loss, fit.y[[i]], 1, "test", delta_of(loss, 0.7).get("huber_delta")).value(f[[i]])
+        for i in range(9)
+    ]
     assert fit.value(f) == pytest.approx(np.average(rows, weights=fit.sample_weight), rel=1e-13)
     assert np.mean(fit.weights) == pytest.approx(1, rel=1e-14)
     assert fit.curvature == np.max(fit.row_curvature) == np.max(fit.weights) * fit_of(loss).curvature
@@ -77,7 +87,7 @@ def test_conjugate_by_fenchel_young(loss, weighted):
 
 @pytest.mark.parametrize("loss", SEPARABLE)
 def test_conjugate_by_maximisation_and_its_derivatives(loss):
-    fit = make_datafit(loss, np.array([[1.0]]), 1, "test", 0.7)
+    fit = make_datafit(loss, np.array([[1.0]]), 1, "test", delta_of(loss, 0.7).get("huber_delta"))
     low, high = (bound.item() for bound in fit.dual_domain())
     for theta in (0.3, 0.69, 0.05):  # 1 is a label, 0.7 the delta
         best = minimize_scalar(lambda f, t=theta: t * f + fit.value(np.array([[f]])), bracket=(-1, 1))
@@ -285,6 +295,13 @@ def test_only_ratios_of_weights_matter():
 def test_huber_delta_is_checked():
     with pytest.raises(ArgumentError, match="huber_delta"):
         make_datafit("huber", [1.0, 2.0], 2, "test", 0.0)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if not choice.has_delta(loss)])
+def test_huber_delta_is_refused_where_it_does_not_act(loss):
+    for given in (loss, choice.LOSSES[loss]()):
+        with pytest.raises(ArgumentError, match="'huber_delta' parameter of test must be left out with loss="):
+            make_datafit(given, targets(loss, 4, np.random.default_rng(0)), 4, "test", 1.0)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])

@@ -15,7 +15,7 @@ from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.linear_system import KernelSystem
-from support.problems import FLAGS, LOSSES, REAL_LOSSES, make, targets
+from support.problems import FLAGS, LOSSES, REAL_LOSSES, delta_of, make, targets
 
 TIGHT = KernelInteriorPoint(tol=1e-9)
 
@@ -27,7 +27,7 @@ def awkward(loss, X, seed=0, share=0.05, scale=1.0, unit=1.0, bias=False, m=6, *
     if D is None:
         D = activation_patterns(X, sample_gates(X, m, method="gaussian", rng=rng)).patterns
     y = targets(loss, len(X), rng) * (unit if loss in REAL_LOSSES else 1.0)
-    problem = GatedReLUProblem(scale * X, y, D, 1.0, loss=loss, bias=bias, huber_delta=0.7 * unit, **options)
+    problem = GatedReLUProblem(scale * X, y, D, 1.0, loss=loss, bias=bias, **delta_of(loss, 0.7 * unit), **options)
     problem.penalty.beta = share * problem.beta_max()
     return problem
 

@@ -32,7 +32,7 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, targets
+from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, delta_of, targets
 
 
 class Case:
@@ -51,7 +51,7 @@ class Case:
         else:
             D, _ = activation_patterns(X, sample_gates(X, 5, method="gaussian", rng=rng))
             self.data = (scale * X, D)
-        self.options = {"loss": loss, "huber_delta": 0.7 * unit}
+        self.options = {"loss": loss, **delta_of(loss, 0.7 * unit)}
         if kind is GatedReLUProblem and loss not in REAL_LOSSES:
             self.options["bias"] = False  # biases would run off to separate the labels
         self.kind, self.beta, self.rows = kind, 0.05 * scale * unit, np.repeat(np.arange(n), self.w)

@@ -5,6 +5,7 @@ import numpy as np
 
 from clifford_rand_nn.datafits.choice import LOSSES
 from clifford_rand_nn.problems.lasso import LassoProblem
+from support.problems import delta_of
 
 KINDS = ["wide", "tall", "repeated", "low rank", "integers"]
 
@@ -31,7 +32,7 @@ def lasso(loss="squared", kind="wide", fit_intercept=True, outputs=1, share=0.05
     if LOSSES[loss].labels is not None:
         off, on = LOSSES[loss].labels
         y = np.where(y > 0.2, on, off) if LOSSES[loss].separable else np.eye(outputs)[np.arange(n) % outputs]
-    options = {"loss": loss, "fit_intercept": fit_intercept, "huber_delta": 0.5, **options}
+    options = {"loss": loss, "fit_intercept": fit_intercept, **delta_of(loss, 0.5), **options}
     return LassoProblem(K, y, share * LassoProblem(K, y, 1.0, **options).beta_max(), **options)
 
 

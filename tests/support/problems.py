@@ -12,6 +12,11 @@ REAL_LOSSES = [loss for loss in LOSSES if choice.LOSSES[loss].labels is None]  #
 FLAGS = [(True, True), (True, False), (False, True), (False, False)]
 
 
+def delta_of(loss, delta):
+    """Return the option ``huber_delta`` where it acts."""
+    return {"huber_delta": delta} if choice.has_delta(loss) else {}
+
+
 def targets(loss, n, rng):
     record = choice.as_loss(loss, "targets")
     if record.labels is None:

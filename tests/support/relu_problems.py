@@ -4,7 +4,7 @@ import numpy as np
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from support.problems import REAL_LOSSES, targets
+from support.problems import REAL_LOSSES, delta_of, targets
 
 
 def make_relu(
@@ -40,5 +40,5 @@ def make_relu(
         penalty=penalty,
         bias=bias,
         fit_intercept=fit_intercept,
-        huber_delta=unit,
+        **delta_of(loss, unit),
     )

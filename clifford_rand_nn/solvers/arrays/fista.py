@@ -45,7 +45,7 @@ def solve_array(
     bias: bool = True,
     fit_intercept: bool = True,
     sample_weight: Any = None,
-    huber_delta: float = 1.0,
+    huber_delta: float | None = None,
     tol: float = 1e-6,
     max_iter: int = 20_000,
     max_time: float | None = None,
@@ -74,7 +74,8 @@ def solve_array(
     patterns : (n, P) bool array
     beta : float > 0
         In the 1/n scale.
-    loss : {"squared", "huber", "logistic", "squared_hinge", "softmax"}
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     bias, fit_intercept : bool
     sample_weight : (n,) array of numbers > 0, optional
     huber_delta, tol : float > 0

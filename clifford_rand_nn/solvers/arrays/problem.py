@@ -34,7 +34,7 @@ class ArrayProblem(GatedReLUProblem):
         bias: bool = True,
         fit_intercept: bool = True,
         sample_weight: Any = None,
-        huber_delta: float = 1.0,
+        huber_delta: float | None = None,
         owner: str = "solve_array",
     ) -> None:
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -84,7 +84,7 @@ class WorkingSet(Limits):
         *,
         loss: str = "squared",
         fit_intercept: bool = True,
-        huber_delta: float = 1.0,
+        huber_delta: float | None = None,
         sample_weight: ArrayLike | None = None,
         start: Neurons | None = None,
     ) -> Result[WeightedNeurons]:
