@@ -187,3 +187,14 @@ def test_errors():
     large = LassoProblem(rng.random((3000, 1)), rng.standard_normal((3000, 3)), 1e-9)
     with pytest.raises(ArgumentError, match=r"rows × outputs ≤ 8000.* Got 3000 rows, 3 outputs of loss='squared'"):
         InteriorPoint().solve(large)
+
+
+def test_a_constant_far_above_the_optimum():
+    """A row 30 times the others: the best constant is 1e4 times the optimum, of which the tolerance is a share."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((6, 2))
+        X[0] *= 30
+        K = np.maximum(X @ rng.standard_normal((2, 12)) + rng.standard_normal(12), 0)
+        problem = LassoProblem(K, K[:, :3] @ rng.standard_normal((3, 4)), 1e-3)
+        assert InteriorPoint(tol=0.1).solve(problem).converged

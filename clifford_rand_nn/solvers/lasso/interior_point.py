@@ -130,7 +130,8 @@ class InteriorPoint(Limits):
         least, since = np.inf, 0
         for k in count(1):
             try:
-                moved = path.step(_FLOOR * self.tol * watch.objective)
+                # a share of the bound: the objective may start orders above the optimum, and would lift the products
+                moved = path.step(_FLOOR * self.tol * max(watch.bound.value, 0.0))
             except np.linalg.LinAlgError:
                 moved = False
             if not moved:
