@@ -7,8 +7,6 @@ from functools import cache
 from types import TracebackType
 from typing import Any
 
-__all__ = ["ONE_BLAS_THREAD", "ONE_NUMPY_THREAD"]
-
 
 class _Library:
     """One BLAS of this process: who holds it at one thread, and how many it had before the first of them."""

@@ -10,27 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand.errors import ArgumentError
 
-__all__ = [
-    "as_array",
-    "as_generator",
-    "as_real",
-    "as_rows",
-    "check_array",
-    "check_bool",
-    "check_choice",
-    "check_fits",
-    "check_integer",
-    "check_number",
-    "check_positive",
-    "check_size",
-    "check_tolerance",
-    "describe",
-    "fail",
-    "machine_memory",
-    "quantity",
-    "refuse_unreal",
-]
-
 _Choice = TypeVar("_Choice")
 
 _SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replaced"]
-
 
 @contextmanager
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:

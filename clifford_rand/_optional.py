@@ -6,8 +6,6 @@ from types import ModuleType
 
 from clifford_rand.errors import MissingDependencyError
 
-__all__ = ["available", "require"]
-
 
 def available(module: str) -> bool:
     """Tell whether ``module`` could be imported, without importing it."""

@@ -8,8 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, Self, TypeVar, overload
 
-__all__ = ["cached_property", "cpu_count", "for_each_slice"]
-
 _Value = TypeVar("_Value")
 
 

@@ -15,8 +15,6 @@ from clifford_rand.multivector.named_blades import Blades
 from clifford_rand.multivector.parse import parse_expression
 from clifford_rand.space import Space
 
-__all__ = ["Algebra"]
-
 
 class Algebra(Space):
     """The Clifford algebra of a metric.

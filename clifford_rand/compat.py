@@ -19,8 +19,6 @@ from clifford_rand.basis.names import default_names
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.space import check_dimension
 
-__all__ = ["Cl", "Layout", "conformalize"]
-
 _LARGEST = 12  # basis vectors for which a dictionary of all 2^d blades is made
 
 

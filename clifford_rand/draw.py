@@ -16,8 +16,6 @@ from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["Scene", "scene", "show"]
-
 _COLORS = {
     "black": 0x000000,
     "blue": 0x1F77B4,

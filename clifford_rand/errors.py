@@ -1,7 +1,5 @@
 """The exceptions of the library: each names what came, the rule it broke and what to do."""
 
-__all__ = ["ArgumentError", "MissingDependencyError"]
-
 
 class ArgumentError(ValueError):
     """An argument breaks a rule that its docstring states.

@@ -4,8 +4,6 @@ from typing import Any
 
 from clifford_rand._checks import describe, fail
 
-__all__ = ["inner", "star", "wedge"]
-
 
 def _method(value: Any, name: str) -> Any:
     method = getattr(value, name, None)

@@ -11,8 +11,6 @@ from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
 
-__all__ = ["LARGEST_DIMENSION", "Space", "check_dimension"]
-
 LARGEST_DIMENSION = 10**7  # basis vectors: a mask of 1.2 MB for each blade, and 240 MB for the metric
 
 

@@ -16,26 +16,6 @@ from sympy.printing.pycode import PythonCodePrinter  # type: ignore[import-untyp
 
 from clifford_rand._checks import describe, fail
 
-__all__ = [
-    "array_source",
-    "derivative",
-    "each",
-    "expanded",
-    "exponential_of_square",
-    "find_symbol",
-    "inverse_matrix",
-    "is_same",
-    "is_zero",
-    "make_symbols",
-    "numeric",
-    "numpy_function",
-    "plain",
-    "simplified",
-    "square_root",
-    "substituted",
-    "symbols_in",
-]
-
 
 def make_symbols(name: str, names: Any, masks: Iterable[int], assumptions: Mapping[str, Any]) -> NDArray[Any]:
     """Return a real symbol for the coefficient of each blade: a, a1, a12, a1_12, a_x_y.

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["FAULTS", "read_npz", "reading_parquet"]
-
 # What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs.
 FAULTS = (
     ValueError,

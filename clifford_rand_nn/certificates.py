@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels, has_delta
 from clifford_rand_nn.datafits.loss import Loss
@@ -14,10 +15,6 @@ from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding
 from clifford_rand_nn.units import Units
-
-__all__ = ["Certificate"]
-
-Array = NDArray[np.float64]
 
 _EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
 

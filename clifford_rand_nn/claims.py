@@ -3,16 +3,12 @@
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
-
-__all__ = ["Claim", "GatedClaim", "NetworkClaim"]
-
-Array = NDArray[np.float64]
 
 
 class Claim(Protocol):

@@ -13,8 +13,6 @@ from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
 
-__all__ = ["FeatureSet", "load_feature_folder", "load_features", "save_features", "spiral"]
-
 _ARRAYS = ("X", "y", "split")
 
 

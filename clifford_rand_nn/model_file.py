@@ -27,8 +27,6 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
 
-__all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
-
 FORMAT = "clifford-rand-model"
 VERSION = 3  # raised when a reader of the old layout could not read the new one
 _READABLE = (1, 2, 3)  # version 1 knew gated networks only, version 2 no sample weights

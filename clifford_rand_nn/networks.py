@@ -7,14 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ReLUCoefficients
-
-__all__ = ["TwoLayerNetwork", "gated_predictions"]
-
-Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 64 * 2**20
 _ON_PLANE = 1e-12  # of |x| |w| + |b|: a row within it lies on the hyperplane, and its side is rounding

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_array, describe, fail
-
-__all__ = ["Neurons", "WeightedNeurons"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 

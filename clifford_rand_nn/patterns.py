@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 
-__all__ = ["ActivationPatterns", "activation_patterns"]
-
 
 class ActivationPatterns(NamedTuple):
     """Distinct patterns (n, P) bool, one per column, and the gate (of P) that makes each."""

@@ -11,8 +11,6 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 
-__all__ = ["plot_decision_regions", "save_figure", "spiral_figure"]
-
 # Okabe and Ito's palette, made for colour-blind readers; no two of its colours differ by hue alone.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")

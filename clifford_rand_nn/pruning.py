@@ -14,8 +14,6 @@ from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.basic import purify
 
-__all__ = ["prune", "pruned"]
-
 _LEAST = 1e-6  # of the largest weight: a neuron below it is what an interior point leaves of none
 _ON_PLANE = 1e-12  # activations below this share of a neuron's largest are rounding, on rows that span its hyperplane
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, check_positive, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -19,10 +20,6 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-
-__all__ = ["Refinement", "RefinementRound", "refine_gates"]
-
-Array = NDArray[np.float64]
 
 _SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
 _PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time

@@ -15,17 +15,6 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz, reading_parquet
 
-__all__ = [
-    "Table",
-    "check_ending",
-    "checked_target",
-    "column_target",
-    "existing_table",
-    "listed",
-    "read_frame",
-    "read_table",
-]
-
 _ENDINGS = (".csv", ".parquet", ".npz")
 _SHOWN = 8  # names listed in one error line
 

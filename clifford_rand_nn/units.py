@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -18,10 +18,6 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.problems.relu import ReLUCoefficients
 from clifford_rand_nn.solvers.base import Result
-
-__all__ = ["Units"]
-
-Array = NDArray[np.float64]
 
 # Within 2^±40 (1e±12) data are used as they come: their squares, and products of these, are far from overflow even in
 # single precision.

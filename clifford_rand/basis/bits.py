@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WORD", "as_masks", "bit_count", "bits_of", "is_odd_swap", "parity_above", "reverse_is_negative"]
-
 WORD = 62  # dimensions whose masks fit an int64 with room for a shift
 
 _count = np.frompyfunc(int.bit_count, 1, 1)

@@ -14,20 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 
-__all__ = [
-    "INT",
-    "MOST",
-    "as_coefficients",
-    "common_dtype",
-    "exact_quotient",
-    "in_integers",
-    "is_scalar",
-    "is_symbolic",
-    "largest",
-    "narrowed",
-    "read_only",
-]
-
 INT = np.dtype(np.int64)
 MOST = 2**63 - 1
 _FEW = 64  # integers of which a Python list has the largest sooner than NumPy

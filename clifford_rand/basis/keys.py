@@ -14,18 +14,6 @@ from clifford_rand._threads import cached_property
 from clifford_rand.basis.bits import WORD, as_masks, bit_count, bits_of
 from clifford_rand.basis.coefficients import read_only
 
-__all__ = [
-    "LARGEST",
-    "Keys",
-    "check_size",
-    "dense_keys",
-    "dense_order",
-    "keys_of_array",
-    "keys_of_grades",
-    "keys_of_masks",
-    "union",
-]
-
 _COUNTED = 2**14  # blades from which a position is counted by binomials instead of looked up in a dictionary
 LARGEST = 2**27  # components of one multivector: 1 GiB of float64
 

@@ -13,8 +13,6 @@ from clifford_rand.basis.bits import WORD, bit_count
 from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
 from clifford_rand.basis.keys import check_size
 
-__all__ = ["Metric", "metric_of_gram", "metric_of_signature"]
-
 _EXACT_UP_TO = 16  # dimensions of an exact determinant: d⁴ operations of Python integers, 50 ms here
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -7,8 +7,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.bits import bits_of
 
-__all__ = ["Names", "custom_names", "default_names"]
-
 _SHORT = re.compile(r"([A-Za-z]+)([A-Za-z0-9])")
 
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.basis.bits import reverse_is_negative
 
-__all__ = ["BY_SUBSETS", "BY_TRANSFORM", "METRIC_FREE", "RULES", "SCALAR", "Rule"]
-
 Rule = Callable[[Any, Any, Any], NDArray[np.int8]]
 
 

@@ -12,8 +12,6 @@ from clifford_rand.basis.keys import Keys, check_size, keys_of_array, keys_of_gr
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR
 
-__all__ = ["ProductTable", "product_table"]
-
 
 class ProductTable(NamedTuple):
     """One bilinear product of two key sets.

@@ -9,8 +9,6 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.blades.relations import Relations
 from clifford_rand.blades.storage import Storage
 
-__all__ = ["Blade"]
-
 
 class Blade(Relations):
     """The blade a1∧…∧ak of the rows of a matrix: k vectors and a scalar, never the C(d, k) components.

@@ -9,8 +9,6 @@ from clifford_rand.blades.inputs import broadcast
 from clifford_rand.blades.rows import frame_of, relative
 from clifford_rand.blades.subspace import common_part, pivots
 
-__all__ = ["canonical", "join_and_meet", "orientation"]
-
 _Floats = NDArray[np.float64]
 
 

@@ -5,8 +5,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.blades.rows import is_singular, log_det_triangular
 
-__all__ = ["complement"]
-
 _STACKED_UP_TO = (
     32  # dimension up to which a batch is factored by one call; a large Q is not formed where few rows count
 )

@@ -11,8 +11,6 @@ from clifford_rand.basis.keys import LARGEST, keys_of_grades
 from clifford_rand.blades.rows import LN2, relative
 from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["factors_of", "to_multivector"]
-
 
 def to_multivector(blade: Any) -> Any:
     """Return the blade with all C(d, k) components of its grade."""

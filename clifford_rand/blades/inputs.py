@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.algebra import Algebra
 
-__all__ = ["algebra_text", "broadcast", "check_rows", "count_of", "truth"]
-
 
 def algebra_text(algebra: Algebra) -> str:
     """Return a short name of the algebra, whatever its dimension."""

@@ -14,8 +14,6 @@ from clifford_rand.blades.inputs import algebra_text, broadcast, count_of, truth
 from clifford_rand.blades.rows import LN2, default_rtol
 from clifford_rand.blades.storage import Storage
 
-__all__ = ["Products"]
-
 
 class Products(Storage):
     """The outer product, the inner product, and the duals."""

@@ -12,8 +12,6 @@ from clifford_rand.blades.rows import default_rtol, frame_of
 from clifford_rand.blades.subspace import outside
 from clifford_rand.crossproduct.scaled import unit_scaled
 
-__all__ = ["project_blade", "project_rows", "reject_blade"]
-
 _Floats = NDArray[np.float64]
 
 

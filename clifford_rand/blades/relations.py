@@ -13,8 +13,6 @@ from clifford_rand.blades.storage import Storage
 from clifford_rand.blades.subspace import DISTANCES, outside, principal_angles, sines
 from clifford_rand.crossproduct.scaled import row_peaks
 
-__all__ = ["Relations"]
-
 
 class Relations(Products):
     """What two subspaces are to each other, in coordinates."""

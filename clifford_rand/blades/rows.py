@@ -5,18 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LN2",
-    "Frame",
-    "default_rtol",
-    "frame_of",
-    "is_singular",
-    "log_det_triangular",
-    "relative",
-    "scaled_rows",
-    "spread",
-]
-
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
 # Rows of unit length that depend on each other up to rounding leave a smallest singular value of some eps. Measured for

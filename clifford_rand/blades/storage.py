@@ -15,8 +15,6 @@ from clifford_rand.blades.inputs import algebra_text, truth
 from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, scaled_rows
 from clifford_rand.crossproduct.scaled import row_peaks
 
-__all__ = ["Storage"]
-
 
 @lru_cache(maxsize=8)
 def _euclidean(d: int) -> Algebra:

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 
-__all__ = ["DISTANCES", "Common", "common_part", "outside", "pivots", "principal_angles", "sines"]
-
 _Floats = NDArray[np.float64]
 _TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
 

@@ -9,8 +9,6 @@ from clifford_rand._checks import as_array, as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
-__all__ = ["cross_many", "row_index"]
-
 
 def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol: float | None = None) -> NDArray[Any]:
     """Return ``cross(X[index[b]])`` for every b.

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.crossproduct.scaled import ScaledVectors, row_peaks
 
-__all__ = ["CLOSED_UP_TO", "by_closed_form"]
-
 CLOSED_UP_TO = 3
 
 

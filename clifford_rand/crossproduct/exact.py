@@ -10,8 +10,6 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction, to_value
 
-__all__ = ["CrossProduct", "cross", "cross_log"]
-
 
 class CrossProduct(NamedTuple):
     """A cross product as ``direction * exp(log_norm)``.

@@ -11,8 +11,6 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import cpu_count, for_each_slice
 from clifford_rand.crossproduct.scaled import ScaledVectors, row_peaks
 
-__all__ = ["by_lapack", "inverses"]
-
 _CHUNK_BYTES = 16 * 2**20  # measured: 64 MiB and 1 MiB are 10 to 50 % slower at d = 64 … 128
 _MOST_BYTES = 64 * 2**20  # where it takes more than a chunk to give every processor a matrix
 # getrf and trtrs release the GIL: on 2 cores, two threads over a batch are 1.4 times as fast at d = 32 and 1.7 times at

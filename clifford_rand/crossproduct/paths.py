@@ -12,8 +12,6 @@ from clifford_rand.crossproduct.closed import CLOSED_UP_TO, by_closed_form
 from clifford_rand.crossproduct.factor import by_lapack
 from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized, row_peaks
 
-__all__ = ["by_kernel", "check_rtol", "choose_path", "default_rtol", "finite_peaks", "null_vectors"]
-
 # Measured on 2 cores, float64, steady state, microseconds a matrix:
 #   d          6    12    24    32    48    64    80   100   128   160   256
 #   kernel  0.34  0.54   1.8   3.5   7.8    16    26    51   102   155   713

@@ -5,8 +5,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["subsets_of_ranks"]
-
 _MOST = 2**62  # ranks are int64
 
 

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ScaledVectors", "renormalized", "row_peaks", "to_direction", "to_value", "unit_scaled"]
-
 _LN2 = float(np.log(2.0))
 _SHORT = 8
 _BEYOND_EVERY_FLOAT = 1 << 14  # exponents past this overflow or underflow whatever the mantissa

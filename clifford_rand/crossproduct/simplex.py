@@ -11,8 +11,6 @@ from clifford_rand.crossproduct.factor import inverses
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction
 
-__all__ = ["Facets", "cross_simplex"]
-
 _CHUNK_BYTES = 64 * 2**20
 
 

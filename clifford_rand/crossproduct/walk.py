@@ -11,8 +11,6 @@ from clifford_rand.crossproduct.exact import CrossProduct
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, unit_scaled
 
-__all__ = ["cross_walk", "walk"]
-
 _STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to
 _FAR = 8  # a step that exchanges more than d / 8 rows starts anew: 4 d² flops an exchange, 2 d³/3 a factorisation
 _SMALLEST = 1e-6  # a pivot below loses six digits; a new factorisation has them

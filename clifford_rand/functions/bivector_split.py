@@ -13,8 +13,6 @@ from clifford_rand.functions.unit_form import span_form
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["split"]
-
 
 def split(B: "Multivector", rtol: float) -> "tuple[Multivector, ...]":
     """Return simple bivectors B_i with Σ B_i = B and B_i B_j = B_i∧B_j = B_j B_i; in a batch, some end in zeros."""

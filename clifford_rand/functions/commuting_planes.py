@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.functions.spectral import invariant_subspace, real_basis
 
-__all__ = ["commuting_planes"]
-
 Array = NDArray[Any]
 
 _CLUSTERS = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)  # relative distances of eigenvalues that are tried as equal

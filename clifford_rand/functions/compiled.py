@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, check_choice, describe, fail
 
-__all__ = ["CompiledFunction", "compile_function"]
-
 
 class CompiledFunction:
     """A numeric function made by `Multivector.lambdify`: call it with numbers, arrays or multivectors.

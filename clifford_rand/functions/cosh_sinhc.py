@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.functions.norms import times_power
 
-__all__ = ["cosh_and_sinhc"]
-
 
 def cosh_and_sinhc(sigma: Any, s: Any, exponent: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return e^σ cosh z and 2^n e^σ sinh z / z for z = 2^n √s."""

@@ -14,8 +14,6 @@ from clifford_rand.functions.unit_form import used_vectors
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["determinant_and_adjugate", "exact_inverse"]
-
 
 def exact_inverse(A: "Multivector") -> "Multivector":
     """Return ~A / (A ~A) where A ~A is exactly a scalar, adj(A) / det(A) otherwise."""

@@ -27,8 +27,6 @@ from clifford_rand.functions.unit_form import unit_form
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["exponential"]
-
 SCALAR = 4  # units of rounding, relative to the terms of B², below which the other parts of B² are rounding
 THETA = 0.8  # θ^17/17! = 6e-17: what Taylor's polynomial of degree 16 leaves off is below the rounding of float64
 MANY = 64  # components from which a product to look for a closed form is not repaid

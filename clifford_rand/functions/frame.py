@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["LARGEST_DIMENSION", "Frame", "frame_of", "working_dtype"]
-
 LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
 
 Array = NDArray[Any]

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from clifford_rand.functions.orthogonal_log import centraliser, skew_basis
 from clifford_rand.functions.spectral import projector
 
-__all__ = ["commuting_turn"]
-
 Array = NDArray[Any]
 
 _TRIES = 60  # generic elements of the centraliser

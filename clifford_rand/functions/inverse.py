@@ -27,8 +27,6 @@ from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vec
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["inverse", "inverse_grades", "singular"]
-
 PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 

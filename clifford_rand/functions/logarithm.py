@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from clifford_rand.errors import ArgumentError
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["log"]
-
 Array = NDArray[Any]
 
 _EPS = float(np.finfo(np.float64).eps)

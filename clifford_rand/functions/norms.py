@@ -13,21 +13,6 @@ from clifford_rand.basis.metric import Metric
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = [
-    "as_inexact",
-    "eps_of",
-    "expanded",
-    "is_exact",
-    "is_exact_zero",
-    "norm",
-    "norm_squared",
-    "normalized",
-    "power_of_two",
-    "safe_range",
-    "size_squared",
-    "times_power",
-]
-
 
 def norm_squared(A: "Multivector") -> Any:
     """Return ⟨A ~A⟩_0: a number, or an array over the batch."""

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from clifford_rand.functions.spectral import complex_structure, invariant_subspace, real_basis
 
-__all__ = ["centraliser", "orthogonal_log", "principal_log", "rotation_planes"]
-
 Array = NDArray[Any]
 
 _EPS = float(np.finfo(np.float64).eps)

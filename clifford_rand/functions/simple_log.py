@@ -11,8 +11,6 @@ from clifford_rand.basis.keys import keys_of_grades
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["closed_form"]
-
 Array = NDArray[Any]
 
 # 1 - θ cot θ = Σ c_k θ^{2k+2} (Bernoulli numbers); the term left out is below 1e-15 of the sum for θ < 0.3

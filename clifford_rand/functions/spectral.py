@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["complex_structure", "invariant_subspace", "projector", "real_basis"]
-
 Array = NDArray[Any]
 Choice = Callable[[complex], bool]
 

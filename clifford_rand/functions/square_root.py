@@ -12,8 +12,6 @@ from clifford_rand.functions.unit_form import span_form
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["sqrt"]
-
 
 def sqrt(R: "Multivector") -> "Multivector":
     """Return Q with Q² = R, an even versor again, for every element of a batch of even versors R."""

@@ -20,8 +20,6 @@ from clifford_rand.functions.cosh_sinhc import cosh_and_sinhc
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["exponential_of_two_planes"]
-
 NODES = 20  # Gauss–Legendre: the integrand has exponential type |u| + |v| ≤ 8 there, and 16 nodes leave 7e-17
 SEPARATE = 0.1  # |ρ| / |q| from which J = q/ρ is right to a digit less than q
 NEAR = 4.0  # |u| up to which the integral is used, where |u² - v²| < 1

@@ -18,8 +18,6 @@ from clifford_rand.basis.metric import Metric, metric_of_gram
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["UnitForm", "span_form", "unit_form", "used_vectors"]
-
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
 
 

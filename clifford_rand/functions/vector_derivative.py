@@ -8,8 +8,6 @@ import numpy as np
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 
-__all__ = ["geometric_derivative"]
-
 _MIRRORED = {"gp": "gp", "wedge": "wedge", "lc": "rc"}
 
 

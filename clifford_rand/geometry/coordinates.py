@@ -9,23 +9,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.norms import as_inexact as floating
-from clifford_rand.functions.norms import expand as expanded
-from clifford_rand.functions.norms import is_exact
-
-__all__ = [
-    "as_multivector",
-    "blade_weights",
-    "check_same_algebra",
-    "expanded",
-    "floating",
-    "homogeneous",
-    "is_exact",
-    "quotient",
-    "relative",
-    "scaled",
-    "unit_scale",
-]
+from clifford_rand.functions.norms import as_inexact, expand
 
 ROUNDING = 64  # times eps: what a sum of products of numbers near 1 may be off
 LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision
@@ -69,7 +53,7 @@ def unit_scale(array: NDArray[Any], owner: str, name: str = "coefficients") -> t
 
 def scaled(A: Any, owner: str) -> Any:
     """Return A with floating coefficients, times the power of two that brings the largest near 1."""
-    A = floating(A)
+    A = as_inexact(A)
     return A._make(A.keys, unit_scale(A.coefficients, owner)[0])
 
 
@@ -101,12 +85,12 @@ def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int,
     if len(A.keys.grades) == 1 and (0 in A.shape or np.asarray(A.coefficients != 0, dtype=bool).any()):
         return A.keys.grades[0], A
     if A.coefficients.dtype == object:
-        A = expanded(A)
+        A = expand(A)
         found = [k for k in A.keys.grades if np.asarray(A.coefficients[..., A.keys.slices[k]] != 0, dtype=bool).any()]
     else:
         size = {k: np.abs(A.coefficients[..., A.keys.slices[k]]).max(axis=-1, initial=0) for k in A.keys.grades}
         largest = np.max(list(size.values()), axis=0) if size else np.zeros(())
-        limit = relative(floating(A).coefficients.dtype, rtol) * largest
+        limit = relative(as_inexact(A).coefficients.dtype, rtol) * largest
         found = [k for k, part in size.items() if (part > limit).any()]
     if not found:
         raise fail(name, owner, "a blade other than zero", describe("zero"))

@@ -10,8 +10,6 @@ from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.geometry.coordinates import as_multivector
 
-__all__ = ["convert"]
-
 
 def _position(algebra: Any, name: object) -> int | None:
     """Return the index of the basis vector of that name, None if there is none."""

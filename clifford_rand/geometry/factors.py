@@ -7,22 +7,11 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.coordinates import (
-    ROUNDING,
-    blade_weights,
-    expanded,
-    floating,
-    homogeneous,
-    is_exact,
-    quotient,
-    relative,
-    unit_scale,
-)
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, homogeneous, quotient, relative, unit_scale
 from clifford_rand.geometry.grassmann import contraction_matrix, gather, live_vectors, scatter_keys, span_of, wedge_rows
 from clifford_rand.geometry.subspaces import is_blade
 from clifford_rand.geometry.versors import RTOL, is_versor
-
-__all__ = ["factorise", "factorise_blade", "factorise_versor"]
 
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
@@ -43,7 +32,7 @@ def factorise_blade(A: Any, rtol: float = 1e-9) -> tuple[Any, list[Any]]:
     if part.coefficients.dtype == object:
         return _factorise_exactly(part._on(part.keys.filled), k)
     live = live_vectors(part)
-    values, scale = unit_scale(gather(floating(part), k, live), "factorise_blade")
+    values, scale = unit_scale(gather(as_inexact(part), k, live), "factorise_blade")
     if k == 0:
         return (values * scale)[..., 0][()], []
     rows, rest = span_of(values, len(live), k)
@@ -66,7 +55,7 @@ def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
 
     a_i = (e_{S without i} ⌋ A) / A_S has components 1 on e_i and 0 on the other vectors of e_S.
     """
-    A = expanded(A)
+    A = expand(A)
     if not np.all(is_blade(A)):
         raise fail("A", "factorise_blade", "a blade, a wedge of vectors, other than zero", describe(f"{A!r}"))
     if k == 0:
@@ -105,7 +94,7 @@ def factorise_versor(A: Any, rtol: float = 1e-12) -> tuple[Any, list[Any]]:
         raise fail("A", "factorise_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
     if not np.all(is_versor(A, max(RTOL, rtol))):
         raise _no_versor(A)
-    A = floating(A)
+    A = as_inexact(A)
     values, scale = unit_scale(A.coefficients, "factorise_versor")
     precise = values.dtype in (np.float64, np.complex128)
     limit = relative(values.dtype, rtol if precise else 0.0)

@@ -8,18 +8,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.coordinates import (
-    LEAST,
-    as_multivector,
-    check_same_algebra,
-    expanded,
-    floating,
-    is_exact,
-    quotient,
-    unit_scale,
-)
-
-__all__ = ["reciprocal_frame"]
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.geometry.coordinates import LEAST, as_multivector, check_same_algebra, quotient, unit_scale
 
 OWNER = "reciprocal_frame"
 
@@ -63,7 +53,7 @@ def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
     listed = [v._on(keys) for v in listed]
     if is_exact(*listed):
         return _exact(listed)
-    listed = [floating(v) for v in listed]
+    listed = [as_inexact(v) for v in listed]
     shape = np.broadcast_shapes(*[v.shape for v in listed])
     dtype = np.result_type(*[v.coefficients for v in listed])
     rows = np.stack([np.broadcast_to(v.coefficients, (*shape, algebra.d)) for v in listed], axis=-2).astype(dtype)
@@ -102,17 +92,17 @@ def _exact(vectors: list[Any]) -> list[Any]:
         total = factors[0]
         for factor in factors[1:]:
             total = total.wedge(factor)
-        return expanded(total)
+        return expand(total)
 
     whole = wedge(vectors)
     reverse = ~whole
-    norm = expanded(whole.inner(whole))._on(keys_of_grades(keys.d, (0,))).coefficients
+    norm = expand(whole.inner(whole))._on(keys_of_grades(keys.d, (0,))).coefficients
     if np.asarray(norm == 0, dtype=bool).any():
         raise _singular()
     frame = []
     for i in range(len(vectors)):
         others = vectors[:i] + vectors[i + 1 :]
         product = wedge(others).lc(reverse) if others else reverse
-        values = expanded(product)._on(keys).coefficients
+        values = expand(product)._on(keys).coefficients
         frame.append(product._make(keys, quotient((-values if i % 2 else values).astype(object), norm)))
     return frame

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 
-__all__ = ["contraction_matrix", "gather", "live_vectors", "scatter_keys", "span_of", "wedge_rows"]
-
 
 @lru_cache(maxsize=64)
 def _removals(d: int, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:

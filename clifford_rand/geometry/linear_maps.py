@@ -10,8 +10,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 
-__all__ = ["outermorphism"]
-
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
 

@@ -9,9 +9,7 @@ from clifford_rand._checks import as_array, describe, fail
 from clifford_rand.basis.bits import is_odd_swap
 from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, dense_keys
-from clifford_rand.geometry.coordinates import floating
-
-__all__ = ["from_left_matrix", "left_matrix", "right_matrix", "spinor_matrix"]
+from clifford_rand.functions.norms import as_inexact
 
 LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
@@ -113,7 +111,7 @@ def spinor_matrix(A: Any) -> NDArray[Any]:
         raise fail("A", "spinor_matrix", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
     d = metric.d
     check_size(2**d * max(1, int(np.prod(A.shape))), "spinor_matrix", "the matrix")
-    A = floating(A)
+    A = as_inexact(A)
     dense = np.zeros((*A.shape, 1 << d), dtype=A.coefficients.dtype)
     dense[..., A.keys.masks] = A.coefficients
     tables = representation_of(tuple(int(sign) for sign in metric.diagonal.tolist()))

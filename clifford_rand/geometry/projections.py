@@ -5,20 +5,16 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import (
     ROUNDING,
     blade_weights,
     check_same_algebra,
-    expanded,
-    floating,
     homogeneous,
-    is_exact,
     quotient,
     unit_scale,
 )
 from clifford_rand.geometry.subspaces import is_blade
-
-__all__ = ["project", "reflect", "reject"]
 
 
 def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
@@ -26,9 +22,9 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     grade, B = homogeneous(B, "B", owner)
     exact = is_exact(B)
     if not exact:
-        B = floating(B)
+        B = as_inexact(B)
         B = B._make(B.keys, unit_scale(B.coefficients, owner, "B")[0])
-    square = expanded(B * ~B)
+    square = expand(B * ~B)
     place = square.keys.find(0)
     norm = square.coefficients[..., place] if place >= 0 else np.zeros(B.shape, dtype=B.coefficients.dtype)
     rest = square.coefficients[..., square.keys.grade_of > 0]

@@ -7,19 +7,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.coordinates import (
-    ROUNDING,
-    as_multivector,
-    check_same_algebra,
-    expanded,
-    floating,
-    homogeneous,
-    is_exact,
-    unit_scale,
-)
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.geometry.coordinates import ROUNDING, as_multivector, check_same_algebra, homogeneous, unit_scale
 from clifford_rand.geometry.grassmann import span_of, wedge_rows
-
-__all__ = ["rotor_between"]
 
 OWNER = "rotor_between"
 
@@ -65,7 +55,7 @@ def rotor_between(a: Any, b: Any) -> Any:
         raise fail("b", OWNER, f"of the grade of a, {k}", describe(f"grade {k_b}"))
     if is_exact(a, b):
         return _exact(a, b, k)
-    a, b = floating(a._on(a.keys.filled)), floating(b._on(b.keys.filled))
+    a, b = as_inexact(a._on(a.keys.filled)), as_inexact(b._on(b.keys.filled))
     a = a._make(a.keys, unit_scale(a.coefficients, OWNER, "a")[0])
     b = b._make(b.keys, unit_scale(b.coefficients, OWNER, "b")[0])
     if k == 1:
@@ -221,12 +211,12 @@ def _exact(a: Any, b: Any, k: int) -> Any:
     """Return a² + b a for vectors of fractions or symbols with a² = b²."""
     if k != 1:
         raise fail("a", OWNER, "a vector if it has fractions or symbols", describe(f"grade {k}"), "Use astype(float).")
-    square, other = expanded(a * a)["1"], expanded(b * b)["1"]
-    if not np.all(expanded(a * a) == expanded(b * b)):
+    square, other = expand(a * a)["1"], expand(b * b)["1"]
+    if not np.all(expand(a * a) == expand(b * b)):
         raise fail(
             "b", OWNER, "of the square of a where there are fractions or symbols", describe(f"{other}, not {square}")
         )
-    R = expanded(square + b * a)
+    R = expand(square + b * a)
     if np.any((R * ~R)["1"] == 0) if a.coefficients.dtype == object else False:
         raise fail("b", OWNER, "such that a + b is not null", describe(f"{b!r}"), "Convert with astype(float).")
     return R

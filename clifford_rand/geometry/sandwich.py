@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
-from clifford_rand.geometry.coordinates import expanded, floating, is_exact, quotient, scaled
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.geometry.coordinates import quotient, scaled
 from clifford_rand.geometry.versors import RTOL, inspect_versor
-
-__all__ = ["sandwich", "vector_matrix"]
 
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
 CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
@@ -26,7 +25,7 @@ def sandwich(R: Any, X: Any) -> Any:
     if is_exact(R, X):
         return _exact(R, X)
     U = scaled(R, "sandwich")
-    X = floating(X)
+    X = as_inexact(X)
     inverse = _versor_inverse(U)
     keeps = inverse is not None
     if keeps and _is_closed(U) and X.keys.grades == (1,):
@@ -130,15 +129,15 @@ def _has_scalar_square(square: Any) -> bool:
 
 def _exact(R: Any, X: Any) -> Any:
     """Return R X R⁻¹ of fractions or symbols; R X ~R is divided last, so that zeros are found before."""
-    square = expanded(R * ~R)
+    square = expand(R * ~R)
     if _has_scalar_square(square):
         norm = np.asarray(square["1"], dtype=object)
         if np.asarray(norm == 0, dtype=bool).any():
             raise fail("R", "sandwich", "invertible", describe("a null versor: R ~R = 0"))
-        product = expanded((R * X) * ~R)
+        product = expand((R * X) * ~R)
         product = product._make(product.keys, quotient(product.coefficients, norm[..., None]))
     else:
-        product = expanded((R * X) * R.inv())
+        product = expand((R * X) * R.inv())
     other = ~np.isin(product.keys.grade_of, X.keys.grades)
     if np.asarray(product.coefficients[..., other] != 0, dtype=bool).any():
         return product
@@ -151,7 +150,7 @@ def vector_matrix(R: Any) -> NDArray[Any]:
     check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):
         basis = R._make(keys, np.eye(keys.size, dtype=np.int64))
-        images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expanded(R * ~R)) else None
+        images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expand(R * ~R)) else None
         if images is not None and set(images.keys.grades) - {1}:
             images = None
     else:

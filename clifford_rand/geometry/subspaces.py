@@ -12,14 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.geometry.coordinates import (
-    check_same_algebra,
-    expanded,
-    floating,
-    homogeneous,
-    relative,
-    unit_scale,
-)
+from clifford_rand.functions.norms import as_inexact, expand
+from clifford_rand.geometry.coordinates import check_same_algebra, homogeneous, relative, unit_scale
 from clifford_rand.geometry.grassmann import (
     contraction_matrix,
     gather,
@@ -28,8 +22,6 @@ from clifford_rand.geometry.grassmann import (
     span_of,
     wedge_rows,
 )
-
-__all__ = ["is_blade", "join_and_meet"]
 
 
 def is_blade(A: Any, rtol: float = 1e-9) -> Any:
@@ -40,7 +32,7 @@ def is_blade(A: Any, rtol: float = 1e-9) -> Any:
     result = np.zeros(A.shape, dtype=bool)
     if not keys.size:
         return bool(result) if result.ndim == 0 else result
-    values = unit_scale(floating(A).coefficients, "is_blade")[0]
+    values = unit_scale(as_inexact(A).coefficients, "is_blade")[0]
     limit = relative(values.dtype, rtol)
     size = np.stack([np.abs(values[..., keys.slices[k]]).max(axis=-1, initial=0) for k in keys.grades])
     largest = size.max(axis=0)
@@ -58,7 +50,7 @@ def is_blade(A: Any, rtol: float = 1e-9) -> Any:
 
 def _is_exact_blade(A: Any) -> Any:
     """Use the Plücker relations (e_T ⌋ A) ∧ A = 0, polynomials in the coefficients."""
-    A = expanded(A)
+    A = expand(A)
     nonzero = np.asarray(A.coefficients != 0, dtype=bool)
     held = {k: nonzero[..., A.keys.slices[k]].any(axis=-1) for k in A.keys.grades}
     count = sum((flags.astype(int) for flags in held.values()), np.zeros(A.shape, dtype=int))
@@ -70,7 +62,7 @@ def _is_exact_blade(A: Any) -> Any:
             part = A.grade(k)
             vectors = np.moveaxis(contraction_matrix(gather(part, k, list(range(d))), d, k), -2, 0)
             for row in vectors:
-                wedge = expanded(A.algebra.vector(row).wedge(part))
+                wedge = expand(A.algebra.vector(row).wedge(part))
                 chosen = chosen & ~np.asarray(wedge.coefficients != 0, dtype=bool).any(axis=-1)
         result |= chosen
     return bool(result) if result.ndim == 0 else result
@@ -79,7 +71,7 @@ def _is_exact_blade(A: Any) -> Any:
 def _part(A: Any, name: str, owner: str, rtol: float) -> tuple[int, Any]:
     if A.coefficients.dtype == object:
         raise fail(name, owner, "numeric", describe("fractions or symbols"), "Convert with astype(float).")
-    return homogeneous(floating(A), name, owner, rtol)
+    return homogeneous(as_inexact(A), name, owner, rtol)
 
 
 def _subspace(

@@ -6,16 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.coordinates import (
-    ROUNDING,
-    blade_weights,
-    expanded,
-    is_exact,
-    relative,
-    scaled,
-)
-
-__all__ = ["RTOL", "inspect_versor", "is_versor"]
+from clifford_rand.functions.norms import expand, is_exact
+from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, relative, scaled
 
 RTOL = 1e-9  # default tolerance of is_versor
 ALWAYS = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector: see inspect_versor
@@ -88,13 +80,13 @@ def is_versor(A: Any, rtol: float = RTOL) -> Any:
 
 
 def _is_exact_versor(A: Any) -> Any:
-    A = expanded(A)
+    A = expand(A)
 
     def vanishes(X: Any, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        nonzero: NDArray[np.bool_] = np.asarray(expanded(X).coefficients[..., kept] != 0, dtype=bool)
+        nonzero: NDArray[np.bool_] = np.asarray(expand(X).coefficients[..., kept] != 0, dtype=bool)
         return np.asarray(~nonzero.any(axis=-1))
 
-    square = expanded(A * ~A)
+    square = expand(A * ~A)
     accepted = vanishes(square, square.keys.grade_of > 0) & np.asarray(np.asarray(square["1"]) != 0, dtype=bool)
     accepted &= vanishes(A, A.keys.grade_of % 2 == 0) | vanishes(A, A.keys.grade_of % 2 == 1)
     for i in range(A.algebra.d):

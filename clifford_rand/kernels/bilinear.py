@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["apply_table"]
-
 
 # The table is an argument: one compiled kernel for each dtype serves every algebra and every product. A tile of some
 # dozen samples is transposed into the first-level cache; four rows of the table share one pass over a component.

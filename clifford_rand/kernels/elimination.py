@@ -7,8 +7,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["null_vectors"]
-
 
 # No fastmath here: with "reassoc" the two factors below may be multiplied first, and their product may overflow.
 @njit(cache=True, nogil=True)

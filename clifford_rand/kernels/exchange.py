@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["exchange_rows"]
-
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _exchange(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[np.float64]) -> float:

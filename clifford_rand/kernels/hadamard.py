@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["hadamard_rows"]
-
 
 @njit(cache=True, nogil=True)
 def _two(a: NDArray[Any], h: int) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["apply_outermorphism", "move_components", "signed_permutation"]
-
 
 @lru_cache(maxsize=64)
 def signed_permutation(order: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

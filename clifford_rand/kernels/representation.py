@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Representation", "from_matrices", "representation_of", "to_matrices", "transform_product"]
-
 _BLOCK = 5  # log2 of the largest Hadamard factor that is one GEMM: beyond, its O(2^k) beats no butterfly
 
 

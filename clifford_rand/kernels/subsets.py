@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
 
-__all__ = ["contraction_products", "wedge_products"]
-
 
 @njit(cache=True, nogil=True)
 def _parity_above(mask: int) -> int:

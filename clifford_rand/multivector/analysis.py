@@ -4,8 +4,6 @@ from typing import Any, Self
 
 from clifford_rand.multivector.duality import Duality
 
-__all__ = ["Analysis"]
-
 
 class Analysis(Duality):
     """Functions of one multivector."""

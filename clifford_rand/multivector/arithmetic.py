@@ -22,8 +22,6 @@ from clifford_rand.basis.keys import union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.multivector.storage import Storage
 
-__all__ = ["Arithmetic"]
-
 
 def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
     """Return array · factor for a scalar or an array of scalars; i·∞ times a real number has no real part."""

@@ -13,8 +13,6 @@ from clifford_rand.basis.bits import bits_of
 if TYPE_CHECKING:
     from clifford_rand.multivector.storage import Storage
 
-__all__ = ["exact_text", "formatted_text", "html_text", "latex_text", "rounded_text"]
-
 LONGEST = 64  # terms of one line; more are counted, as NumPy does
 
 Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size need parentheses before a blade

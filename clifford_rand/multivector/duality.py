@@ -9,8 +9,6 @@ from clifford_rand.basis.bits import as_masks, is_odd_swap
 from clifford_rand.basis.keys import keys_of_array, keys_of_grades
 from clifford_rand.multivector.involutions import Involutions
 
-__all__ = ["Duality"]
-
 
 class Duality(Involutions):
     """Maps from grade k to grade d - k."""

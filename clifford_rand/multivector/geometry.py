@@ -9,8 +9,6 @@ from clifford_rand.multivector.subspaces import Subspaces
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
 
-__all__ = ["Geometry"]
-
 
 class Geometry(Subspaces):
     """Versors and blades at work."""

@@ -10,8 +10,6 @@ from clifford_rand.basis.bits import reverse_is_negative
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.products import Products
 
-__all__ = ["Involutions"]
-
 
 def _part(keys: Keys, grades: tuple[int, ...]) -> Keys:
     """Return the blades of these grades; a grade that is not stored has none, and is not filled up."""

@@ -3,8 +3,6 @@
 from clifford_rand.multivector import display
 from clifford_rand.multivector.symbols import Symbols
 
-__all__ = ["Multivector"]
-
 
 class Multivector(Symbols):
     """A multivector, or a batch of them: keys (basis blades) and coefficients.

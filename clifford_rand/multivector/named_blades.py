@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
     from clifford_rand.multivector.multivector import Multivector
 
-__all__ = ["Blades"]
-
 
 class Blades:
     """The basis blades of an algebra by name, in storage order where they are listed."""

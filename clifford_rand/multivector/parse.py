@@ -15,8 +15,6 @@ from clifford_rand.basis.coefficients import INT, largest
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
 
-__all__ = ["parse_expression"]
-
 _BINARY: dict[type, Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -7,8 +7,6 @@ import numpy as np
 from clifford_rand.multivector.arithmetic import Arithmetic
 from clifford_rand.plans.choice import plan_of
 
-__all__ = ["Products", "multiply"]
-
 
 def multiply(rule: str, a: Any, b: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of one algebra."""

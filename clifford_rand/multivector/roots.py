@@ -4,8 +4,6 @@ from typing import Self
 
 from clifford_rand.multivector.analysis import Analysis
 
-__all__ = ["Roots"]
-
 
 class Roots(Analysis):
     """Inverse functions of the exponential and the square."""

@@ -24,8 +24,6 @@ from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_m
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
 
-__all__ = ["Storage"]
-
 
 def _same(x: Any, y: Any) -> bool:
     """Compare exact numbers or symbols."""

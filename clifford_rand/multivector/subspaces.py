@@ -4,8 +4,6 @@ from typing import Any, Self
 
 from clifford_rand.multivector.roots import Roots
 
-__all__ = ["Subspaces"]
-
 
 class Subspaces(Roots):
     """What a blade spans, with no metric, and the vectors that a multivector is made of."""

@@ -13,8 +13,6 @@ from clifford_rand.multivector.geometry import Geometry
 if TYPE_CHECKING:
     from clifford_rand.functions.compiled import CompiledFunction
 
-__all__ = ["Symbols"]
-
 
 class Symbols(Geometry):
     """What multivectors with SymPy coefficients can do; SymPy is loaded when one of these is called.

@@ -17,8 +17,6 @@ from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.plans.transform_plan import TransformPlan
 from clifford_rand.plans.vector_plan import VECTOR_RULES, VectorPlan
 
-__all__ = ["choose", "plan_of", "table_seconds", "transform_seconds"]
-
 Plan = Any  # has .keys and is called with two coefficient arrays
 
 SMALL_TRANSFORM = 2**13  # pairs of blades below which a transform is never asked about

@@ -9,8 +9,6 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.plans.rounding_plan import RoundingPlan
 
-__all__ = ["CongruencePlan"]
-
 
 class CongruencePlan(RoundingPlan):
     """A product in a metric that is not diagonal, carried out in an orthogonal basis and brought back.

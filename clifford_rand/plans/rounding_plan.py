@@ -12,8 +12,6 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import RULES
 from clifford_rand.plans.table_plan import TablePlan
 
-__all__ = ["LARGEST_TABLE", "DensePlan", "RoundingPlan"]
-
 LARGEST_TABLE = 2**25  # pairs of blades of one table
 
 

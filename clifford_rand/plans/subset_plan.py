@@ -8,9 +8,6 @@ from numpy.typing import NDArray
 from clifford_rand.basis.bits import is_odd_swap
 from clifford_rand.plans.rounding_plan import DensePlan
 
-__all__ = ["SubsetPlan"]
-
-
 _CONTRACTIONS = {  # is A in B to count, and B in A
     "lc": (True, False),
     "rc": (False, True),

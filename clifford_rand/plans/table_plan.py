@@ -13,8 +13,6 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
 
-__all__ = ["KERNEL_FROM", "TablePlan"]
-
 TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
 KERNEL_FROM = 2**18  # table rows × batch from which the compiled kernel pays for its load
 LARGEST_GATHER = 2**22  # terms that a gather holds at a time

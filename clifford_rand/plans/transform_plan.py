@@ -9,8 +9,6 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.plans.rounding_plan import DensePlan
 
-__all__ = ["TransformPlan"]
-
 
 class TransformPlan(DensePlan):
     """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""

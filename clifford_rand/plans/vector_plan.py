@@ -11,8 +11,6 @@ from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric
 
-__all__ = ["VECTOR_RULES", "VectorPlan"]
-
 VECTOR_RULES: dict[str, tuple[bool, bool]] = {  # scalar part, bivector part
     "gp": (True, True),
     "wedge": (False, True),

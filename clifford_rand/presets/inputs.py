@@ -9,18 +9,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 
-__all__ = [
-    "blade_of",
-    "coordinates_of",
-    "largest",
-    "lengths",
-    "numbers_of",
-    "of_algebra",
-    "rotation",
-    "tolerance",
-    "unit_scale",
-]
-
 
 def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     if array.dtype.kind == "i":

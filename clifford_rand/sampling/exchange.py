@@ -5,11 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand.sampling.rows import draw
-
-__all__ = ["Exchange", "burn_in"]
-
-Array = NDArray[np.float64]
 
 _DISTANCE = 1e-6  # in total variation, of a sample's law from the exact one
 # Squared distances are differences |x|² - |projection|². Below this share of |x|², all rows together, that costs six

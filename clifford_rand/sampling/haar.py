@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from clifford_rand._checks import as_generator, check_fits, check_integer, fail
 from clifford_rand.blades.blade import Blade
 
-__all__ = ["haar_blade", "random_rotation"]
-
 
 def haar_blade(
     k: int, d: int, *, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()

@@ -5,8 +5,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand.sampling.rows import check_rank_rtol, check_rows, scaled_rows
 
-__all__ = ["leverage_scores"]
-
 
 def leverage_scores(X: ArrayLike, *, bias: bool = False, rtol: float | None = None) -> NDArray[np.float64]:
     r"""Return the leverage score of every row, the diagonal of the projection on the span of the columns.

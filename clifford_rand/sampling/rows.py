@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_tolerance, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.errors import ArgumentError
-
-__all__ = ["check_rank_rtol", "check_rows", "draw", "scaled_rows", "too_many"]
-
-Array = NDArray[np.float64]
 
 
 def check_rows(X: ArrayLike, bias: bool, owner: str) -> NDArray[Any]:

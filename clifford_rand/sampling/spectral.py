@@ -3,11 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand.sampling.rows import draw
-
-__all__ = ["log_elementary", "sample_rows"]
-
-Array = NDArray[np.float64]
 
 _CHUNK_BYTES = 64 * 2**20  # of gathered singular vectors
 

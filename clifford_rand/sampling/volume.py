@@ -8,8 +8,6 @@ from clifford_rand.sampling.exchange import Exchange, burn_in
 from clifford_rand.sampling.rows import check_rank_rtol, check_rows, scaled_rows, too_many
 from clifford_rand.sampling.spectral import sample_rows
 
-__all__ = ["volume_sample"]
-
 
 def volume_sample(
     X: ArrayLike,

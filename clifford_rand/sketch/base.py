@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, as_real, check_fits, describe, fail
 
-__all__ = ["Sketch", "drawn_seed", "is_sparse", "log_falling", "own_stream"]
-
 _Map = Callable[[NDArray[Any]], NDArray[Any]]
 _SEED_BOUND = 2**63
 _STREAM = 0x536B65746368  # "Sketch"; any number that nobody spawns by chance

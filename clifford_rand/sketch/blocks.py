@@ -6,8 +6,6 @@ from typing import Any
 from clifford_rand._checks import fail
 from clifford_rand.sketch.base import Sketch
 
-__all__ = ["sketch_rows"]
-
 
 def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
     """Yield ``block @ S.T`` (m, r) for every block (m, d) of rows: X @ S.T for an X that does not fit in memory.

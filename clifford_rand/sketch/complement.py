@@ -10,8 +10,6 @@ from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import check_factors, log_volume, scaled_factors
 
-__all__ = ["SketchedStar", "sketched_star", "sketched_wedge"]
-
 
 class SketchedStar(NamedTuple):
     """The Hodge star of sketched vectors, embedded back, as exp(log_norm) · v_1 ∧ … ∧ v_{r-k}.

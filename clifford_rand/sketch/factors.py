@@ -12,8 +12,6 @@ from clifford_rand.crossproduct.paths import default_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch
 
-__all__ = ["check_factors", "log_volume", "redraws", "scaled_factors"]
-
 _LN2 = math.log(2.0)
 
 

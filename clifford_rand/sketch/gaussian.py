@@ -11,8 +11,6 @@ from clifford_rand._checks import check_fits, check_integer
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import gaussian_dim
 
-__all__ = ["GaussianSketch"]
-
 _BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
 _KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
 _MOST_ENTRIES = 2**43  # at 10 ns each a product with them would take a day

@@ -10,9 +10,6 @@ from clifford_rand._checks import as_real, check_integer, check_number, describe
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import redraws, scaled_factors
 
-__all__ = ["SketchedInner", "sketched_inner"]
-
-
 _FEWEST = 8  # repetitions of an interval: fewer have one sign by chance, of a product near 0, in more than 1 of 128
 
 

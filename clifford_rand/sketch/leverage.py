@@ -12,8 +12,6 @@ from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
 
-__all__ = ["LeverageSampling", "sketched_leverage_scores"]
-
 
 def sketched_leverage_scores(
     X: ArrayLike, S: Sketch, *, project: Sketch | None = None, rtol: float | None = None

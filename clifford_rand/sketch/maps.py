@@ -9,8 +9,6 @@ from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.sketch.base import drawn_seed
 from clifford_rand.sketch.sign_columns import SignColumns
 
-__all__ = ["SJLT"]
-
 
 class SJLT(SignColumns):
     r"""Sparse Johnson-Lindenstrauss transform: s non-zeros ±1/√s in every column, every row used.

@@ -11,8 +11,6 @@ from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.factors import check_factors, scaled_factors
 
-__all__ = ["NearestToSpan", "nearest_to_span"]
-
 _CHUNK_BYTES = 64 * 2**20
 
 

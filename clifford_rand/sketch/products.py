@@ -11,8 +11,6 @@ from clifford_rand.crossproduct.paths import default_rtol
 from clifford_rand.crossproduct.scaled import row_peaks
 from clifford_rand.sketch.base import Sketch
 
-__all__ = ["sketched_cross"]
-
 
 def sketched_cross(
     A: ArrayLike, S: Sketch | NDArray[Any], *, normalize: bool = False, rtol: float | None = None

@@ -4,8 +4,6 @@ import math
 
 from clifford_rand._checks import check_integer, check_number
 
-__all__ = ["check_accuracy", "chernoff_exponent", "gaussian_dim", "second_moment_dim"]
-
 # Every rule is for (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| for all x of the subspace at once, but with probability δ.
 
 

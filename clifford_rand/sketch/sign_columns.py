@@ -13,8 +13,6 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.rules import second_moment_dim
 
-__all__ = ["SignColumns", "row_blocks"]
-
 # 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 1.2 s by SciPy (which copies X to column order first), 0.07 s by
 # the kernel. It takes 1 s to compile, once per machine and precision, and 0.4 s to load, once per process. With 2^22
 # entries a product gains 8 to 30 ms by it; that copy, not the number of non-zeros a column, is what makes it pay.

@@ -7,8 +7,6 @@ from clifford_rand._checks import check_integer
 from clifford_rand.sketch.base import drawn_seed, log_falling, own_stream
 from clifford_rand.sketch.sign_columns import SignColumns
 
-__all__ = ["SparseSign"]
-
 
 class SparseSign(SignColumns):
     r"""Sparse sign matrix: s entries ±1/√s in every column, at s distinct rows drawn uniformly and independently.

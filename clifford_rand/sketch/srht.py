@@ -12,8 +12,6 @@ from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_strea
 from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
 from clifford_rand.sketch.sign_columns import row_blocks
 
-__all__ = ["SRHT"]
-
 # 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 0.1 s by the kernel. It compiles in 2 s, once per machine and
 # precision, and loads in 0.4 s, once per process; 2^20 padded entries take 4 ms by it and 30 to 100 ms by NumPy.
 _KERNEL_FROM = 2**20

@@ -13,8 +13,6 @@ from clifford_rand.sketch.factors import check_factors, log_volume, redraws, sca
 from clifford_rand.sketch.gaussian import GaussianSketch
 from clifford_rand.sketch.inner import check_confidence, mean_interval, signed_mean
 
-__all__ = ["SketchedVolume", "log_volume_moments", "sketched_volume"]
-
 
 class SketchedVolume(NamedTuple):
     """An estimate of a logarithmic volume.

@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["half_of_the_chambers"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _EPS = float(np.finfo(np.float64).eps)
 # Independent rows have all sign patterns, and their points come from the pseudo-inverse. It is used where the

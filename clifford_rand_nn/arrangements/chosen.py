@@ -11,8 +11,6 @@ from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.gates.sampling import METHODS
 from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
-__all__ = ["chosen_patterns"]
-
 Draw = Callable[[str], Gates]
 
 

@@ -2,8 +2,6 @@
 
 from clifford_rand._checks import check_choice, check_integer
 
-__all__ = ["central_count", "pattern_count"]
-
 
 def central_count(n: int, rank: int) -> int:
     """Chambers of n planes through the origin, of this rank and otherwise in general position; 1 if there is none."""

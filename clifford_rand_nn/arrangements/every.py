@@ -7,15 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.cells import half_of_the_chambers
 from clifford_rand_nn.arrangements.counts import central_count
 from clifford_rand_nn.arrangements.reduction import distinct, reduce_rows
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.patterns import ActivationPatterns
-
-__all__ = ["enumerate_patterns", "exhaustive_gates"]
-
-Array = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB

@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Reduced", "distinct", "reduce_rows"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _EPS = float(np.finfo(np.float64).eps)
 # A column that varies by less than this share of its size is not magnified further: its rounding would grow with it

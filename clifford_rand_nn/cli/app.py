@@ -10,8 +10,6 @@ from typer.core import TyperGroup
 from clifford_rand import __version__
 from clifford_rand_nn.cli.console import one_line_errors, say
 
-__all__ = ["app", "main"]
-
 
 class _Group(TyperGroup):
     """Commands whose known errors are one line on stderr."""

@@ -10,20 +10,6 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 
-__all__ = [
-    "INTERRUPTED",
-    "KNOWN_ERRORS",
-    "complain",
-    "note_ignored",
-    "one_line",
-    "one_line_errors",
-    "plain_warnings",
-    "refused_data",
-    "say",
-    "show_pairs",
-    "show_table",
-]
-
 _GAP = 3  # spaces between two columns of a rich table
 _SHOWN = 5  # ignored columns named in a note
 

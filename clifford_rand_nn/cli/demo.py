@@ -20,8 +20,6 @@ from clifford_rand_nn.cli.demo_spiral import (
 )
 from clifford_rand_nn.datasets import spiral
 
-__all__ = ["run_demo"]
-
 
 def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = None, resolution: int = 700) -> None:
     """Run both parts and write tables and picture into the folder ``out``.

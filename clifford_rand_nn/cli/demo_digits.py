@@ -24,8 +24,6 @@ from sklearn.preprocessing import FunctionTransformer
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 
-__all__ = ["DIGITS_COLUMNS", "Score", "Sizes", "compare_digits", "with_ones"]
-
 DIGITS_COLUMNS = ("method", "picked", "test accuracy", "objective", "certified gap", "seconds")
 
 _NEURONS = 100  # gates of the convex network, hidden neurons of the other: its default

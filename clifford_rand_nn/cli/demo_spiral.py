@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
@@ -17,20 +18,6 @@ from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.plots import save_figure, spiral_figure
-
-__all__ = [
-    "ACTIVE",
-    "PAPER_BETA",
-    "SPIRAL_COLUMNS",
-    "SpiralFit",
-    "draw_spiral",
-    "fit_spiral",
-    "spiral_notes",
-    "spiral_row",
-    "timed_fit",
-]
-
-Array = NDArray[np.float64]
 
 PAPER_BETA = 1e-3  # in the paper's scale, a sum of squares: beta_p / (2n) in ours
 

@@ -15,8 +15,6 @@ from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.embedding import KeyedEncoder, embed
 from clifford_rand_nn.features.text_table import TextTable, read_text_table
 
-__all__ = ["make_encoder", "pair_features", "run_embed"]
-
 _CACHE = "embedding-cache"  # folder beside --out: shared by all tables that are written there
 
 

@@ -24,8 +24,6 @@ from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.tables import Table, read_table
 
-__all__ = ["choose_task", "run_fit"]
-
 _MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 _SHOWN_CLASSES = 10
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times

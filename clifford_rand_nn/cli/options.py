@@ -10,8 +10,6 @@ from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegr
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 
-__all__ = ["check_options", "make_model"]
-
 _ESTIMATORS: dict[tuple[str, str], Any] = {
     ("gated", "classification"): GatedReLUClassifier,
     ("gated", "regression"): GatedReLURegressor,

@@ -17,8 +17,6 @@ from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.tables import check_ending, read_table
 
-__all__ = ["prediction_columns", "run_predict", "write_columns"]
-
 
 def run_predict(model_path: Path, new: Path, out: Path) -> None:
     """Load, read, predict and write."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
@@ -14,19 +15,6 @@ from clifford_rand_nn.datafits.log_cosh import LogCosh
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.quadratic import Huber, Squared, SquaredHinge
 from clifford_rand_nn.datafits.weights import normalised
-
-__all__ = [
-    "LOSSES",
-    "as_loss",
-    "check_targets",
-    "encode_labels",
-    "has_delta",
-    "loss_lines",
-    "loss_names",
-    "make_datafit",
-]
-
-Array = NDArray[np.float64]
 
 LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Squared, Huber, LogCosh, Logistic, SquaredHinge, Softmax)}
 

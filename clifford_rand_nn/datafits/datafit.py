@@ -9,14 +9,10 @@ belongs to :math:`\theta/\omega`, and a prox of step s is one of step :math:`s\,
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library, solve
 from clifford_rand_nn.datafits.loss import Loss
-
-__all__ = ["Datafit"]
-
-Array = NDArray[np.float64]
 
 _AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond it
 _OFF_SIMPLEX = (

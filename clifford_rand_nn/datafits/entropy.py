@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr, expit, logit
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import (
     entropy,
     library,
@@ -18,10 +18,6 @@ from clifford_rand_nn.datafits.functions import (
     solve,
 )
 from clifford_rand_nn.datafits.loss import Loss
-
-__all__ = ["Logistic", "Softmax"]
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 4.5  # roundings, 1e-15 in double precision
 _NOISE = 450.0  # roundings of a difference of merit values: near the minimum they cannot tell a good step from none

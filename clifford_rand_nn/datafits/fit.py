@@ -3,14 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, minimize
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
-
-__all__ = ["unpenalised_fit"]
-
-Array = NDArray[np.float64]
 
 _STEPS = 2000
 _NOTHING = 1e-14  # share of the first loss at which the columns separate the classes: steps would go on until overflow

@@ -8,20 +8,6 @@ from scipy.special import entr, expit
 from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax as scipy_softmax
 
-__all__ = [
-    "cast",
-    "entropy",
-    "library",
-    "log_softmax",
-    "lower_inverse",
-    "peak",
-    "sigmoid",
-    "softmax",
-    "softplus",
-    "solve",
-    "zeros",
-]
-
 _RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorisation succeeds
 
 

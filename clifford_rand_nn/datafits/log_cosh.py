@@ -4,15 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
-
-__all__ = ["LogCosh"]
-
-Array = NDArray[np.float64]
 
 _FAR = 20.0  # from here on log cosh u is u - log 2 to rounding
 _AT_BOUND = 1e-9  # by this share a stated dual point may lie beyond the bound, and counts as there

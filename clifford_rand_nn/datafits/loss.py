@@ -6,14 +6,8 @@ through that. To add a loss, write its record and name it in `clifford_rand_nn.d
 
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library
-
-__all__ = ["Loss"]
-
-Array = NDArray[np.float64]
 
 _ROUNDING = 16.0  # roundings: steps of the prox below this share are noise, and end it
 _PROX_STEPS = 200  # of Newton's method or bisection; it needs 4 to 8

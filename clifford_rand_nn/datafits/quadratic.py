@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library, peak
 from clifford_rand_nn.datafits.loss import Loss
-
-__all__ = ["Huber", "Squared", "SquaredHinge"]
-
-Array = NDArray[np.float64]
 
 _AT_BOUND = 1e-9  # by this share a stated dual point may lie beyond a bound, where the conjugate is continued
 

@@ -3,14 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library
-
-__all__ = ["check_weights", "mean_one", "normalised"]
-
-Array = NDArray[np.float64]
 
 
 def check_weights(sample_weight: Any, n: int, owner: str) -> Array:

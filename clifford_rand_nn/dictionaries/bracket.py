@@ -1,16 +1,13 @@
 """How far the finite dictionary of unit l2 cross products can be from the optimum."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
-
-__all__ = ["bracket_factor"]
-
-Array = NDArray[np.float64]
 
 _ON_CONE = 1e-9  # a ray is in a closed cone if it leaves it by no more than this share of |x|; rows within it are on
 

@@ -17,15 +17,12 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import Array
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.dictionaries.subsets import about, count_subsets, draw_subsets, row_space, spanned_planes
 from clifford_rand_nn.gates.sampling import distinct_rows
 from clifford_rand_nn.neurons import Neurons
-
-__all__ = ["CrossProductDictionary", "cross_product_dictionary"]
-
-Array = NDArray[np.float64]
 
 _BLOCK = 2**15  # neurons made at a time when all are wanted
 _MOST_BYTES = 2 * 2**30  # that `neurons` and `matrix` take unless told otherwise

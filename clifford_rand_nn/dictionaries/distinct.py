@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["distinct"]
-
 # Planes through well-conditioned subsets of the same rows agree to some 1e-15; planes that agree to this are worth one.
 _RTOL = 1e-10
 _EPS = 64 * float(np.finfo(np.float64).eps)  # rounding of an offset, relative to the largest entry of the data

@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
-
-__all__ = ["about", "count_subsets", "draw_subsets", "random_subsets", "row_space", "spanned_planes"]
-
-Array = NDArray[np.float64]
 
 _ROUNDS = 32  # how often dependent subsets are drawn again
 _EPS = float(np.finfo(np.float64).eps)

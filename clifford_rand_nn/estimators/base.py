@@ -22,6 +22,7 @@ from clifford_rand._checks import (
     fail,
     refuse_unreal,
 )
+from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import has_delta
@@ -34,10 +35,6 @@ from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, check_limits
 from clifford_rand_nn.units import Units
-
-__all__ = ["ConvexNetwork", "Task"]
-
-Array = NDArray[np.float64]
 
 
 class Task(NamedTuple):

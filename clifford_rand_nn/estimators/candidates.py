@@ -14,8 +14,6 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.patterns import ActivationPatterns
 
-__all__ = ["GatedFamily"]
-
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 

@@ -16,8 +16,6 @@ from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.paths.path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits
 
-__all__ = ["BetaCV"]
-
 
 def _has(method: str) -> Any:
     def check(self: "BetaCV") -> bool:

@@ -21,10 +21,6 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
-__all__ = ["GatedReLUClassifier", "GatedReLURegressor"]
-
-Array = NDArray[np.float64]
-
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_integer, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
@@ -22,10 +22,6 @@ from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-
-__all__ = ["CrossProductLassoClassifier", "CrossProductLassoRegressor"]
-
-Array = NDArray[np.float64]
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.

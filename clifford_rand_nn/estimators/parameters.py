@@ -8,8 +8,6 @@ from typing import Any, ClassVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Parameters"]
-
 _PARTS = {
     "gates": r"""
         n_gates : int, default 50

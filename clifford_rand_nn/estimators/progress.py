@@ -6,8 +6,6 @@ from contextlib import contextmanager
 
 from clifford_rand_nn.solvers.base import HistoryRow
 
-__all__ = ["progress_line"]
-
 
 @contextmanager
 def progress_line(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import Task
@@ -24,10 +25,6 @@ from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-
-__all__ = ["ConvexReLUClassifier", "ConvexReLURegressor"]
-
-Array = NDArray[np.float64]
 
 
 class ConvexReLU(GatedFamily):

@@ -14,8 +14,6 @@ from clifford_rand._checks import as_array, check_positive, describe, fail, refu
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 
-__all__ = ["NetworkClassifier", "NetworkRegressor"]
-
 _PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
 
 

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["FeatureCache", "content_hash"]
-
 _FORMAT = 2  # of the file: version 1 had no checksums; they are added when one is opened
 _SUM = 16  # bytes of a checksum
 _BUSY_SECONDS = 60.0  # another process holds the file for the milliseconds of one batch; a minute is a stuck process

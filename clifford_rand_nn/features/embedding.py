@@ -13,8 +13,6 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.interrupts import held_interrupts
 
-__all__ = ["Encoder", "KeyedEncoder", "embed"]
-
 
 class Encoder(Protocol):
     """What turns a list of b items into an array (b, k) of real numbers: any callable.

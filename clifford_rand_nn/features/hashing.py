@@ -8,8 +8,6 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from clifford_rand._checks import check_integer, describe, fail
 
-__all__ = ["HashingEncoder"]
-
 
 class HashingEncoder:
     r"""Encoder of texts: signed counts of n-grams of words, hashed to ``dim`` places, of unit norm.

@@ -11,8 +11,6 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["image_features", "read_images"]
-
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 _DEEP = ("I", "F")  # modes of Pillow with more than 8 bits a pixel: "I", "I;16", "F"
 

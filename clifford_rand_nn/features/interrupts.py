@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held_interrupts"]
-
 
 @contextmanager
 def held_interrupts(notice: Callable[[], object] = lambda: None) -> Iterator[Callable[[], None]]:

@@ -12,8 +12,6 @@ from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
 
-__all__ = ["OpenAIEncoder"]
-
 _MOST_INPUTS = 2048  # texts in one request, by the API's reference of "Create embeddings"
 _MOST_TOKENS = 300_000  # in one request, by the same; a token of a byte-level tokeniser is at least one byte of UTF-8
 _WAITS = 12  # retries: 0.5 s, doubled up to 8 s, add up to over a minute, the period of the API's rate limits

@@ -13,8 +13,6 @@ from clifford_rand._checks import as_real, check_integer, check_positive, descri
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 
-__all__ = ["Records", "ecg_beat_features", "ecg_feature_names", "read_records"]
-
 _BEFORE, _AFTER = 0.25, 0.45  # seconds around an R peak: from before the P wave to the end of T at usual rates
 _DETECTION_RATE = 250.0  # Hz; at 100 Hz the detector takes P waves for R peaks, from 250 Hz on it does not
 _PEAK_RADIUS = 0.05  # seconds; the detector answers somewhere in the QRS complex, which lasts up to 0.1 s

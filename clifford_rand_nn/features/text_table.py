@@ -12,8 +12,6 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed, read_frame
 
-__all__ = ["TextTable", "read_text_table"]
-
 _TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
 
 

@@ -11,8 +11,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
 
-__all__ = ["TorchImageEncoder"]
-
 
 class TorchImageEncoder:
     """Encoder of images by a torch module, in evaluation mode and without gradients; for `embed`.

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-
-__all__ = ["Move", "Samples"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 # A margin |x·v + b| counts as zero below this share of |x - x_ref| |v| (double precision leaves 1e-16 times the
 # condition number of the sampled rows); rows nearer than that get their side from the move, like the sampled ones.

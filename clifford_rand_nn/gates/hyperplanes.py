@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 
-__all__ = ["Gates", "as_gates", "with_linear_gate", "with_mirror_images"]
-
 
 @dataclass(frozen=True, eq=False)
 class Gates:

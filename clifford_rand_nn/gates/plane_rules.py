@@ -8,12 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.gates.chamber import Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
-
-__all__ = ["PLANE_RULES", "PlaneRule"]
-
-Array = NDArray[np.float64]
 
 _ROUNDS = 32  # how often pairs of equal rows, and planes too close to a row, are drawn again
 _CLEAR = 64 * np.finfo(np.float64).eps  # of |x||w| + |c|: another order of summation does not flip a side

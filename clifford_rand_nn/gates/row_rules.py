@@ -6,14 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.simplex import cross_simplex
 from clifford_rand.sampling.leverage import leverage_scores
 from clifford_rand.sampling.volume import volume_sample
-
-__all__ = ["ROW_RULES", "Planes", "RowRule"]
-
-Array = NDArray[np.float64]
 
 _BLOCK_BYTES = 64 * 2**20  # of sampled rows held at a time
 

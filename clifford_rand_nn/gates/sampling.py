@@ -13,8 +13,6 @@ from clifford_rand_nn.gates.plane_rules import PLANE_RULES, target_codes
 from clifford_rand_nn.gates.row_rules import ROW_RULES
 from clifford_rand_nn.gates.through_rows import SKETCHES, auto_sketch_dim, gates_through_rows
 
-__all__ = ["METHODS", "distinct_rows", "sample_gates"]
-
 METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))
 
 

@@ -17,8 +17,6 @@ from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.row_rules import ROW_RULES
 
-__all__ = ["SKETCHES", "auto_sketch_dim", "gates_through_rows"]
-
 SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
     "sjlt": SJLT,
     "sparse_sign": SparseSign,

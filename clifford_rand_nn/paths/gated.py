@@ -15,8 +15,6 @@ from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 
-__all__ = ["gated_path"]
-
 
 def gated_path(
     X: ArrayLike,

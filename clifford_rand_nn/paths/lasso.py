@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_choice
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -19,10 +20,6 @@ from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
-
-__all__ = ["lasso_path"]
-
-Array = NDArray[np.float64]
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_array, check_integer, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-
-__all__ = ["RegularizationPath", "Walk", "beta_grid", "walked"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

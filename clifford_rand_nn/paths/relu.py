@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
@@ -20,10 +20,6 @@ from clifford_rand_nn.problems.lasso import constant_columns
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-
-__all__ = ["beta_max_over", "path_limits", "path_over", "relu_path"]
-
-Array = NDArray[np.float64]
 
 
 def relu_path(

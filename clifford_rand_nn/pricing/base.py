@@ -3,15 +3,12 @@
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.distinct import distinct
 from clifford_rand_nn.neurons import Neurons
-
-__all__ = ["Array", "Priced", "Pricer", "best_of", "check_price", "nothing", "unbalanced"]
-
-Array = NDArray[np.float64]
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.
 _BALANCED = 1e-9

@@ -10,8 +10,6 @@ from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing
 
-__all__ = ["BlockPricer", "Blocks"]
-
 _BLOCK_BYTES = 32 * 2**20  # of columns held at a time: more is no faster
 _KEPT_BYTES = (
     64 * 2**20

@@ -4,6 +4,4 @@ from numba import njit
 
 from clifford_rand_nn.pricing.cone_projection import project_on_cones
 
-__all__ = ["project_on_cones_compiled"]
-
 project_on_cones_compiled = njit(cache=True, nogil=True)(project_on_cones)

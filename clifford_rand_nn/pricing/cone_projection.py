@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["project_on_cones"]
-
 
 def project_on_cones(
     X: NDArray[Any],

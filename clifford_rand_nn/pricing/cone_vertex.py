@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-__all__ = ["Vertex", "best_vertex"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _LP_TOL = 1e-10  # the least that HiGHS takes
 _ACTIVE = 1e-10  # margins, of data and directions of size 1, that the program may call zero

@@ -7,14 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, describe, fail
 from clifford_rand._threads import for_each_slice
+from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Array, Priced, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
 from clifford_rand_nn.pricing.cone_projection import project_on_cones
 from clifford_rand_nn.pricing.cone_vertex import best_vertex
 from clifford_rand_nn.pricing.outputs import Answers, longest_outputs
 from clifford_rand_nn.pricing.relaxation import relaxed_lengths
-
-__all__ = ["ConePricer"]
 
 # Projections. At d = 2, n = 160 one takes 0.2 ms as it is and 0.02 ms compiled; compiling takes 8 s, once on a machine,
 # and loading 0.5 s.

@@ -17,8 +17,6 @@ from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 
-__all__ = ["Family", "gate_scope"]
-
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
 _SWEEP_D = 2  # dimensions in which every neuron is priced without a list of them
 _MEMBERS: dict[str, type] = {"all": NoneType, "cross": NoneType, "neurons": Neurons, "gates": Gates}  # of each kind

@@ -6,9 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GatePrices", "price_gates", "removal_costs"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _BLOCK = 256  # gates priced at a time: a few arrays of n numbers each
 _SPANNED = 1e-10  # of a square: what a projection leaves of a column below this share is rounding

@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Answers", "longest_outputs"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _TIGHT = 1e-9  # relative width to which the supremum is enclosed
 _STEPS = 30  # of a climb; each raises the value, and some five are enough

@@ -15,9 +15,7 @@ that for many cones at once: a step is one eigenvalue decomposition and one solv
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["relaxed_lengths"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 # On 30 chambers of 300 digits in 20 dimensions, ten classes, the largest bound was 1.88 times what was reached before,
 # 1.18 after 200 steps, 1.12 after 400, 1.09 after 600; penalties of 0.1 to 0.3 are alike, 1 and 10 are worse.

@@ -7,12 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
 from clifford_rand._threads import for_each_slice
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.counts import pattern_count
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Array, Priced, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
 from clifford_rand_nn.pricing.turn import SLOTS, Turned, edge_order, running_sum, turn
-
-__all__ = ["SweepPricer"]
 
 _NUMPY_UP_TO = 10**6  # rows times pivots: 0.3 s by NumPy; loading the kernel takes longer
 _LEAST_PIVOTS = 64  # of a thread

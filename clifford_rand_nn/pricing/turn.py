@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SLOTS", "Turned", "edge_order", "running_sum", "turn"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 SLOTS = 8
 """Candidates of a pivot: the edges with the largest and the least value among v = e and among v = -e; then, p = 1, the

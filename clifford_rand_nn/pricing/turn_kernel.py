@@ -6,8 +6,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["turn_about"]
-
 
 @njit(cache=True, nogil=True)
 def _value(S: NDArray[Any], x: float, y: float) -> Any:

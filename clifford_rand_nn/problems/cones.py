@@ -1,12 +1,9 @@
 """Activation cones {u : (2D - I) X u ≥ 0}: the projection of a point."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-__all__ = ["project_on_cone"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
 _ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero

@@ -4,8 +4,6 @@ from typing import Any
 
 from clifford_rand_nn.datafits.functions import cast, library, lower_inverse, peak, zeros
 
-__all__ = ["coordinates", "row_tiles", "unpenalised_basis"]
-
 _RANK_TOL = 1e-10  # singular values of the 0/1 bias columns below this share of the largest are zero
 # Directions of less than this share of the largest variance are scaled up no further. Iterations of FISTA to a gap of
 # 1e-6 on six problems (n = 2000, P = 50; text, pixels, reports): over 18,700 unscaled, 13,000 at 0.1, 10,600 at 0.03,

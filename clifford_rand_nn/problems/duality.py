@@ -4,14 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
-
-__all__ = ["DualBound", "dual_bound", "gap_above", "relative_gap", "rounding"]
-
-Array = NDArray[np.float64]
 
 _BALANCED = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision

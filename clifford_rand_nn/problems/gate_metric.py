@@ -5,11 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.penalties import GroupL2
-
-__all__ = ["GateMetric"]
-
-Array = NDArray[np.float64]
 
 _NEWTON_STEPS = 100  # with warm starts it takes two or three
 _CG_STEPS = 100

@@ -3,10 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.functions import library
@@ -14,10 +15,6 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
-
-__all__ = ["Coefficients", "GatedProblem", "GatedReLUProblem", "Point"]
-
-Array = NDArray[np.float64]
 
 
 class Point(NamedTuple):

@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
-
-__all__ = ["LassoProblem", "Weights", "constant_columns"]
-
-Array = NDArray[np.float64]
 
 
 class Weights(NamedTuple):

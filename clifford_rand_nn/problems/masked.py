@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import for_each_slice
 
-__all__ = ["masked_product", "masked_transpose"]
-
 Array = NDArray[Any]
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and

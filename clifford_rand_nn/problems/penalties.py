@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library, peak
-
-__all__ = ["GroupL2", "Ridge"]
-
-Array = NDArray[np.float64]
 
 _NEWTON_STEPS = 50
 _ROOT_TOL = 1e-8  # relative size of the last step, after which the error is about its square; 2 to 7 steps get there

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
@@ -14,10 +15,6 @@ from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.cones import project_on_cone
 from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
 from clifford_rand_nn.problems.lasso import constant_columns
-
-__all__ = ["ConvexReLUProblem", "ReLUCoefficients"]
-
-Array = NDArray[np.float64]
 
 _INSIDE = 1e-12  # a row violates a cone if it does so by more than this share of |x| |u| + |b|
 

@@ -3,15 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedProblem
 from clifford_rand_nn.problems.penalties import Ridge
-
-__all__ = ["GatedRidgeProblem"]
-
-Array = NDArray[np.float64]
 
 _BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
 
-__all__ = ["SOONEST", "HistoryRow", "Limits", "Result", "Status", "check_limits", "check_memory", "explain"]
-
 Solution = TypeVar("Solution")
 
 SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with

@@ -15,8 +15,6 @@ from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restrictio
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
-__all__ = ["AutoSolver", "Estimate", "estimate_fista", "estimate_kernel", "estimate_newton"]
-
 GatedTask = GatedReLUProblem | GatedRidgeProblem
 
 # Seconds a unit of work on two cores; only their ratios matter for the choice.

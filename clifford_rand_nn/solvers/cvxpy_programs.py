@@ -6,18 +6,15 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 
-__all__ = ["Problem", "Program", "Reply", "translate"]
-
-Array = NDArray[np.float64]
 Problem = GatedReLUProblem | GatedRidgeProblem | ConvexReLUProblem | LassoProblem
 
 _KEPT = 1e-9  # a column of a Lasso is in use above this share of the largest weight: solvers return no exact zeros

@@ -15,9 +15,6 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.cvxpy_programs import Problem, Program, translate
 from clifford_rand_nn.solvers.watch import Watch
 
-__all__ = ["CvxpyReference"]
-
-
 # The names of the options by which solvers know the limits; any other solver is refused with a limit.
 _OPTIONS = {
     "CLARABEL": {"max_iter": "max_iter", "max_time": "time_limit"},

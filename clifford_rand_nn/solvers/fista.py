@@ -8,16 +8,13 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_choice, check_integer
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
-
-__all__ = ["Fista"]
-
-Array = NDArray[np.float64]
 
 # The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.

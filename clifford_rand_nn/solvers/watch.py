@@ -6,14 +6,10 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, explain
-
-__all__ = ["Watch"]
-
-Array = NDArray[np.float64]
 
 P = TypeVar("P")
 S = TypeVar("S")

@@ -27,19 +27,6 @@ from clifford_rand.presets.inputs import (
     unit_scale,
 )
 
-__all__ = [
-    "carrier",
-    "centre",
-    "direct_blade",
-    "distance",
-    "is_incident",
-    "meet",
-    "normal",
-    "radius",
-    "radius_squared",
-    "split_point_pair",
-]
-
 
 def _as(X: Any, dual: bool) -> Any:
     return X.undual() if dual else X

@@ -18,8 +18,6 @@ from clifford_rand.presets.inputs import (
     rotation,
 )
 
-__all__ = ["dilator", "inversion", "motor", "rotor", "translator"]
-
 
 def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
     """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n)."""

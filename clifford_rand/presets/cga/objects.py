@@ -12,8 +12,6 @@ from clifford_rand.presets.inputs import (
     numbers_of,
 )
 
-__all__ = ["circle", "line", "plane", "point_pair", "sphere"]
-
 
 def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(centre) - radius² n_∞ / 2, else their `undual`.

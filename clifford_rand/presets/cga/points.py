@@ -15,20 +15,6 @@ from clifford_rand.presets.inputs import (
     unit_scale,
 )
 
-__all__ = [
-    "down",
-    "from_parts",
-    "halved",
-    "infinity",
-    "model_of",
-    "of_grade",
-    "origin",
-    "parts_of",
-    "point",
-    "squared",
-    "up",
-]
-
 
 def model_of(alg: object, owner: str) -> tuple[int, bool]:
     """Return n, and whether the last two basis vectors are n_o and n_∞ themselves."""

@@ -15,8 +15,6 @@ from clifford_rand.presets.inputs import (
     numbers_of,
 )
 
-__all__ = ["coordinates", "dimension_of", "direction", "line", "of_grade", "plane", "point"]
-
 
 def dimension_of(alg: object, owner: str) -> int:
     """Return n of Cl(n, 0, 1)."""

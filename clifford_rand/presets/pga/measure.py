@@ -17,8 +17,6 @@ from clifford_rand.presets.inputs import (
 )
 from clifford_rand.presets.pga.elements import dimension_of
 
-__all__ = ["angle", "distance", "ideal_norm", "is_incident", "norm"]
-
 
 def _has_e0(A: Any) -> NDArray[np.bool_]:
     return np.asarray(A.keys.masks & 1 == 1, dtype=bool)

@@ -16,8 +16,6 @@ from clifford_rand.presets.inputs import (
 )
 from clifford_rand.presets.pga.elements import dimension_of, of_grade
 
-__all__ = ["motor", "rotor", "translator"]
-
 
 def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
     """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).

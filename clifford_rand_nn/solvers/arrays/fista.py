@@ -16,8 +16,6 @@ from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 
-__all__ = ["ArrayResult", "solve_array"]
-
 # As in `solvers.fista`, where they are explained.
 _RELAX = 0.98
 _GROW = 1.1

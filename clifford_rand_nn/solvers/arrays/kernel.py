@@ -13,8 +13,6 @@ from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.watch import Watch
 
-__all__ = ["ArrayKernelPath", "run_kernel"]
-
 # As in `solvers.kernel`, where they are explained.
 _SLACK = 0.1
 _BOUNDARY = 0.99

@@ -13,8 +13,6 @@ from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.arrays.namespace import tiles
 
-__all__ = ["ArrayGroupL2", "ArrayMap"]
-
 _POWER_STEPS = 30
 _POWER_SAFETY = 1.05  # as in `problems.maps`
 # Newton steps of the prox, a fixed number so that nothing waits for the device. In a million random groups of up to 27

@@ -8,8 +8,6 @@ from array_api_compat import device as device_of
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.coordinates import row_tiles
 
-__all__ = ["check_finite", "common_namespace", "constant", "detached", "tiles", "wide_dtype"]
-
 # Entries of a tile of a masked product. On a processor it should stay in a cache; an accelerator wants few launches.
 _TILE_HOST, _TILE_ACCELERATOR = 2**18, 2**26
 _ROWS = 1024  # least rows of a tile, so that adding up parts costs little beside making them

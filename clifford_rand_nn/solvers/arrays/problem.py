@@ -14,8 +14,6 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.arrays.linear_map import ArrayGroupL2, ArrayMap
 from clifford_rand_nn.solvers.arrays.namespace import check_finite, common_namespace, detached, wide_dtype
 
-__all__ = ["ArrayProblem"]
-
 
 class ArrayProblem(GatedReLUProblem):
     """`GatedReLUProblem` on arrays of one library and device; parameters and shapes are the same.

@@ -8,11 +8,8 @@ direction, ``curvature`` and ``pull`` are what the inequality adds to the normal
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Box", "Complementarity", "Discs", "TwoSided", "longest_step"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 
 class Complementarity(Protocol):

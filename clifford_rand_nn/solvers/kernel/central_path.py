@@ -6,15 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.interior.complementarity import Box, longest_step
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
-
-__all__ = ["KernelPath"]
-
-Array = NDArray[np.float64]
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
 _SLACK = 0.1  # least slack at the start, as a share of the radius: 4 to 6 steps on 24 problems; 0.01 takes 6 to 8

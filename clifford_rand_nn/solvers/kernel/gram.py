@@ -7,11 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsymm, dsyrk, ssyrk
 
 from clifford_rand._threads import cached_property
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedProblem
-
-__all__ = ["GatedKernel", "SummedKernel"]
-
-Array = NDArray[np.float64]
 
 
 class GatedKernel:

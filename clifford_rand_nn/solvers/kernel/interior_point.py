@@ -18,8 +18,6 @@ from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
 from clifford_rand_nn.solvers.watch import Watch
 
-__all__ = ["KernelInteriorPoint"]
-
 _STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
 _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while

@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotrs
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
-
-__all__ = ["MANY_ROWS", "KernelSystem"]
-
-Array = NDArray[np.float64]
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
 _MOST = 1e4

@@ -10,8 +10,6 @@ from clifford_rand_nn.problems.gated import GatedProblem
 from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
-__all__ = ["ADVICE", "KernelMethod"]
-
 ADVICE = "try a larger tol, or Fista"
 _SMALL = 3e8  # n³ below which a factorisation takes some milliseconds, in one thread rather than in two that wait
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Result, Status
@@ -13,10 +13,6 @@ from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
 from clifford_rand_nn.solvers.kernel.newton_step import NewtonStep, State
 from clifford_rand_nn.solvers.watch import Watch
-
-__all__ = ["KernelNewton"]
-
-Array = NDArray[np.float64]
 
 _SINGLE = 1e-3  # a gap above which single precision is enough for the next step
 _ROUGH = 1e-5  # a gap that a step in single precision reaches

@@ -5,14 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
-
-__all__ = ["NewtonStep", "State"]
-
-Array = NDArray[np.float64]
 
 _ARMIJO = 1e-4
 _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding

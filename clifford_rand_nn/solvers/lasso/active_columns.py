@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, qr_delete, solve_triangular
 
-__all__ = ["ActiveColumns", "CentredColumns", "Segment"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 # A column nearer than this to the span of the others, relative to its norm, is one of them: the columns come with an
 # error of 2e-16 of their norm, so a share of 1e-12 of it still has four digits.

@@ -6,13 +6,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.lasso import Weights
-
-__all__ = ["AtomSet", "MatrixColumns", "PricedNeurons"]
-
-Array = NDArray[np.float64]
 
 Solution = TypeVar("Solution", covariant=True)
 

@@ -1,16 +1,12 @@
 """Predictor-corrector steps along the central path of the dual Lasso."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.interior.complementarity import Box, Complementarity, Discs, TwoSided
 from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.lasso.normal_matrix import NormalMatrix
-
-__all__ = ["CentralPath"]
-
-Array = NDArray[np.float64]
 
 _START = 0.5  # the starting point has its largest correlation at this share of the bound
 _SPREAD = 10.0  # the first weights explain the predictions so often: 24 steps on the spiral; 1 takes 26, 100 takes 24

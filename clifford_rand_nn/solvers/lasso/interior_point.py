@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -16,10 +17,6 @@ from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
 from clifford_rand_nn.solvers.lasso.polish import polished
 from clifford_rand_nn.solvers.watch import Watch
-
-__all__ = ["InteriorPoint"]
-
-Array = NDArray[np.float64]
 
 _LARGEST = 8000  # order of the normal matrix: 512 MB, and some 10 s a step
 # Products up to which the idle threads of NumPy's and SciPy's BLAS, which are two libraries, take more from each other

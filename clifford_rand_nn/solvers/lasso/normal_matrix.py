@@ -4,9 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-__all__ = ["NormalMatrix"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 _BLOCK = 1 << 22  # entries of the scaled copy of a block of columns: 32 MB
 _DROP = 1e-3  # share of the identity that the left-out columns may add; a refinement step gains three digits

@@ -7,12 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
-
-__all__ = ["LassoPath", "PathPoint", "solution_at"]
-
-Array = NDArray[np.float64]
 
 
 class PathPoint(NamedTuple):

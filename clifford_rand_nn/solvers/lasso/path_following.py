@@ -10,16 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.weights import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
 from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
 from clifford_rand_nn.solvers.lasso.turning import turn
-
-__all__ = ["PathRow", "homotopy"]
-
-Array = NDArray[np.float64]
 
 _EPS = np.finfo(np.float64).eps
 _GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted

@@ -1,15 +1,10 @@
 """From nearly optimal weights to a basic solution that meets the optimality conditions to rounding."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.basic import purify
-
-__all__ = ["polished"]
-
-Array = NDArray[np.float64]
 
 _CUTS = 1e-4, 1e-6, 1e-8, 0.0  # share of the penalty that the weights left out may have; the polish makes up for it
 _STEPS = 30  # a step of the squared loss is exact unless a weight changes its sign

@@ -3,11 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns
-
-__all__ = ["turn"]
-
-Array = NDArray[np.float64]
 
 
 def turn(active: ActiveColumns, index: NDArray[np.intp], signs: Array, slack: Array) -> bool:

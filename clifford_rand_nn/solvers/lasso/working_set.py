@@ -6,10 +6,11 @@ from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
@@ -20,9 +21,6 @@ from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.polish import polished
 from clifford_rand_nn.solvers.watch import Watch
 
-__all__ = ["WorkingSet"]
-
-Array = NDArray[np.float64]
 Solution = TypeVar("Solution")
 
 _CENTRAL = 0.1  # the first masters are solved to this gap: their dual points are central, which saves rounds

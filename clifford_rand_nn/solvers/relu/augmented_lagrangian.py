@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_integer
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.watch import Watch
-
-__all__ = ["AugmentedLagrangian"]
-
-Array = NDArray[np.float64]
 
 _RELAX = 1.7  # over-relaxation; 1.5 to 1.8 are usual (Boyd et al. 2011, section 3.4.3)
 _START = (0.01, 0.1, 1.0)  # penalties of norms, cones and predictions, which the residuals then balance

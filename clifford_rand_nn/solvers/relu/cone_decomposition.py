@@ -5,12 +5,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ReLUCoefficients
-
-__all__ = ["cone_decomposition"]
-
-Array = NDArray[np.float64]
 
 _ROUNDS = 100
 _GAIN = 1e-9  # relative decrease of the norm at which reweighting ends; it is linear and takes 5 to 40 rounds

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
@@ -17,10 +17,6 @@ from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, NormCones, 
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
 from clifford_rand_nn.solvers.watch import Watch
-
-__all__ = ["ConeInteriorPoint"]
-
-Array = NDArray[np.float64]
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
 # gates, against 41 from 1 and 53 from 0.1.

@@ -1,14 +1,10 @@
 """The loss in an interior-point method over predictions: its dual point is an unknown of its own."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
-
-__all__ = ["LossTerm"]
-
-Array = NDArray[np.float64]
 
 
 class LossTerm:

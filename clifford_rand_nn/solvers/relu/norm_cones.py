@@ -3,11 +3,8 @@
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["AbsoluteValues", "NormCones", "SecondOrderCones"]
-
-Array = NDArray[np.float64]
+from clifford_rand._typing import Array
 
 
 class NormCones(Protocol):

@@ -1,13 +1,9 @@
 """The convex ReLU program in units of its own, as its solvers see it: maps to predictions and cones, both adjoints."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-
-__all__ = ["ReLUProgram"]
-
-Array = NDArray[np.float64]
 
 
 class ReLUProgram:

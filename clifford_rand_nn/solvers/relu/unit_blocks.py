@@ -6,11 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from clifford_rand._typing import Array
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
-
-__all__ = ["UnitBlocks"]
-
-Array = NDArray[np.float64]
 
 _TABLE = 1 << 22  # entries of the table of products of coordinates, 32 MB; above it the units go one by one
 _SLICE = 1 << 22  # entries of a slice of Q, 32 MB

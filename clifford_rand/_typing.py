@@ -1,0 +1,7 @@
+"""Names of array types that every file shares."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+"""An array of doubles."""
