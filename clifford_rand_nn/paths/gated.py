@@ -9,13 +9,14 @@ from clifford_rand._checks import as_rows, check_bool, check_choice
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, walked
+from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, documented, walked
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 
 
+@documented
 def gated_path(
     X: ArrayLike,
     y: ArrayLike,
@@ -49,21 +50,9 @@ def gated_path(
         As in `GatedReLUProblem`.
     gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
     bias, fit_intercept : bool
-    loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
-    betas : array of numbers > 0, optional
-        In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
-    tol : float
-        Relative duality gap at each beta.
     max_iter : int
         At each beta.
-    max_time, max_memory : float or None
-        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
-        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
-    callback : callable or None
-        Called with each `HistoryRow` of every solve.
-    sample_weight : (n,) array of numbers > 0, optional
-        As in `GatedReLUProblem`.
+    {shared}
     penalty : {"group_l2", "ridge"}
         Norms, or half their squares: see `GatedRidgeProblem`, whose beta_max is another one.
 
@@ -92,16 +81,9 @@ def gated_path(
     limits = Limits.of(owner, tol=tol, max_iter=max_iter, max_time=max_time, max_memory=max_memory, callback=callback)
     patterns, kept = chosen_patterns(as_rows(X, owner), gates, bias, owner)
     kind = GatedRidgeProblem if penalty == "ridge" else GatedReLUProblem
+    options: dict[str, Any] = {"loss": loss, "huber_delta": huber_delta, "sample_weight": sample_weight}
     problem: GatedReLUProblem | GatedRidgeProblem = kind(
-        X,
-        y,
-        patterns,
-        1.0,
-        loss=loss,
-        bias=bias,
-        fit_intercept=fit_intercept,
-        huber_delta=huber_delta,
-        sample_weight=sample_weight,
+        X, y, patterns, 1.0, bias=bias, fit_intercept=fit_intercept, **options
     )
     top = problem.beta_max()
     kernel: list[Any] = []

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from inspect import cleandoc
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,30 @@ from clifford_rand._checks import as_real, check_array, check_integer, describe,
 from clifford_rand._typing import Array
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SHARED = """
+    loss : str or Loss
+        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
+    betas : array of numbers > 0, optional
+        In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
+    tol : float
+        Relative duality gap at each beta; a path that is followed exactly reaches 1e-9.
+    max_time, max_memory : float or None
+        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
+        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
+    callback : callable or None
+        Called with each `HistoryRow` of every solve, or each `PathRow` of a path that is followed exactly.
+    sample_weight : (n,) array of numbers > 0, optional
+        As in `GatedReLUProblem`.
+"""
+
+
+def documented(path: F) -> F:
+    """Put the parameters that all paths share where the docstring of one has ``{shared}``."""
+    path.__doc__ = cleandoc(path.__doc__ or "").replace("{shared}", cleandoc(_SHARED))
+    return path
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,27 +1,35 @@
-"""Paths of ReLU networks, by column generation that keeps its neurons from beta to beta."""
+"""Paths of ReLU networks: by column generation that keeps its neurons from beta to beta, or exact for the Lasso."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.chosen import chosen_patterns
-from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.choice import as_loss, make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, walked
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.lasso import constant_columns
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights, constant_columns
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
+from clifford_rand_nn.solvers.lasso.path import solution_at
+from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
+_MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 
+
+@documented
 def relu_path(
     X: ArrayLike,
     y: ArrayLike,
@@ -65,21 +73,9 @@ def relu_path(
     bias : bool
         Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
         without it.
-    loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
-    betas : array of numbers > 0, optional
-        In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
-    tol : float
-        Relative duality gap at each beta.
     max_iter : int or None
         Rounds of column generation at each beta; None for as many as it takes.
-    max_time, max_memory : float or None
-        Seconds for the whole path, and bytes for a solve, as in `Limits`. A limit or Ctrl-C ends the path with the
-        results so far: ``betas`` are those that were reached, ``status`` and ``message`` say why.
-    callback : callable or None
-        Called with each `HistoryRow` of every solve.
-    sample_weight : (n,) array of numbers > 0, optional
-        As in `GatedReLUProblem`.
+    {shared}
 
     Returns
     -------
@@ -100,52 +96,135 @@ def relu_path(
     """
     owner = "relu_path"
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
-    limits = path_limits(owner, tol, max_iter, max_time, max_memory, callback)
+    most = WorkingSet.max_iter if max_iter is None else max_iter
+    limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
     data = as_rows(X, owner)
     p = 1 if penalty == "group_l1" else 2
     if gates is None or (isinstance(gates, str) and gates == "exhaustive"):
         kind = Family("all", p, check_bool(bias, "bias", owner))
     else:
         kind = Family("gates", p, bias, chosen_patterns(data, gates, bias, owner).gates)
-    pricer = kind.pricer(data)
-    top = beta_max_over(
-        data,
-        y,
-        pricer,
-        loss=loss,
-        fit_intercept=bias,
-        huber_delta=huber_delta,
-        owner=owner,
-        sample_weight=sample_weight,
-    )
-    grid = beta_grid(betas, n_betas, eps, top, owner)
-    return path_over(
-        data,
-        y,
-        pricer,
-        grid,
-        top,
-        p=kind.p,
-        loss=loss,
-        intercept=bias,
-        limits=limits,
-        huber_delta=huber_delta,
-        sample_weight=sample_weight,
-        merge=True,
-    )
+    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": sample_weight}
+    return _by_columns(data, y, kind, (betas, n_betas, eps), limits, owner, options, merge=True)
 
 
-def path_limits(
-    owner: str,
-    tol: float,
-    max_iter: int | None,
-    max_time: float | None,
-    max_memory: float | None,
-    callback: Callable[[HistoryRow], object] | None,
-) -> Limits:
-    """Return the limits of a path by column generation."""
+@documented
+def lasso_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    penalty: str = "l1",
+    bias: bool = True,
+    subsample: int | None = None,
+    loss: str = "squared",
+    betas: ArrayLike | None = None,
+    n_betas: int = 50,
+    eps: float = 1e-3,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    callback: Callable[[Any], object] | None = None,
+    huber_delta: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> RegularizationPath:
+    r"""Optimal networks of the dictionary Lasso for many beta (paper, eq. cvxnn:lasso and Lemma 1).
+
+    .. math:: \min_{z,t}\frac1n\sum_i\ell\Big(\sum_jK_{ij}z_j+t,\ y_i\Big)+\beta||z||_1,\qquad
+              \beta_{\max}=\frac1n\max_j|K_j^T\theta_0|
+
+    with :math:`\theta_0` the residual of the best constant; for the squared loss, in the paper's scale, that is
+    :math:`2\max_j|K_j^T(y-\bar y)|`. For the squared loss, and a dictionary of at most 1 GiB, the path is followed
+    exactly (`homotopy`), all its breakpoints are returned, and the given beta cost nothing more; otherwise each beta is
+    solved by column generation from the last one's neurons.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    y : (n,) array
+        Real targets; -1 and 1 for "logistic" and "squared_hinge".
+    penalty, subsample, rng
+        The dictionary, as in `cross_product_dictionary`. "l1", not subsampled, is the exact one: its networks are
+        global optima.
+    bias : bool
+        Whether neurons have one, which is not penalised. An output intercept is always fitted with it, and never
+        without it.
+    max_iter : int or None
+        At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
+    {shared}
+
+    Returns
+    -------
+    RegularizationPath
+
+    Raises
+    ------
+    ArgumentError
+        An argument breaks its rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-1, 1, 9)
+    >>> path = lasso_path(x[:, None], np.abs(x), n_betas=5)
+    >>> path.n_neurons.tolist(), len(path.breakpoints)
+    ([0, 2, 2, 2, 2], 2)
+    """
+    owner = "lasso_path"
+    check_choice(penalty, "penalty", owner, ("l1", "l2"))
     most = WorkingSet.max_iter if max_iter is None else max_iter
-    return Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
+    limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
+    data = as_rows(X, owner)
+    dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
+    held = _MOST_BYTES if max_memory is None else min(max_memory, _MOST_BYTES)
+    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(data) * dictionary.n_columns <= held:
+        limits = replace(limits, max_iter=MAX_BREAKPOINTS if max_iter is None else max_iter)
+        return _exact(data, y, sample_weight, dictionary, (betas, n_betas, eps), limits)
+    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": sample_weight}
+    return _by_columns(data, y, Family.of(dictionary), (betas, n_betas, eps), limits, owner, options)
+
+
+def _exact(
+    X: Array,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    dictionary: CrossProductDictionary,
+    grid: tuple[ArrayLike | None, int, float],
+    limits: Limits,
+) -> RegularizationPath:
+    """Follow the breakpoints; read the solutions at the grid from them."""
+    atoms = dictionary.neurons()
+    problem = LassoProblem(
+        atoms.training_columns(X), y, 1.0, fit_intercept=dictionary.bias, sample_weight=sample_weight
+    )
+    top = problem.beta_max()
+    betas = beta_grid(*grid, top, "lasso_path")
+    exact = homotopy(
+        problem.K,
+        problem.datafit.y,
+        fit_intercept=dictionary.bias,
+        beta_min=float(betas[-1]),
+        sample_weight=problem.datafit.sample_weight,
+        max_breakpoints=limits.max_iter,
+        max_time=limits.max_time,
+        callback=limits.callback,
+    )
+    top = max(top, float(exact.betas[0]))  # the two differ by rounding, and nothing is active at the larger
+    betas = beta_grid(*grid, top, "lasso_path")
+    found: list[Result[Weights]] = []
+    for beta in betas:
+        if exact.status.ends_all and beta < exact.betas[-1] and found:
+            break
+        problem.beta = float(beta)
+        found.append(solution_at(exact, problem, limits.tol))
+    solutions = [
+        WeightedNeurons(atoms.take(c), values, intercept) for c, values, intercept in (r.coefficients for r in found)
+    ]
+    networks = [TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions]
+    walk = Walk.over(betas, found, exact.status if exact.status.ends_all else None)
+    scope = Family.of(dictionary).pricer(X).scope
+    return RegularizationPath.of(walk, top, networks, scope, exact.betas)
 
 
 def beta_max_over(
@@ -166,44 +245,34 @@ def beta_max_over(
     return pricer.price(theta, 1).size / len(X)
 
 
-def path_over(
+def _by_columns(
     X: Array,
     y: Any,
-    pricer: Pricer,
-    betas: Array,
-    beta_max: float,
-    *,
-    p: int,
-    loss: str,
-    intercept: bool,
+    family: Family,
+    grid: tuple[ArrayLike | None, int, float],
     limits: Limits,
-    huber_delta: float | None,
-    sample_weight: ArrayLike | None = None,
+    owner: str,
+    options: dict[str, Any],
+    *,
     merge: bool = False,
 ) -> RegularizationPath:
-    """Solve at every beta over the neurons of ``pricer``, each time from the neurons of the last solution.
+    """Solve at every beta over the neurons of a family, each time from the neurons of the last solution.
 
     ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
     """
-    datafit = make_datafit(loss, y, len(X), "path", huber_delta, sample_weight)
+    pricer = family.pricer(X)
+    top = beta_max_over(X, y, pricer, owner=owner, **options)
+    datafit = make_datafit(options["loss"], y, len(X), owner, options["huber_delta"], options["sample_weight"])
     start: Neurons | None = None
 
     def solve(beta: float, left: Limits) -> Result[Any]:
         nonlocal start
-        result = WorkingSet(**left.shared()).solve(
-            X,
-            y,
-            beta,
-            pricer,
-            loss=loss,
-            fit_intercept=intercept,
-            huber_delta=huber_delta,
-            sample_weight=sample_weight,
-            start=start,
-        )
+        result = WorkingSet(**left.shared()).solve(X, y, beta, pricer, start=start, **options)
         start = result.coefficients.neurons
-        return pruned(result, X, datafit, beta, p, intercept, limits.tol) if merge else result
+        if not merge:
+            return result
+        return pruned(result, X, datafit, beta, family.p, options["fit_intercept"], limits.tol)
 
-    walk = walked(betas, limits, solve)
-    networks = [TwoLayerNetwork.from_neurons(result.coefficients, p) for result in walk.results]
-    return RegularizationPath.of(walk, beta_max, networks, pricer.scope)
+    walk = walked(beta_grid(*grid, top, owner), limits, solve)
+    networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
+    return RegularizationPath.of(walk, top, networks, pricer.scope)
