@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail, quantity
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.bits import WORD, as_masks, bit_count, bits_of
 from clifford_rand.basis.coefficients import read_only
+from clifford_rand.basis.rules import WORD, as_masks, bit_count, bits_of
 
 _COUNTED = 2**14  # blades from which a position is counted by binomials instead of looked up in a dictionary
 LARGEST = 2**27  # components of one multivector: 1 GiB of float64

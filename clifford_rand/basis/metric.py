@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.bits import WORD, bit_count
 from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
 from clifford_rand.basis.keys import check_size
+from clifford_rand.basis.rules import WORD, bit_count
 
 _EXACT_UP_TO = 16  # dimensions of an exact determinant: d⁴ operations of Python integers, 50 ms here
 _EPS = float(np.finfo(np.float64).eps)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.bits import bits_of
+from clifford_rand.basis.rules import bits_of
 
 _SHORT = re.compile(r"([A-Za-z]+)([A-Za-z0-9])")
 

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.bits import as_masks, bit_count, is_odd_swap
 from clifford_rand.basis.coefficients import INT, narrowed
 from clifford_rand.basis.keys import Keys, check_size, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric
-from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR
+from clifford_rand.basis.rules import METRIC_FREE, RULES, SCALAR, as_masks, bit_count, is_odd_swap
 
 
 class ProductTable(NamedTuple):

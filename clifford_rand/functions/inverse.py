@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.bits import reverse_is_negative
 from clifford_rand.basis.keys import Keys, dense_keys
+from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.functions.norms import (
     as_inexact,
     eps_of,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.bits import as_masks, bits_of
 from clifford_rand.basis.keys import Keys, keys_of_array
 from clifford_rand.basis.metric import Metric, metric_of_gram
+from clifford_rand.basis.rules import as_masks, bits_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector

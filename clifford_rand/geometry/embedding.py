@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.basis.rules import bits_of
 from clifford_rand.geometry.coordinates import as_multivector
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.bits import bits_of
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
+from clifford_rand.basis.rules import bits_of
 
 
 @lru_cache(maxsize=64)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, describe, fail
-from clifford_rand.basis.bits import is_odd_swap
 from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import check_size, dense_keys
+from clifford_rand.basis.rules import is_odd_swap
 from clifford_rand.functions.norms import as_inexact
 
 LARGEST = 12  # dimensions: 2^24 entries of one matrix

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clifford_rand.basis.bits import bits_of
+from clifford_rand.basis.rules import bits_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.storage import Storage

@@ -5,8 +5,8 @@ from typing import Self
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.bits import as_masks, is_odd_swap
 from clifford_rand.basis.keys import keys_of_array, keys_of_grades
+from clifford_rand.basis.rules import as_masks, is_odd_swap
 from clifford_rand.multivector.involutions import Involutions
 
 

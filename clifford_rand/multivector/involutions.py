@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 
 from clifford_rand._checks import fail
-from clifford_rand.basis.bits import reverse_is_negative
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
+from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.multivector.products import Products
 
 

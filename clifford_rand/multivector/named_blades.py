@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand.basis.bits import WORD
 from clifford_rand.basis.keys import check_size, dense_keys, keys_of_grades
+from clifford_rand.basis.rules import WORD
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra

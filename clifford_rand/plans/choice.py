@@ -10,12 +10,8 @@ from clifford_rand._checks import check_choice
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import BY_SUBSETS, BY_TRANSFORM, METRIC_FREE, RULES, SCALAR
-from clifford_rand.plans.congruence_plan import CongruencePlan
-from clifford_rand.plans.rounding_plan import LARGEST_TABLE
-from clifford_rand.plans.subset_plan import SubsetPlan
+from clifford_rand.plans.fast import LARGEST_TABLE, VECTOR_RULES, CongruencePlan, SubsetPlan, TransformPlan, VectorPlan
 from clifford_rand.plans.table_plan import TablePlan
-from clifford_rand.plans.transform_plan import TransformPlan
-from clifford_rand.plans.vector_plan import VECTOR_RULES, VectorPlan
 
 Plan = Any  # has .keys and is called with two coefficient arrays
 

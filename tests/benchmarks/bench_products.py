@@ -11,11 +11,11 @@ import numpy as np
 from timing import agree, alternate, machine, need, peak_mib, report, seconds, steady
 
 import clifford_rand as cr
-from clifford_rand.basis.bits import is_odd_swap
 from clifford_rand.basis.keys import dense_keys
+from clifford_rand.basis.rules import is_odd_swap
 from clifford_rand.plans.choice import choose, table_seconds, transform_seconds
+from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
-from clifford_rand.plans.transform_plan import TransformPlan
 
 
 def small(clifford: Any, kingdon: Any) -> None:

@@ -8,8 +8,8 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys, keys_of_grades
 from clifford_rand.plans.choice import choose, plan_of
+from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import KERNEL_FROM, TablePlan
-from clifford_rand.plans.transform_plan import TransformPlan
 
 
 def best(work, repeats=7):

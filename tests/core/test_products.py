@@ -10,10 +10,8 @@ import clifford_rand as cr
 from clifford_rand.basis.rules import RULES
 from clifford_rand.multivector.products import multiply
 from clifford_rand.plans import choice
-from clifford_rand.plans.congruence_plan import CongruencePlan
-from clifford_rand.plans.subset_plan import SubsetPlan
+from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
 from clifford_rand.plans.table_plan import KERNEL_FROM, TablePlan
-from clifford_rand.plans.transform_plan import TransformPlan
 from support.blades import all_blades, product_tensor, signatures
 
 DTYPES = [np.float64, np.float32, np.complex128, np.complex64]

@@ -1,0 +1,240 @@
+"""Plans of large products, which need no table: over subsets, through matrices, by another basis, of two vectors."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._threads import cached_property
+from clifford_rand.basis.coefficients import INT, common_dtype, in_integers, largest
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.rules import RULES, is_odd_swap
+from clifford_rand.plans.table_plan import TablePlan
+
+LARGEST_TABLE = 2**25  # pairs of blades of one table
+
+
+def _possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
+    """Return the grades that a product of complete grades may have."""
+    if rule == "vee":
+        return tuple(sorted({r + s - d for r in a.grades for s in b.grades if r + s >= d}))
+    found = {
+        t
+        for r in a.grades
+        for s in b.grades
+        for t in range(abs(r - s), min(r + s, 2 * d - r - s) + 1, 2)
+        if int(RULES[rule](r, s, t))
+    }
+    return tuple(sorted(found))
+
+
+class RoundingPlan:
+    """A product through floating transforms, but by the table for fractions, symbols, and integers in such a metric."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        self.metric, self.rule = metric, rule
+        self.keys_a, self.keys_b = a, b
+        self.keys = keys_of_grades(metric.d, _possible_grades(rule, metric.d, a, b))
+        check_size(2**metric.d, rule)
+        self._exact: TablePlan | None = None
+
+    def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
+        dtype = common_dtype(a.dtype, b.dtype)
+        if dtype.kind == "O" or (dtype.kind == "i" and self.metric.is_exact):
+            return self._by_table(a, b, dtype)
+        if dtype.kind == "i":
+            dtype = np.dtype(np.float64)
+        return self._compute(a.astype(dtype, copy=False), b.astype(dtype, copy=False))
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the products of two arrays of one floating dtype."""
+        raise NotImplementedError
+
+    def _by_table(self, a: NDArray[Any], b: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
+        if self._exact is None:
+            if self.keys_a.size * self.keys_b.size > LARGEST_TABLE:
+                raise fail(
+                    "this product",
+                    self.rule,
+                    f"one of at most {LARGEST_TABLE} pairs of blades for exact numbers",
+                    describe(f"{self.keys_a.size} × {self.keys_b.size} blades of dtype {dtype}"),
+                    "Convert with astype(float).",
+                )
+            self._exact = TablePlan(self.metric, self.rule, self.keys_a, self.keys_b)
+        exact = self._exact(a, b)
+        result = np.zeros((*exact.shape[:-1], self.keys.size), dtype=exact.dtype)
+        result[..., self.keys.place(self._exact.keys)] = exact
+        return result
+
+
+class DensePlan(RoundingPlan):
+    """A product of multivectors that are spread on all 2^d coefficients, in the order of their masks."""
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        result = np.empty((*batch, self.keys.size), dtype=a.dtype)
+        flat_a = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
+        flat_b = np.broadcast_to(b, (*batch, b.shape[-1])).reshape(-1, b.shape[-1])
+        flat = result.reshape(-1, self.keys.size)
+        step = max(1, 2**22 >> self.metric.d)  # samples whose temporaries stay below a few hundred megabytes
+        for start in range(0, len(flat), step):
+            part = slice(start, start + step)
+            dense_a, dense_b = self._spread(flat_a[part], self.keys_a), self._spread(flat_b[part], self.keys_b)
+            flat[part] = self._multiply(dense_a, dense_b)[..., self.keys.masks]
+        return result
+
+    def _spread(self, values: NDArray[Any], keys: Keys) -> NDArray[Any]:
+        dense = np.zeros((len(values), 1 << self.metric.d), dtype=values.dtype)
+        dense[:, keys.masks] = values
+        return dense
+
+    def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        raise NotImplementedError
+
+
+_CONTRACTIONS = {  # is A in B to count, and B in A
+    "lc": (True, False),
+    "rc": (False, True),
+    "fat_dot": (True, True),
+    "hestenes": (True, True),
+}
+
+
+class SubsetPlan(DensePlan):
+    """Wedge, contractions, dots and vee of dense multivectors: only the 3^d pairs that count are visited."""
+
+    def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        from clifford_rand.kernels.subsets import contraction_products, wedge_products
+
+        d, rule = self.metric.d, self.rule
+        if rule == "vee":
+            signs, order = _complement(d)
+            product = wedge_products(a[..., order] * signs[order], b[..., order] * signs[order], d)
+            return product[..., order] * signs
+        if rule == "wedge":
+            return wedge_products(a, b, d)
+        left, right = _CONTRACTIONS[rule]
+        weight = np.asarray(self.metric.weight(np.arange(1 << d)), dtype=a.real.dtype)
+        if rule == "hestenes":
+            a, b = a.copy(), b.copy()
+            a[..., 0] = b[..., 0] = 0
+        return contraction_products(a, b, weight, d, left, right)
+
+
+def _complement(d: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Return the sign of A ^ A' = ± I for every mask A, and the mask of the complement A'."""
+    masks = np.arange(1 << d)
+    order = masks ^ ((1 << d) - 1)
+    return np.where(is_odd_swap(masks, order, d), -1, 1).astype(np.int8), order
+
+
+class TransformPlan(DensePlan):
+    """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        super().__init__(metric, rule, a, b)
+        diagonal = metric.diagonal
+        assert diagonal is not None
+        sign = np.sign(diagonal).astype(int)
+        order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
+        self._signature = tuple(int(sign[i]) for i in order)
+        self._order = None if order == tuple(range(metric.d)) else order
+        self._scale: NDArray[np.float64] | None = None
+        if not metric.is_unit:
+            scale = np.ones(1)
+            for value in diagonal.astype(np.float64):
+                scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
+            self._scale = scale
+
+    def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        from clifford_rand.kernels.outermorphism import signed_permutation
+        from clifford_rand.kernels.representation import transform_product
+
+        scale = None if self._scale is None else self._scale.astype(a.real.dtype)
+        if scale is not None:
+            a, b = a * scale, b * scale
+        if self._order is not None:
+            masks, signs = signed_permutation(self._order)
+            a, b = a[..., masks] * signs, b[..., masks] * signs
+        product = transform_product(a, b, self._signature)
+        if self.rule != "gp":
+            other = transform_product(b, a, self._signature)
+            product = (product - other if self.rule == "commutator" else product + other) / 2
+        if self._order is not None:
+            back = np.empty_like(product)
+            back[..., masks] = product * signs
+            product = back
+        return product if scale is None else product / scale
+
+
+class CongruencePlan(RoundingPlan):
+    """A product in a metric that is not diagonal, carried out in an orthogonal basis and brought back.
+
+    ``inner`` is the plan of the same product, on all blades of the same grades, in the metric of that basis.
+    """
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys, inner: Any) -> None:
+        super().__init__(metric, rule, a, b)
+        self._inner = inner
+        self._there = metric.congruence[1].T
+        self._back = np.linalg.inv(self._there)
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        from clifford_rand.kernels.outermorphism import move_components
+
+        first, second = (
+            move_components(values, keys.masks, self._there, keys.filled.masks)
+            for values, keys in ((a, self.keys_a), (b, self.keys_b))
+        )
+        product = self._inner(first, second)
+        moved = move_components(product, self._inner.keys.masks, self._back, self.keys.masks)
+        return moved.astype(a.dtype, copy=False)
+
+
+VECTOR_RULES: dict[str, tuple[bool, bool]] = {  # scalar part, bivector part
+    "gp": (True, True),
+    "wedge": (False, True),
+    "commutator": (False, True),
+    "anticommutator": (True, False),
+    **dict.fromkeys(("fat_dot", "hestenes", "lc", "rc", "scalar_product", "inner"), (True, False)),
+}
+
+
+class VectorPlan:
+    """Two vectors in a high dimension, where no table is wanted: a·b and the upper triangle of a bᵀ - b aᵀ."""
+
+    def __init__(self, metric: Metric, rule: str) -> None:
+        self.metric = metric
+        self.scalar, self.bivector = VECTOR_RULES[rule]
+        self.keys = keys_of_grades(metric.d, (*((0,) if self.scalar else ()), *((2,) if self.bivector else ())))
+        check_size(self.keys.size, rule)
+
+    def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficients (..., n_out) of the products of (..., d) and (..., d)."""
+        if a.dtype == INT and b.dtype == INT:
+            return in_integers(self._compute, self._growth * largest(a) * largest(b), a, b)
+        return self._compute(a, b)
+
+    @cached_property
+    def _growth(self) -> int:
+        """What no component of a product of vectors of ±1 exceeds: Σ_ij |G_ij| for the scalar, 2 for bivectors."""
+        diagonal = self.metric.diagonal
+        sizes = np.abs((self.metric.gram if diagonal is None else diagonal).astype(np.float64))
+        return max(2, math.ceil(sizes.sum() * (1 + 1e-9)))
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        d = self.metric.d
+        parts = []
+        if self.scalar:
+            diagonal = self.metric.diagonal
+            lowered = b * diagonal if diagonal is not None else b @ self.metric.gram
+            parts.append((a * lowered).sum(axis=-1, keepdims=True))
+        if self.bivector:
+            upper = ~np.tri(d, dtype=bool)
+            area = a[..., :, None] * b[..., None, :]
+            parts.append(area[..., upper] - np.swapaxes(area, -1, -2)[..., upper])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
