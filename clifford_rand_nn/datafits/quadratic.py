@@ -163,8 +163,10 @@ class SquaredHinge(_Boxed):
         return y * library(theta).clip(y * theta, 0.0, None)
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
-        """Half the sum of the squared violations."""
-        return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weights), cp.pos(1 - cp.multiply(y, f))))
+        """Half the squared margins, each raised freely: with ``pos`` a row without violation is doubly degenerate."""
+        least = None if f.value is None else np.maximum(y * f.value - 1, 0.0)
+        raised = 1 - cp.multiply(y, f) + cp.Variable(f.shape, value=least, nonneg=True)
+        return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weights), raised))
 
     def stated_value(self, f: Array, y: Array) -> Array:
         """Return the loss of every row."""
