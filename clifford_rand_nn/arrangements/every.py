@@ -1,6 +1,7 @@
-"""The public functions: every activation pattern, and a gate inside each of their chambers."""
+"""Every activation pattern of the rows, how many there are, a gate inside each chamber, and those a user chooses."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,77 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.cells import half_of_the_chambers
-from clifford_rand_nn.arrangements.counts import central_count
-from clifford_rand_nn.arrangements.reduction import distinct, reduce_rows
-from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.patterns import ActivationPatterns
+from clifford_rand_nn.arrangements.cells import distinct, half_of_the_chambers, reduce_rows
+from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
+from clifford_rand_nn.gates.sampling import METHODS
+from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB
 _BLOCK = 2**22  # entries of a block of margins
+Draw = Callable[[str], Gates]
+
+
+def central_count(n: int, rank: int) -> int:
+    """Chambers of n planes through the origin, of this rank and otherwise in general position; 1 if there is none."""
+    if n == 0 or rank == 0:
+        return 1
+    total = term = 1
+    for k in range(1, min(rank, n)):
+        term = term * (n - k) // k  # C(n-1, k)
+        total += term
+    return 2 * total
+
+
+def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) -> int:
+    r"""Return the number of activation patterns of n rows in general position, an upper bound for all others.
+
+    .. math::
+
+        2 \sum_{k<r} \binom{n-1}{k} \text{ without bias}, \qquad 2 \sum_{k\le r} \binom{n-1}{k} \text{ with bias,}
+
+    the all-on and the all-off pattern included.
+
+    Parameters
+    ----------
+    n, d : int
+        Shape of the data.
+    bias : bool
+        Whether the gates have an offset.
+    rank : int, optional
+        r: the rank of X without bias, of the centred X with bias; by default the largest there is, min(n, d) and
+        min(n-1, d). If it is 0 without bias, every row is 0 and on: one pattern.
+
+    Returns
+    -------
+    int
+        Exact, however large.
+
+    Raises
+    ------
+    ArgumentError
+        n, d or rank is not an integer in its range.
+
+    References
+    ----------
+    Cover, "Geometrical and statistical properties of systems of linear inequalities", 1965, equation (5).
+
+    Examples
+    --------
+    >>> pattern_count(160, 2)
+    25442
+    >>> pattern_count(5, 2, bias=False)
+    10
+    >>> pattern_count(3, 100) == 2**3
+    True
+    """
+    owner = "pattern_count"
+    check_integer(n, "n", owner)
+    check_integer(d, "d", owner)
+    check_choice(bias, "bias", owner, (True, False))
+    largest = min(n - bool(bias), d)
+    r = largest if rank is None else check_integer(rank, "rank", owner, low=0, high=largest)
+    return central_count(int(n), int(r) + bool(bias))
 
 
 def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_000_000) -> NDArray[np.bool_]:
@@ -153,3 +216,34 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
     order = np.lexsort(np.packbits(on, axis=0)[::-1])
     gates = Gates.without_incidence(np.ascontiguousarray(H[:, order]), c[order], "exhaustive")
     return ActivationPatterns(on[:, order], gates)
+
+
+def chosen_patterns(
+    X: NDArray[Any], gates: Any, bias: bool, owner: str, draw: Draw | None = None
+) -> ActivationPatterns:
+    """Return the distinct patterns on X, none all off, and a gate of each, as a user's ``gates`` say.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    gates : Gates, (directions (d, m), offsets (m,)), "exhaustive", or a method of `sample_gates` if there is ``draw``
+    bias : bool
+        Whether the gates of "exhaustive" have an offset.
+    owner : str
+        Whose parameter it is, for the errors.
+    draw : callable, optional
+        Samples the gates of a method.
+
+    Raises
+    ------
+    ArgumentError
+        Something else is given, or hyperplanes that do not fit X.
+    """
+    if isinstance(gates, str) and gates == "exhaustive":
+        every = exhaustive_gates(X, bias)
+        some = np.flatnonzero(every.patterns.any(axis=0))  # the all-off pattern has no neuron
+        return ActivationPatterns(np.ascontiguousarray(every.patterns[:, some]), every.gates.take(some))
+    if draw is not None and isinstance(gates, str) and gates in METHODS:
+        return activation_patterns(X, draw(gates))
+    words = ("exhaustive", *(() if draw is None else METHODS))
+    return activation_patterns(X, as_gates(gates, X.shape[1], owner, f", {', '.join(map(repr, words))},"))

@@ -64,16 +64,16 @@ def make_encoder(name: str) -> KeyedEncoder:
     """
     kind, colon, rest = name.partition(":")
     if kind == "openai" and colon:
-        from clifford_rand_nn.features.openai_embeddings import OpenAIEncoder
+        from clifford_rand_nn.features.text_encoders import OpenAIEncoder
 
         return OpenAIEncoder(rest)
     if kind == "hashing" and colon:
-        from clifford_rand_nn.features.hashing import HashingEncoder
+        from clifford_rand_nn.features.text_encoders import HashingEncoder
 
         if not rest.isdecimal():
             raise ArgumentError(f"--encoder {name}: say how many features, as in hashing:4096.")
         return HashingEncoder(int(rest))
-    from clifford_rand_nn.features.sentence_transformer import SentenceTransformerEncoder
+    from clifford_rand_nn.features.text_encoders import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(name)
 

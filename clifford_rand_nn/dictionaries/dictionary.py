@@ -19,8 +19,14 @@ from clifford_rand._checks import (
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand.crossproduct.revolving import subsets_of_ranks
-from clifford_rand_nn.dictionaries.distinct import distinct
-from clifford_rand_nn.dictionaries.subsets import about, count_subsets, draw_subsets, row_space, spanned_planes
+from clifford_rand_nn.dictionaries.subsets import (
+    about,
+    count_subsets,
+    distinct,
+    draw_subsets,
+    row_space,
+    spanned_planes,
+)
 from clifford_rand_nn.gates.sampling import distinct_rows
 from clifford_rand_nn.neurons import Neurons
 

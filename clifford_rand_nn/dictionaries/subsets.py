@@ -13,6 +13,9 @@ from clifford_rand.crossproduct.revolving import subsets_of_ranks
 _ROUNDS = 32  # how often dependent subsets are drawn again
 _EPS = float(np.finfo(np.float64).eps)
 _PLANE = 64 * _EPS  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
+# Planes through well-conditioned subsets of the same rows agree to some 1e-15; planes that agree to this are worth one.
+_RTOL = 1e-10
+_OFFSET = 64 * float(np.finfo(np.float64).eps)  # rounding of an offset, relative to the largest entry of the data
 
 
 def about(count: int) -> str:
@@ -176,3 +179,42 @@ def _random_mixed(n: int, d: int, k: int, most_data: int, m: int, rng: np.random
         subsets[place, :i] = random_subsets(n, i, len(place), rng)
         subsets[place, i:] = n + random_subsets(d, k - i, len(place), rng)
     return subsets
+
+
+def distinct(directions: NDArray[Any], offsets: NDArray[Any], X: NDArray[Any]) -> NDArray[np.intp]:
+    r"""Return the indices, ascending, of the first of each set of equal neurons :math:`(v_j, b_j)` of norm 1.
+
+    Offsets are compared at the mean of the rows X, relative to their spread, so that the place of the origin does not
+    matter. Equal neurons have equal images under any linear form: sorted by one, they are neighbours.
+
+    Parameters
+    ----------
+    directions : (d, m)
+    offsets : (m,)
+    X : (n, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distinct(np.array([[1.0, -1.0, 1.0]]), np.array([0.5, -0.5, 0.5]), np.array([[1.0], [2.0]])).tolist()
+    [0, 1]
+    """
+    mean = X.mean(axis=0)
+    spread = float(np.abs(X - mean).max(initial=0.0))
+    largest = float(np.abs(X).max(initial=0.0))
+    scale = max(spread, largest * _OFFSET / _RTOL)
+    centred = (offsets + mean @ directions) / scale if scale > 0 else offsets
+    points = np.concatenate([directions, centred[None]]).T  # (m, d + 1)
+    form = np.random.default_rng(0).uniform(-1, 1, points.shape[1])  # any fixed one; a random one separates grids
+    place = points @ form
+    order = np.argsort(place, kind="stable")
+    starts = np.flatnonzero(np.diff(place[order], prepend=-np.inf) > 2 * _RTOL * points.shape[1])
+    keep = np.ones(len(points), dtype=bool)
+    sizes = np.diff(starts, append=len(order))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        rest = np.sort(order[start : start + size])
+        while len(rest) > 1:
+            same = (np.abs(points[rest] - points[rest[0]]) <= _RTOL).all(axis=1)
+            keep[rest[same][1:]] = False
+            rest = rest[~same]
+    return np.flatnonzero(keep)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_integer
-from clifford_rand_nn.arrangements.chosen import chosen_patterns
-from clifford_rand_nn.arrangements.counts import central_count
+from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.sampling import sample_gates

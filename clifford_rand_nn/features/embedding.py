@@ -1,8 +1,11 @@
 """Features of many items by any encoder: batched, each batch stored before the next, resumed where it stopped."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
-from clifford_rand_nn.features.interrupts import held_interrupts
 
 
 class Encoder(Protocol):
@@ -229,3 +231,36 @@ def _bar(n: int, wanted: bool) -> Iterator[tuple[Callable[[int], object], Callab
             lambda count: bar.advance(task, count),
             lambda: bar.update(task, description="stopping after this batch; Ctrl-C again stops at once"),
         )
+
+
+@contextmanager
+def held_interrupts(notice: Callable[[], object] = lambda: None) -> Iterator[Callable[[], None]]:
+    """Hold back the first Ctrl-C; yield a function that raises it where it does no harm. A second one is immediate.
+
+    ``notice`` is called when the first one comes. Outside the main thread, or where the program handles Ctrl-C in its
+    own way, nothing is held. An interrupt that is still held at the end is raised there.
+    """
+    held: list[bool] = []
+
+    def raise_held() -> None:
+        if held:
+            held.clear()
+            raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield raise_held
+        return
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if held:
+            signal.default_int_handler(number, frame)
+        held.append(True)
+        notice()
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield raise_held
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    raise_held()

@@ -6,7 +6,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice
-from clifford_rand_nn.arrangements.chosen import chosen_patterns
+from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, documented, walked

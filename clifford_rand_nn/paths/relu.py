@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, check_bool, check_choice
 from clifford_rand._typing import Array
-from clifford_rand_nn.arrangements.chosen import chosen_patterns
+from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.datafits.choice import as_loss, make_datafit
 from clifford_rand_nn.datafits.fit import unpenalised_fit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.dictionaries.distinct import distinct
+from clifford_rand_nn.dictionaries.subsets import distinct
 from clifford_rand_nn.neurons import Neurons
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.

@@ -13,8 +13,7 @@ from scipy.optimize import linprog
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.arrangements.cells import half_of_the_chambers
-from clifford_rand_nn.arrangements.counts import pattern_count
-from clifford_rand_nn.arrangements.every import enumerate_patterns, exhaustive_gates
+from clifford_rand_nn.arrangements.every import enumerate_patterns, exhaustive_gates, pattern_count
 
 
 def rank(rows):

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import clifford_rand_nn.cli.embed as command
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.features.hashing import HashingEncoder
+from clifford_rand_nn.features.text_encoders import HashingEncoder
 from clifford_rand_nn.features.text_table import read_text_table
 
 pd = pytest.importorskip("pandas")

@@ -10,8 +10,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand import ArgumentError
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
-from clifford_rand_nn.dictionaries.distinct import distinct
-from clifford_rand_nn.dictionaries.subsets import random_subsets
+from clifford_rand_nn.dictionaries.subsets import distinct, random_subsets
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 
 KINDS = [("l1", "mixed"), ("l1", "rows"), ("l2", "mixed"), ("l2", "rows")]

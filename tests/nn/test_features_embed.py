@@ -9,7 +9,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.cache import FeatureCache
 from clifford_rand_nn.features.embedding import embed
-from clifford_rand_nn.features.hashing import HashingEncoder
+from clifford_rand_nn.features.text_encoders import HashingEncoder
 
 TEXTS = [f"text number {i}" for i in range(10)]
 

@@ -15,8 +15,7 @@ import pytest
 import clifford_rand._optional as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.features.embedding import embed
-from clifford_rand_nn.features.openai_embeddings import OpenAIEncoder
-from clifford_rand_nn.features.sentence_transformer import SentenceTransformerEncoder
+from clifford_rand_nn.features.text_encoders import OpenAIEncoder, SentenceTransformerEncoder
 
 # ------------------------------------------------------------------------------------------- sentence-transformers
 
