@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 
 
@@ -176,13 +175,7 @@ def _taken(encoder: Encoder, part: list[bytes], batch: list[Any]) -> tuple[list[
 
 
 def _checked(vectors: ArrayLike, n: int) -> NDArray[np.float32]:
-    try:
-        rows = as_real(vectors, "encoder", "embed", finite=False)
-    except ArgumentError:
-        raise
-    except ValueError as error:  # NumPy's, of rows that differ in length
-        rule = f"a callable that returns an array ({n}, k) for {n} items"
-        raise fail("encoder", "embed", rule, describe("rows of different lengths")) from error
+    rows = as_real(vectors, "encoder(items)", "embed", finite=False)
     if rows.ndim != 2 or len(rows) != n or rows.shape[1] == 0:
         rule = f"a callable that returns an array ({n}, k) for {n} items"
         raise fail("encoder", "embed", rule, describe(f"shape {rows.shape}"))

@@ -147,7 +147,7 @@ BAD_ENCODERS = {
     ),
     "axis": (lambda texts: np.zeros(len(texts)), r"returns an array \(4, k\) for 4 items. Got shape \(4,\)"),
     "empty": (lambda texts: np.zeros((len(texts), 0)), r"Got shape \(4, 0\)"),
-    "ragged": (lambda texts: [[1.0] * (1 + i) for i in range(len(texts))], "Got rows of different lengths"),
+    "ragged": (lambda texts: [[1.0] * (1 + i) for i in range(len(texts))], "its rows of one length"),
     "words": (lambda texts: [["a"]] * len(texts), "an array of real numbers. Got dtype <U1"),
     "NaN": (
         lambda texts: [[np.nan, 1]] + [[1, 1]] * (len(texts) - 1),
