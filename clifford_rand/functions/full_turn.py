@@ -74,6 +74,7 @@ def _turns(X: Array) -> list[Array]:
             except np.linalg.LinAlgError:  # eigenvalues too close to be told apart: no plane from this X
                 continue
             J = -2 * P.imag  # i(P - P*)
-            if np.abs(J @ J @ J + J).max() <= 1e-6 * np.abs(J).max():
+            square = J @ J  # a projector on 2 count dimensions: the eigenvalues of a nilpotent X give J = 0
+            if np.abs(square @ J + J).max() <= 1e-6 * np.abs(J).max() and abs(np.trace(square) + 2 * count) < 1e-3:
                 found.append(J)
     return found

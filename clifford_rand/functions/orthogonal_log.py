@@ -130,7 +130,8 @@ def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
     h = np.sign(squares)
     left = h[:, None] * W.T * g  # left @ W = 1 and left @ rest = 0, as W is orthogonal to the rest
     N = -(left @ M @ W)
-    J = _structure(N, h, eps)
+    rounding = np.abs(left) @ np.abs(M) @ np.abs(W)  # of N, in units of eps: beside a large boost N is small
+    J = _structure(N, h, float(rounding.max()), eps)
     if J is None:
         return None
     H = principal_log(N)
@@ -152,9 +153,9 @@ def _widest_gap(away: Array) -> float:
     return float(edges[widest] + edges[widest + 1]) / 2
 
 
-def _structure(N: Array, h: Array, eps: float) -> Array | None:
-    """Return J in so(h) with J² = -1 and JN = NJ, or None; of several, the one of least norm."""
-    commuting = centraliser(N, skew_basis(h), float(np.abs(N).max()), eps)
+def _structure(N: Array, h: Array, scale: float, eps: float) -> Array | None:
+    """Return J in so(h) with J² = -1 and JN = NJ to rounding of ``scale``, or None; of several, that of least norm."""
+    commuting = centraliser(N, skew_basis(h), scale, eps)
     if not len(commuting):
         return None
     rng = np.random.default_rng(0)

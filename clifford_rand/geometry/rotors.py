@@ -1,5 +1,7 @@
 """The rotor that takes one vector, or one subspace, to another."""
 
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -73,8 +75,8 @@ def _euclidean(values: NDArray[Any]) -> NDArray[Any]:
     return np.sqrt(np.square(np.abs(values)).sum(axis=-1, keepdims=True))
 
 
-def _between_vectors(a: Any, b: Any, free: NDArray[Any] | None = None) -> Any:
-    """Return the rotor of vectors; ``free`` (..., n, d) has directions for the plane where b = -a."""
+def _between_vectors(a: Any, b: Any) -> Any:
+    """Return the rotor of vectors."""
     metric = a.algebra.form
     lowest = ROUNDING * np.finfo(a.coefficients.dtype).eps * float(np.abs(metric.gram).max())
     squares = [_scalar(x, x) for x in (a, b)]
@@ -99,7 +101,7 @@ def _between_vectors(a: Any, b: Any, free: NDArray[Any] | None = None) -> Any:
     noise = 4 * np.finfo(x.dtype).eps
     flat = (size <= noise * _euclidean(y)) | (np.abs(m_square) <= lowest * size**2)
     if (flat & ~near).any():
-        m = np.where(flat, _any_orthogonal(a, lowest, flat & ~near, free), m)
+        m = np.where(flat, _any_orthogonal(a, lowest, flat & ~near), m)
     m = m / np.where(_euclidean(m) > 0, _euclidean(m), 1)
     for _ in range(2):  # m from nearly opposite vectors is orthogonal to a only to a few digits
         m = m - _scalar(a, a._make(a.keys, m)) / square * x
@@ -125,14 +127,13 @@ def _normalised(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
     return R._make(R.keys, R.coefficients / root)
 
 
-def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_], free: NDArray[Any] | None) -> NDArray[Any]:
+def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_]) -> NDArray[Any]:
     """Return for each a the projection of e_i or e_i ± e_j orthogonal to a that is farthest from null."""
     d, dtype = a.algebra.d, a.coefficients.dtype
-    if free is None:
-        free = np.eye(d, dtype=dtype)
-        if not (a.algebra.form.diagonal is not None and d > 2):
-            i, j = np.triu_indices(d, 1)
-            free = np.concatenate([free, free[i] + free[j], free[i] - free[j]])
+    free = np.eye(d, dtype=dtype)
+    if not (a.algebra.form.diagonal is not None and d > 2):
+        i, j = np.triu_indices(d, 1)
+        free = np.concatenate([free, free[i] + free[j], free[i] - free[j]])
     x = a.coefficients[..., None, :]
     gram = np.asarray(a.algebra.form.gram).astype(dtype)
     square = ((x @ gram) * x).sum(axis=-1, keepdims=True)
@@ -185,26 +186,37 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
     left, _, right = np.linalg.svd(bases[0] @ bases[1].swapaxes(-1, -2))
     P, Q = left.swapaxes(-1, -2) @ bases[0], right @ bases[1]
     back = np.linalg.inv(lower)
-    P, Q = P @ back, (Q @ back).copy()
-    orientation = np.sign((wedge_rows(P) * a.coefficients).sum(axis=-1)) * np.sign(
-        (wedge_rows(Q) * b.coefficients).sum(axis=-1)
-    )
-    Q[..., -1, :] *= orientation[..., None]  # the last pair has the largest angle
-    if k == d and (orientation < 0).any():
+    P, Q = P @ back, Q @ back
+    turned = (wedge_rows(P) * a.coefficients).sum(axis=-1) * (wedge_rows(Q) * b.coefficients).sum(axis=-1) < 0
+    if k == d and turned.any():
         raise fail("b", OWNER, "of the orientation of a: rotors leave I as it is", describe("opposite orientations"))
-    total = None
-    for i in range(k):
-        free = _complement(P, Q, lower, back) if i == k - 1 and (orientation < 0).any() and k < d else None
-        factor = _between_vectors(algebra.vector(P[..., i, :].copy()), algebra.vector(Q[..., i, :].copy()), free)
-        total = factor if total is None else total * factor
-    return total
+    factors = [
+        _between_vectors(algebra.vector(P[..., i, :].copy()), algebra.vector(Q[..., i, :].copy())) for i in range(k)
+    ]
+    if turned.any():
+        half = _half_turn(algebra, P @ lower, Q @ lower, back, turned)
+        factors[-1] = _normalised((factors[-1] * half).grade(0, 2))
+    return reduce(mul, factors)
 
 
-def _complement(P: NDArray[Any], Q: NDArray[Any], lower: NDArray[Any], back: NDArray[Any]) -> NDArray[Any]:
-    """Return the directions least within both subspaces, orthogonal to P: one row (..., 1, d)."""
-    rows = np.concatenate([P @ lower, Q @ lower], axis=-2)
-    full = np.linalg.svd(rows)[2]
-    return full[..., -1:, :] @ back
+def _half_turn(algebra: Any, P: NDArray[Any], Q: NDArray[Any], back: NDArray[Any], turned: NDArray[np.bool_]) -> Any:
+    """Return n p_k, which takes the blade of P to its negative, where it has to be ``turned``, and 1 elsewhere.
+
+    n is orthogonal to the subspace of P: in the plane of the last pair, which has the largest angle, and where that is
+    no plane to half the digits the direction least within both subspaces. So n is exact whatever basis of equal
+    principal directions the SVD has chosen.
+    """
+    p = P[..., -1, :]
+    cosine = (p * Q[..., -1, :]).sum(axis=-1, keepdims=True)
+    n = Q[..., -1, :] - cosine * p
+    free = np.linalg.svd(np.concatenate([P, Q], axis=-2))[2][..., -1, :]
+    n = np.where(_euclidean(n) > np.sqrt(np.finfo(n.dtype).eps), n, free)
+    for _ in range(2):
+        n = n / _euclidean(n)
+        n = n - ((n[..., None, :] @ P.swapaxes(-1, -2)) @ P)[..., 0, :]
+    R = algebra.vector(n @ back) * algebra.vector(p @ back)
+    one = R.keys.masks == 0
+    return R._make(R.keys, np.where(turned[..., None], R.coefficients, one.astype(n.dtype)))
 
 
 def _exact(a: Any, b: Any, k: int) -> Any:

@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 import clifford_rand as cr
+from clifford_rand.functions.full_turn import commuting_turn
 from clifford_rand.functions.simple_log import closed_form
 
 
@@ -213,7 +214,28 @@ def test_refusals_say_why():
     with pytest.raises(cr.ArgumentError, match="finite"):
         (np.nan * four.e12 + 1).log()
     with pytest.raises(cr.ArgumentError, match="dimensions"):
-        (1.0 + 0.0 * cr.Algebra(14).e1_2).log()
+        (1.0 + cr.Algebra(14).random_multivector(0, (), 2)).log()  # zeros are left out: e1_2 alone has one
+
+
+def test_a_slow_turn_beside_a_large_boost():
+    """The turn is known to the rounding of the whole rotor, not to its own: 40 of each, the boosts e^8 to e^11."""
+    rng = np.random.default_rng(12)
+    alg = cr.Algebra(3, 1)
+    for angle in (2.6, 2.75, 3.1):
+        for boost in np.linspace(4.0, 5.5, 40):
+            V = exponential(alg.random_multivector(rng, (), 2) * 0.3)
+            R = V * exponential(angle / 2 * alg.e12) * exponential(boost * alg.e34) * ~V
+            assert error(R, R.log()) < 1e-10
+
+
+def test_a_nilpotent_bivector_has_no_full_turn_of_its_own():
+    """Its eigenvalues are 0 ± 1e-8 i by rounding: the turn that was made of them is zero, and exp(2π 0) is not -1."""
+    rng = np.random.default_rng(13)
+    g = np.array([1.0, 1, 1, -1])
+    for _ in range(30):
+        u, v = np.linalg.qr(rng.standard_normal((3, 2)))[0].T
+        null, x = np.array([*u, 1.0]), np.array([*v, 0.0])
+        assert commuting_turn((np.outer(x, null) - np.outer(null, x)) * g, g, 2.2e-16) is None
 
 
 def test_what_is_refused_has_no_logarithm():
