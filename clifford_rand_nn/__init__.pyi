@@ -13,6 +13,7 @@ from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoReg
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
 from .gates.hyperplanes import Gates as Gates
+from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate
 from .gates.sampling import sample_gates as sample_gates
 from .model_file import load_model as load_model
@@ -22,7 +23,6 @@ from .paths.gated import gated_path as gated_path
 from .paths.path import RegularizationPath as RegularizationPath
 from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
-from .patterns import activation_patterns as activation_patterns
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .solvers.base import Result as Result

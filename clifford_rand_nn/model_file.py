@@ -16,7 +16,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
-from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, price_gates, removal_costs
 from clifford_rand_nn.pricing.gate_climb import climbed
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem

@@ -8,7 +8,6 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.claims import GatedClaim, NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -108,10 +107,6 @@ class Units(NamedTuple):
                 )
             case Family():
                 return replace(value, members=None if value.members is None else self.back(value.members))
-            case GatedClaim(gates, coefficients, squared):
-                return GatedClaim(self.back(gates), self.back(coefficients), squared)
-            case NetworkClaim(network, family):
-                return NetworkClaim(self.back(network), self.back(family))
             case CrossProductDictionary():
                 other = copy.copy(value)
                 other.X = np.ldexp(value.X, self.x)
@@ -126,6 +121,10 @@ class Units(NamedTuple):
                     fitted=np.ldexp(value.fitted, bias),
                     dual_point=np.ldexp(value.dual_point, bias),
                 )
+            case bool():
+                return value
+            case tuple():  # a claim: what it is made of
+                return value._make(map(self.back, value))  # type: ignore[attr-defined]
             case _:
                 raise TypeError(f"{type(value).__name__} has no units")
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.cells import distinct, half_of_the_chambers, reduce_rows
-from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns, as_gates
 from clifford_rand_nn.gates.sampling import METHODS
-from clifford_rand_nn.patterns import ActivationPatterns, activation_patterns
 
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_BYTES = 4 * 2**30  # of patterns and gates: sorting them takes twice that, and common machines have 16 GiB

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates import Certificate, NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier

@@ -23,8 +23,7 @@ from clifford_rand._checks import (
     refuse_unreal,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.weights import check_weights, normalised

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import as_generator, check_integer
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.patterns import ActivationPatterns
 
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 

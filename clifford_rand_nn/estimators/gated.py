@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_integer, fail
-from clifford_rand_nn.claims import GatedClaim
+from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor

@@ -6,7 +6,7 @@ import numpy as np
 
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.candidates import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
-from clifford_rand_nn.patterns import ActivationPatterns
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope
 from clifford_rand_nn.problems.relu import ConvexReLUProblem

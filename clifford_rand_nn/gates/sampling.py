@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
-from clifford_rand_nn.gates.plane_rules import PLANE_RULES, target_codes
-from clifford_rand_nn.gates.row_rules import ROW_RULES
+from clifford_rand_nn.gates.rules import PLANE_RULES, ROW_RULES, target_codes
 from clifford_rand_nn.gates.through_rows import SKETCHES, auto_sketch_dim, gates_through_rows
 
 METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))

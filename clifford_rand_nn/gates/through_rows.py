@@ -15,7 +15,7 @@ from clifford_rand.sketch.sparse_sign import SparseSign
 from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.gates.row_rules import ROW_RULES
+from clifford_rand_nn.gates.rules import ROW_RULES
 
 SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
     "sjlt": SJLT,

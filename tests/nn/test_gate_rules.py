@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from clifford_rand import SJLT, SRHT, ArgumentError, GaussianSketch, leverage_scores
 from clifford_rand_nn import GatedReLURegressor, sample_gates, with_linear_gate
-from clifford_rand_nn.gates.row_rules import ROW_RULES
+from clifford_rand_nn.gates.rules import ROW_RULES
 from clifford_rand_nn.gates.sampling import METHODS
 
 rng = np.random.default_rng(5)

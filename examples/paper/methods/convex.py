@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn import Gates, activation_patterns, sample_gates, with_linear_gate
-from clifford_rand_nn.gates.row_rules import ROW_RULES
+from clifford_rand_nn.gates.rules import ROW_RULES
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
