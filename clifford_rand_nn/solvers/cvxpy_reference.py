@@ -2,25 +2,206 @@
 
 import copy
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
-from clifford_rand._checks import check_positive, fail
+from clifford_rand._checks import check_positive, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.problems.gated import GatedProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.cvxpy_programs import Problem, Program, translate
 from clifford_rand_nn.solvers.watch import Watch
 
+Problem = GatedReLUProblem | GatedRidgeProblem | ConvexReLUProblem | LassoProblem
+
+_KEPT = 1e-9  # a column of a Lasso is in use above this share of the largest weight: solvers return no exact zeros
 # The names of the options by which solvers know the limits; any other solver is refused with a limit.
 _OPTIONS = {
     "CLARABEL": {"max_iter": "max_iter", "max_time": "time_limit"},
     "SCS": {"max_iter": "max_iters", "max_time": "time_limit_secs"},
     "OSQP": {"max_iter": "max_iter", "max_time": "time_limit"},
 }
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a solver found, in the problem's own units: coefficients, objective, predictions, dual value and point."""
+
+    coefficients: Any
+    objective: float
+    fitted: Array
+    dual_value: float
+    theta: Array
+
+
+@dataclass(frozen=True)
+class Program:
+    """A CVXPY problem in units of its own, its parameter, and how to read the reply.
+
+    Attributes
+    ----------
+    problem : cvxpy.Problem
+    beta : cvxpy.Parameter
+        ``factor`` times the problem's beta.
+    factor : float
+    read : callable
+        The `Reply` once the problem is solved, for the problem with the beta it is given.
+    """
+
+    problem: cp.Problem
+    beta: cp.Parameter
+    factor: float
+    read: Callable[[Any], Reply]
+
+
+def translate(problem: object) -> Program:
+    """Write a problem down in CVXPY.
+
+    Data and real targets are divided by their largest entries, which bring beta along, and n times the mean loss is
+    minimised: solvers have absolute tolerances.
+    """
+    if isinstance(problem, GatedProblem):
+        return _gated(problem)
+    if isinstance(problem, ConvexReLUProblem):
+        return _relu(problem)
+    if isinstance(problem, LassoProblem):
+        return _lasso(problem)
+    rule = "a GatedReLUProblem, a GatedRidgeProblem, a ConvexReLUProblem or a LassoProblem"
+    raise fail("problem", "CvxpyReference", rule, describe(type(problem).__name__))
+
+
+def _loss(datafit: Datafit, f: Any, unit: float) -> Any:
+    """Weighted sum of the losses as an expression; predictions and targets in units of ``unit``."""
+    scaled = datafit.in_units(unit)
+    return scaled.loss.cvxpy(cp, f, scaled.y, np.ascontiguousarray(np.broadcast_to(scaled.weights, scaled.y.shape)))
+
+
+def _units(X: Array, datafit: Datafit) -> tuple[float, float]:
+    """Largest entries of the data and of real targets; 1 for labels and for zeros."""
+    size = float(np.abs(X).max(initial=0.0)) or 1.0
+    target = float(np.abs(datafit.y).max()) if datafit.loss.labels is None else 1.0
+    return size, target or 1.0
+
+
+def _intercept(used: bool, C: int) -> Any:
+    return cp.Variable((1, C)) if used else cp.Constant(np.zeros((1, C)))
+
+
+def _stated(loss: Any, penalty: Any, constraints: list[Any]) -> tuple[cp.Problem, cp.Parameter]:
+    beta = cp.Parameter(nonneg=True)
+    objective = loss if penalty is None else loss + beta * penalty
+    return cp.Problem(cp.Minimize(objective), constraints), beta
+
+
+def _norms(blocks: list[Any], p: int) -> Any:
+    """Sum of the norms of groups, from the blocks (d, P) of each output."""
+    stacked = cp.vstack(blocks)
+    return cp.sum(cp.abs(stacked)) if p == 1 else cp.sum(cp.norm(stacked, 2, axis=0))
+
+
+def _units_of(X: Array, P: int, C: int, bias: bool) -> tuple[list[Any], list[Any], list[Any]]:
+    """Variables of P units and C outputs, by output: weights (d, P), biases (1, P), and what the units see (n, P)."""
+    n, d = X.shape
+    U = [cp.Variable((d, P)) for _ in range(C)]
+    b = [cp.Variable((1, P)) for _ in range(C)] if bias else []
+    seen = [X @ u + np.ones((n, 1)) @ b[c] if bias else X @ u for c, u in enumerate(U)]
+    return U, b, seen
+
+
+def _summed(D: Array, seen: list[Any]) -> Any:
+    """Predictions (n, C) of what is on."""
+    return cp.hstack([cp.sum(cp.multiply(D, z), axis=1, keepdims=True) for z in seen])
+
+
+def _values(U: list[Any], b: list[Any], size: float, unit: float) -> tuple[Array, Array]:
+    coef = np.stack([u.value.T for u in U]) * (unit / size)
+    return coef, np.stack([v.value[0] for v in b]) * unit if b else np.zeros(coef.shape[:2])
+
+
+def _gated(problem: GatedProblem) -> Program:
+    D, C, n = problem.map.patterns, problem.outputs, problem.n
+    P, d = D.shape[1], problem.X.shape[1]
+    size, unit = _units(problem.X, problem.datafit)
+    t = _intercept(problem.map.fit_intercept, C)
+    f = cp.Variable((n, C))
+    U, b, seen = _units_of(problem.X / size, P, C, problem.map.bias) if P else ([], [], [])
+    inside = np.ones((n, 1)) @ t
+    if P:
+        inside = inside + _summed(D.astype(float), seen)
+    ridge = isinstance(problem, GatedRidgeProblem)
+    penalty = None if not P else 0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2)
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+
+    def read(now: GatedProblem) -> Reply:
+        coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
+        coefficients = Coefficients(coef, gate, unit * t.value[0])
+        fitted = np.tile(coefficients.intercept, (n, 1))
+        for i in range(P):
+            fitted += D[:, [i]] * (now.X @ coef[:, i].T + gate[:, i])
+        norms = np.linalg.norm(coef, axis=(0, 2))
+        charge = now.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
+        return Reply(coefficients, now.datafit.value(fitted) + charge, fitted, *now.dual_bound(fitted))
+
+    return Program(stated, beta, n / size**2 if ridge else n / (size * unit), read)
+
+
+def _relu(problem: ConvexReLUProblem) -> Program:
+    D, C, n = problem.patterns, problem.outputs, problem.n
+    P = D.shape[1]
+    size, unit = _units(problem.X, problem.datafit)
+    t = _intercept(problem.fit_intercept, C)
+    f = cp.Variable((n, C))
+    inside, constraints, penalty = np.ones((n, 1)) @ t, [], None
+    halves: list[tuple[list[Any], list[Any]]] = []
+    if P:
+        signs = np.where(D, 1.0, -1.0)
+        for sign in (1.0, -1.0):
+            U, b, seen = _units_of(problem.X / size, P, C, problem.bias)
+            halves.append((U, b))
+            constraints += [cp.multiply(signs, z) >= 0 for z in seen]
+            inside = inside + sign * _summed(D.astype(float), seen)
+            penalty = _norms(U, problem.p) + (0 if penalty is None else penalty)
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
+
+    def read(now: ConvexReLUProblem) -> Reply:
+        coefficients = now.start()._replace(intercept=unit * t.value[0])
+        if P:
+            (plus, b_plus), (minus, b_minus) = (_values(U, b, size, unit) for U, b in halves)
+            coefficients = ReLUCoefficients(plus, minus, b_plus, b_minus, coefficients.intercept)
+        coefficients = now.feasible(coefficients)
+        fitted = now.network_predictions(coefficients)
+        return Reply(coefficients, now.objective(coefficients, fitted), fitted, *now.dual_bound(fitted))
+
+    return Program(stated, beta, n / (size * unit), read)
+
+
+def _lasso(problem: LassoProblem) -> Program:
+    n, N, C = problem.n, problem.K.shape[1], problem.outputs
+    size, unit = _units(problem.K, problem.datafit)
+    t = _intercept(problem.fit_intercept, C)
+    f = cp.Variable((n, C))
+    Z = cp.Variable((N, C)) if N else None
+    inside = np.ones((n, 1)) @ t if Z is None else (problem.K / size) @ Z + np.ones((n, 1)) @ t
+    penalty = None if Z is None else (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
+    stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
+
+    def read(now: LassoProblem) -> Reply:
+        values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)
+        norms = np.linalg.norm(values, axis=1)
+        (used,) = np.nonzero(norms > _KEPT * norms.max(initial=0.0))
+        weights = Weights(used, values[used], unit * t.value[0])
+        fitted = now.predictions(weights)
+        return Reply(weights, now.objective(weights, fitted), fitted, *now.dual_bound(fitted))
+
+    return Program(stated, beta, n / (size * unit), read)
 
 
 @dataclass(frozen=True, kw_only=True)

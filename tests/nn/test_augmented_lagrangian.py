@@ -9,10 +9,8 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.relu.loss_terms import LossTerm
-from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, SecondOrderCones
-from clifford_rand_nn.solvers.relu.program import ReLUProgram
-from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
+from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, SecondOrderCones
+from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 from support.problems import FLAGS, ONE_OUTPUT
 from support.relu_problems import make_relu
 

@@ -5,8 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import Weights
-from clifford_rand_nn.solvers.lasso.basic import _push, purify
-from clifford_rand_nn.solvers.lasso.polish import polished
+from clifford_rand_nn.solvers.lasso.basic import _push, polished, purify
 from support.lasso import KINDS, dictionary, lasso
 from support.problems import ONE_OUTPUT
 

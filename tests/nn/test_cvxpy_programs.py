@@ -6,8 +6,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.cvxpy_programs import translate
-from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference, translate
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from support.problems import FLAGS, LOSSES, ONE_OUTPUT, make, targets

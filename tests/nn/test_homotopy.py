@@ -9,9 +9,8 @@ from sklearn.linear_model import lars_path
 from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
+from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
 from clifford_rand_nn.solvers.lasso.path_following import _Follower, homotopy
-from clifford_rand_nn.solvers.lasso.turning import turn
 
 
 def pair_columns(X):

@@ -6,8 +6,8 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.interior.complementarity import Discs, TwoSided
+from clifford_rand_nn.solvers.lasso.central_path import NormalMatrix
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.normal_matrix import NormalMatrix
 from support.lasso import KINDS, dictionary, lasso, reference
 from support.problems import LOSSES, ONE_OUTPUT
 

@@ -9,8 +9,7 @@ from scipy.optimize import nnls
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
-from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
+from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 
 _APART = 1.3  # spread of the weights against those of the factor, from which a new factor is cheaper than iterations
 _ENTERED = 0.1  # share of the mean weight that a gate counts for in addition: one that enters changes little

@@ -8,10 +8,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.interior.complementarity import Box, longest_step
-from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel
-from clifford_rand_nn.solvers.kernel.linear_system import MANY_ROWS, KernelSystem
+from clifford_rand_nn.solvers.interior.complementarity import Box, DualTerms, longest_step
+from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
 _SLACK = 0.1  # least slack at the start, as a share of the radius: 4 to 6 steps on 24 problems; 0.01 takes 6 to 8

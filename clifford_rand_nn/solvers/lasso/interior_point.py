@@ -13,9 +13,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.interior.dual_terms import DualTerms
+from clifford_rand_nn.solvers.interior.complementarity import DualTerms
+from clifford_rand_nn.solvers.lasso.basic import polished
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
-from clifford_rand_nn.solvers.lasso.polish import polished
 from clifford_rand_nn.solvers.watch import Watch
 
 _LARGEST = 8000  # order of the normal matrix: 512 MB, and some 10 s a step

@@ -14,9 +14,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.weights import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns
+from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
 from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
-from clifford_rand_nn.solvers.lasso.turning import turn
 
 _EPS = np.finfo(np.float64).eps
 _GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted

@@ -12,10 +12,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
-from clifford_rand_nn.solvers.relu.loss_terms import LossTerm
-from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, NormCones, SecondOrderCones
-from clifford_rand_nn.solvers.relu.program import ReLUProgram
-from clifford_rand_nn.solvers.relu.unit_blocks import UnitBlocks
+from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, NormCones, SecondOrderCones
+from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 from clifford_rand_nn.solvers.watch import Watch
 
 # Norms and slacks start at ten times the scale of the targets: 36 iterations to a gap of 1e-4 on the spiral with 200
