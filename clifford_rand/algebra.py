@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from clifford_rand import geometry
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.multivector.named_blades import Blades
-from clifford_rand.multivector.parse import parse_expression
+from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import Space
 
 
@@ -270,12 +270,10 @@ class Algebra(Space):
         >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
         [1.0*e1 - 0.5*e2, 0.5*e2]
         """
-        from clifford_rand.geometry.frames import reciprocal_frame
-
         for vector in vectors:
             if isinstance(vector, Multivector) and vector.algebra != self:
                 raise fail("vectors", "reciprocal_frame", f"of {self!r}", describe(f"a vector of {vector.algebra!r}"))
-        return reciprocal_frame(vectors)
+        return geometry.frames.reciprocal_frame(vectors)
 
     def convert(self, A: Multivector, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Multivector:
         """Return a multivector of another algebra in this one, matching basis vectors by name.
@@ -305,9 +303,7 @@ class Algebra(Space):
         >>> vga.convert(pga("e12 + 3*e01"), drop=True)
         e12
         """
-        from clifford_rand.geometry.embedding import convert
-
-        return convert(self, A, mapping, drop=drop)
+        return geometry.embedding.convert(self, A, mapping, drop=drop)
 
     def from_left_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
         """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
@@ -324,6 +320,4 @@ class Algebra(Space):
         >>> alg.from_left_matrix((2 * alg.e12).left_matrix()).sparse()
         2*e12
         """
-        from clifford_rand.geometry.matrices import from_left_matrix
-
-        return from_left_matrix(self, M, rtol)
+        return geometry.matrices.from_left_matrix(self, M, rtol)

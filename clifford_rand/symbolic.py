@@ -91,21 +91,6 @@ def derivative(array: NDArray[Any], symbol: Any, n: int = 1) -> NDArray[Any]:
     return each(lambda value: sp.diff(value, symbol, n), array)
 
 
-def substituted(array: NDArray[Any], *arguments: Any, **options: Any) -> NDArray[Any]:
-    """Return every entry after SymPy's ``subs``."""
-    return each(lambda value: value.subs(*arguments, **options), array)
-
-
-def simplified(array: NDArray[Any], function: Callable[[Any], Any] | None = None) -> NDArray[Any]:
-    """Return every entry simplified by a function of SymPy's, `sympy.simplify` by default."""
-    return each(sp.simplify if function is None else function, array)
-
-
-def expanded(array: NDArray[Any]) -> NDArray[Any]:
-    """Return every entry multiplied out."""
-    return each(sp.expand, array)
-
-
 def is_zero(value: Any) -> bool:
     """Tell whether a number or an expression is exactly zero once it is multiplied out.
 

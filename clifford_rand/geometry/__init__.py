@@ -1,1 +1,7 @@
 """What multivectors do to each other: versors, subspaces, frames, linear maps."""
+
+import lazy_loader as lazy
+
+_MODULES = "embedding factors frames linear_maps matrices projections sandwich subspaces versors"  # loaded on first use
+
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submodules=_MODULES.split())

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand import geometry
 from clifford_rand.multivector.subspaces import Subspaces
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ class Geometry(Subspaces):
         >>> alg.e1 >> alg.e1, alg.e1 >> alg.e2
         (1.0*e1, -1.0*e2)
         """
-        from clifford_rand.geometry.sandwich import sandwich
-
-        return sandwich(self, self._other(X, "sandwich"))
+        return geometry.sandwich.sandwich(self, self._other(X, "sandwich"))
 
     def __rshift__(self, other: Any) -> Any:
         same = self._coerced(other)
@@ -73,21 +72,17 @@ class Geometry(Subspaces):
         array([[ 0.,  1.],
                [-1.,  0.]])
         """
-        from clifford_rand.geometry.sandwich import vector_matrix
-
-        return vector_matrix(self)
+        return geometry.sandwich.vector_matrix(self)
 
     def is_versor(self, rtol: float = 1e-9) -> Any:
-        """Tell whether A is a product of invertible vectors: even or odd, invertible, A x A⁻¹ a vector for all x.
+        """Tell whether A is a product of invertible vectors: a bool, or an array of them over the batch.
+
+        It is where A is even or odd, invertible, and A x A⁻¹ a vector for all vectors x.
 
         Parameters
         ----------
         rtol : float, default=1e-9
             Relative to the sum of the squares of the components; at least 256 eps of the dtype.
-
-        Returns
-        -------
-        bool, or an array of them over the batch
 
         Examples
         --------
@@ -96,9 +91,7 @@ class Geometry(Subspaces):
         >>> (1 + alg.e12).is_versor(), (1 + alg.e1).is_versor(), (1 + alg.e1234).is_versor()
         (True, False, False)
         """
-        from clifford_rand.geometry.versors import is_versor
-
-        return is_versor(self, rtol)
+        return geometry.versors.is_versor(self, rtol)
 
     # ---- projection and reflection
 
@@ -120,9 +113,7 @@ class Geometry(Subspaces):
         >>> alg("e1 + 2*e3").project(alg.e12)
         1.0*e1
         """
-        from clifford_rand.geometry.projections import project
-
-        return project(self, self._other(B, "project"))
+        return geometry.projections.project(self, self._other(B, "project"))
 
     def reject(self, B: Any) -> Self:
         """Return (A ∧ B) B⁻¹, the part of A orthogonal to the subspace of the blade B.
@@ -142,9 +133,7 @@ class Geometry(Subspaces):
         >>> alg("e1 + 2*e3").reject(alg.e12)
         2.0*e3
         """
-        from clifford_rand.geometry.projections import reject
-
-        return reject(self, self._other(B, "reject"))
+        return geometry.projections.reject(self, self._other(B, "reject"))
 
     def reflect(self, B: Any, *, inside: bool = False) -> Self:
         """Return the reflection of A in the mirror orthogonal to the blade B; a vector B is the normal of a hyperplane.
@@ -166,9 +155,7 @@ class Geometry(Subspaces):
         >>> x.reflect(alg.e3), x.reflect(alg.e3, inside=True)
         (1.0*e1 - 2.0*e3, -1.0*e1 + 2.0*e3)
         """
-        from clifford_rand.geometry.projections import reflect
-
-        return reflect(self, self._other(B, "reflect"), inside=inside)
+        return geometry.projections.reflect(self, self._other(B, "reflect"), inside=inside)
 
     # ---- linear maps and matrices
 
@@ -195,9 +182,7 @@ class Geometry(Subspaces):
         >>> alg.e1.outermorphism(F), alg.I.outermorphism(F)  # F(I) = det(F) I
         (e1 + 3*e2, -2*e12)
         """
-        from clifford_rand.geometry.linear_maps import outermorphism
-
-        return outermorphism(self, F, target)
+        return geometry.linear_maps.outermorphism(self, F, target)
 
     def left_matrix(self) -> NDArray[Any]:
         """Return the matrix of X ↦ A X on all components: left_matrix(A) @ X.dense().values is (A X).dense().values.
@@ -211,15 +196,11 @@ class Geometry(Subspaces):
         array([[ 0, -1],
                [ 1,  0]])
         """
-        from clifford_rand.geometry.matrices import left_matrix
-
-        return left_matrix(self)
+        return geometry.matrices.left_matrix(self)
 
     def right_matrix(self) -> NDArray[Any]:
         """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12."""
-        from clifford_rand.geometry.matrices import right_matrix
-
-        return right_matrix(self)
+        return geometry.matrices.right_matrix(self)
 
     def spinor_matrix(self) -> NDArray[Any]:
         """Return A as a complex matrix on spinors: products become matrix products.
@@ -239,6 +220,4 @@ class Geometry(Subspaces):
         >>> product.shape, bool((product == alg.e12.spinor_matrix()).all())
         ((4, 4), True)
         """
-        from clifford_rand.geometry.matrices import spinor_matrix
-
-        return spinor_matrix(self)
+        return geometry.matrices.spinor_matrix(self)

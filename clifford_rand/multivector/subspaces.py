@@ -2,10 +2,11 @@
 
 from typing import Any, Self
 
-from clifford_rand.multivector.roots import Roots
+from clifford_rand import geometry
+from clifford_rand.multivector.analysis import Analysis
 
 
-class Subspaces(Roots):
+class Subspaces(Analysis):
     """What a blade spans, with no metric, and the vectors that a multivector is made of."""
 
     __slots__ = ()
@@ -17,16 +18,14 @@ class Subspaces(Roots):
         return same
 
     def is_blade(self, rtol: float = 1e-9) -> Any:
-        """Tell whether A is a blade, a wedge of vectors, other than zero. No metric is used: null blades are blades.
+        """Tell whether A is a blade, a wedge of vectors, other than zero: a bool, or an array of them over the batch.
+
+        No metric is used: null blades are blades.
 
         Parameters
         ----------
         rtol : float, default=1e-9
             Relative to the largest singular value of A's contractions; at least 256 eps of the dtype.
-
-        Returns
-        -------
-        bool, or an array of them over the batch
 
         Examples
         --------
@@ -35,9 +34,7 @@ class Subspaces(Roots):
         >>> (alg.e12 + alg.e13).is_blade(), (alg.e12 + alg.e34).is_blade()
         (True, False)
         """
-        from clifford_rand.geometry.subspaces import is_blade
-
-        return is_blade(self, rtol)
+        return geometry.subspaces.is_blade(self, rtol)
 
     def factorise_blade(self, rtol: float = 1e-9) -> tuple[Any, list[Self]]:
         """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
@@ -59,9 +56,7 @@ class Subspaces(Roots):
         >>> (s * (a ^ b)).isclose(A), round(float(s), 12)
         (True, 5.0)
         """
-        from clifford_rand.geometry.factors import factorise_blade
-
-        return factorise_blade(self, rtol)
+        return geometry.factors.factorise_blade(self, rtol)
 
     def factorise_versor(self, rtol: float = 1e-12) -> tuple[Any, list[Self]]:
         """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1 (1 for complex coefficients).
@@ -90,9 +85,7 @@ class Subspaces(Roots):
         >>> (s * a * b).isclose(R), round(float(s), 12)
         (True, 5.0)
         """
-        from clifford_rand.geometry.factors import factorise_versor
-
-        return factorise_versor(self, rtol)
+        return geometry.factors.factorise_versor(self, rtol)
 
     def factorise(self, rtol: float = 1e-9) -> tuple[Any, list[Self]]:
         """Return `factorise_blade` for a blade, and `factorise_versor` for a versor that is no blade.
@@ -109,9 +102,7 @@ class Subspaces(Roots):
         >>> len(alg.e123.factorise()[1]), len((1 + alg.e12).factorise()[1])
         (3, 2)
         """
-        from clifford_rand.geometry.factors import factorise
-
-        return factorise(self, rtol)
+        return geometry.factors.factorise(self, rtol)
 
     def join(self, B: Any, rtol: float = 1e-9) -> Self:
         """Return the join of two blades: the blade of the sum of their subspaces. No metric is used.
@@ -135,9 +126,7 @@ class Subspaces(Roots):
         >>> A.join(B), A.meet(B)
         (1.0*e012, 1.0*e0)
         """
-        from clifford_rand.geometry.subspaces import join_and_meet
-
-        return join_and_meet(self, self._other(B, "join"), "join", rtol)[0]
+        return geometry.subspaces.join_and_meet(self, self._other(B, "join"), "join", rtol)[0]
 
     def meet(self, B: Any, rtol: float = 1e-9) -> Self:
         """Return the meet of two blades: the blade of the intersection of their subspaces. No metric is used.
@@ -152,6 +141,4 @@ class Subspaces(Roots):
         >>> alg.e12.meet(2 * alg.e23), alg.e12.meet(alg.e34)
         (2.0*e2, 1.0)
         """
-        from clifford_rand.geometry.subspaces import join_and_meet
-
-        return join_and_meet(self, self._other(B, "meet"), "meet", rtol)[1]
+        return geometry.subspaces.join_and_meet(self, self._other(B, "meet"), "meet", rtol)[1]
