@@ -62,8 +62,17 @@ def largest(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.max(np.abs(array), axis=-1, initial=0))
 
 
-def blade_of(A: Any, name: str, owner: str, what: str, rtol: float | None = None, *, exact: bool = False) -> Any:
-    """Return the part of the one grade that ``A`` has, all components of it, real and floating unless ``exact``.
+def blade_of(
+    A: Any,
+    name: str,
+    owner: str,
+    what: str,
+    rtol: float | None = None,
+    *,
+    grade: int | None = None,
+    exact: bool = False,
+) -> Any:
+    """Return the part of the one grade (``grade``) that ``A`` has, all components, real and floating unless ``exact``.
 
     Other grades, as the rounding of a product R A ~R leaves them, have to be small beside it.
     """
@@ -78,11 +87,13 @@ def blade_of(A: Any, name: str, owner: str, what: str, rtol: float | None = None
         raise fail(name, owner, f"{what}, not zero", describe("a zero multivector"))
     if A.dtype.kind in "fc" and not np.isfinite(size).all():
         raise fail(name, owner, f"{what} with finite coefficients", describe("NaN or infinite ones"))
-    limit = (tolerance(rtol, A.dtype) if A.dtype != object else 0.0) * size
+    limit = tolerance(None, A.dtype) * size
     held = {k: largest(A.coefficients[..., A.keys.slices[k]]) for k in A.grades}
     grades = tuple(k for k in A.grades if size.size == 0 or np.asarray(held[k] > limit).any())
     if len(grades) != 1:
         raise fail(name, owner, what, describe(f"a multivector of grades {grades}"))
+    if grade is not None and grades != (grade,):
+        raise fail(name, owner, f"{what}, of grade {grade}", describe(f"grade {grades[0]}"))
     part = A.grade(*grades)
     return part._on(part.keys.filled)
 

@@ -1,4 +1,4 @@
-"""What a conformal object is: centre, radius, normal, carrier; incidence, meet, distance.
+"""Conformal points, null vectors n_o + X + X² n_∞ / 2, and the way back; what an object is: centre, radius, incidence.
 
 A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their largest components: 64 eps by default.
 """
@@ -6,26 +6,143 @@ A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their l
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.points import (
-    down,
-    infinity,
-    model_of,
-    of_grade,
-    parts_of,
-    up,
-)
-from clifford_rand.presets.inputs import (
-    blade_of,
-    largest,
-    lengths,
-    of_algebra,
-    tolerance,
-    unit_scale,
-)
+from clifford_rand.presets.inputs import blade_of, coordinates_of, largest, lengths, of_algebra, tolerance, unit_scale
+
+
+def model_of(alg: object, owner: str) -> tuple[int, bool]:
+    """Return n, and whether the last two basis vectors are n_o and n_∞ themselves."""
+    if isinstance(alg, Algebra) and alg.d >= 3:
+        n, diagonal = alg.d - 2, alg.form.diagonal
+        if alg.form.is_unit and diagonal is not None and (diagonal[:-1] == 1).all() and diagonal[-1] == -1:
+            return n, False
+        null = np.eye(n + 2, dtype=np.int64)
+        null[n:, n:] = [[0, -1], [-1, 0]]
+        if diagonal is None and np.array_equal(alg.metric, null):
+            return n, True
+    raise fail("alg", owner, "a conformal algebra", alg, "Make one with Algebra.cga(n).")
+
+
+def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
+    """Return E + o n_o + i n_∞."""
+    pair = (o, i) if null else (i - halved(o), i + halved(o))
+    batch = np.broadcast_shapes(E.shape[:-1], o.shape, i.shape)
+    dtype = np.result_type(E, o, i)
+    columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
+    return alg.vector(np.concatenate(columns, axis=-1).astype(dtype, copy=False))
+
+
+def halved(x: NDArray[Any]) -> NDArray[Any]:
+    """Return x/2, exact for exact numbers."""
+    if x.dtype == object:
+        from fractions import Fraction
+
+        return np.asarray(x * Fraction(1, 2), dtype=object)
+    return x / 2
+
+
+def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return E, o, i of a vector E + o n_o + i n_∞."""
+    E, a, b = V.coefficients[..., :-2], V.coefficients[..., -2], V.coefficients[..., -1]
+    return (E, a, b) if null else (E, np.asarray(b - a), halved(np.asarray(a + b)))
+
+
+def origin(alg: Algebra) -> Multivector:
+    """Return n_o, the point at 0."""
+    n, null = model_of(alg, "origin")
+    return from_parts(alg, null, np.zeros(n), np.ones(()), np.zeros(()))
+
+
+def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
+    """Return n_∞, with n_o·n_∞ = -1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.origin(alg) | cga.infinity(alg)
+    -1.0
+    """
+    _, null = model_of(alg, "infinity")
+    one = alg.d * [0]
+    one[-2:] = [0, 1] if null else [1, 1]
+    return alg.vector(np.array(one).astype(dtype))
+
+
+def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
+    """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
+
+    Raises
+    ------
+    ArgumentError
+        If X has not n coordinates, or X² overflows.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> cga.up(cr.Algebra.cga(2, null_basis=True), [3.0, 4.0])
+    3.0*e1 + 4.0*e2 + 1.0*eo + 12.5*ei
+    """
+    n, null = model_of(alg, "up")
+    E = coordinates_of(X, n, "X", "up")
+    return from_parts(alg, null, E, np.ones((), dtype=E.dtype), halved(squared(E, "X", "up")))
+
+
+point = up
+
+
+def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+    """Return the squares of vectors (..., n), or the error that they overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.asarray((E * E).sum(axis=-1))
+    if square.dtype != object and not np.isfinite(square).all():
+        raise fail(
+            name, owner, "small enough for its square", describe(f"{E.dtype} that overflows"), "Change the unit."
+        )
+    return square
+
+
+def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
+    """Return the coordinates (..., n) of points of any weight.
+
+    Parameters
+    ----------
+    P : Multivector
+        Null vectors.
+    rtol : float, optional
+        How far P² may be from zero, relative to the squares of its components; eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For n_∞, and for vectors that are spheres or planes.
+
+    Notes
+    -----
+    The weight is -P·n_∞, or E²/(2i) for P = o n_o + E + i n_∞ with |i| > |o|: far from the
+    origin the first is lost to rounding in the basis of e_{n+1} and e_{n+2}.
+    """
+    _, null = model_of(getattr(P, "algebra", P), "down")
+    E, o, i = parts_of(unit_scale(blade_of(P, "P", "down", "a point", grade=1, exact=True)), null)
+    square = (E * E).sum(axis=-1)
+    if E.dtype == object:
+        weight, rest = o, np.frompyfunc(lambda x: x.expand() if hasattr(x, "expand") else x, 1, 1)(square - 2 * o * i)
+        is_null = rest == 0
+    else:
+        size = (abs(E) ** 2).sum(axis=-1) + abs(o) ** 2 + abs(i) ** 2
+        is_null = abs(square - 2 * o * i) <= tolerance(rtol, E.dtype) * size
+        weight = np.where(abs(i) > abs(o), square / np.where(i == 0, 1, 2 * i), o)
+    if not np.asarray(is_null, dtype=bool).all():
+        raise fail("P", "down", "a point, P² = 0", describe("a sphere or a plane"), "Use centre or normal.")
+    if np.asarray(weight == 0, dtype=bool).any():
+        raise fail("P", "down", "a finite point", describe("a point at infinity"))
+    return np.asarray(E / weight[..., None])
 
 
 def _as(X: Any, dual: bool) -> Any:
@@ -80,8 +197,7 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
     _, made, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():
         raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
-    result: Multivector = made
-    return result
+    return made
 
 
 def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
@@ -137,14 +253,11 @@ def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: flo
     """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0)."""
     model_of(getattr(P, "algebra", P), "is_incident")
     of_algebra(X, P.algebra, "X", "is_incident")
-    P, X = (
-        of_grade(P, 1, "P", "is_incident", "a point", exact=True),
-        unit_scale(blade_of(X, "X", "is_incident", "a blade", exact=True)),
-    )
+    P = unit_scale(blade_of(P, "P", "is_incident", "a point", grade=1, exact=True))
+    X = unit_scale(blade_of(X, "X", "is_incident", "a blade", exact=True))
     rest = P << X if dual else P ^ X
-    return (
-        largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * largest(P.coefficients) * largest(X.coefficients)
-    )[()]
+    scale = largest(P.coefficients) * largest(X.coefficients)
+    return (largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * scale)[()]
 
 
 def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
@@ -163,5 +276,4 @@ def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
     """
     model_of(getattr(A, "algebra", A), "meet")
     of_algebra(B, A.algebra, "B", "meet")
-    result: Multivector = A ^ B if dual else A & B
-    return result
+    return A ^ B if dual else A & B

@@ -1,4 +1,4 @@
-"""Norms, distances, angles and incidence of flats."""
+"""Norms, distances, angles and incidence of flats of the projective model."""
 
 from typing import Any
 
@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import (
-    blade_of,
-    lengths,
-    of_algebra,
-    tolerance,
-    unit_scale,
-)
-from clifford_rand.presets.pga.elements import dimension_of
+from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, tolerance, unit_scale
+
+
+def dimension_of(alg: object, owner: str) -> int:
+    """Return n of Cl(n, 0, 1)."""
+    diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
+    if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
+        raise fail("alg", owner, "a projective algebra", alg, "Make one with Algebra.pga(n).")
+    return len(diagonal) - 1
 
 
 def _has_e0(A: Any) -> NDArray[np.bool_]:
@@ -69,8 +71,7 @@ def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
 
 def _plain(A: Any) -> NDArray[Any]:
     """Return the coordinates (..., n) of a vector."""
-    result: NDArray[Any] = A._select(keys_of_grades(A.algebra.d, (1,))).coefficients[..., 1:]
-    return result
+    return A._select(keys_of_grades(A.algebra.d, (1,))).coefficients[..., 1:]
 
 
 def _foot(E: Any, M: Any) -> NDArray[Any]:

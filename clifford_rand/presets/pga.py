@@ -1,4 +1,9 @@
-"""Points, directions, planes and lines of the projective model."""
+"""Plane-based projective algebra of Euclidean n-space, Cl(n, 0, 1): vectors are planes, n-vectors are points.
+
+`Algebra.pga(n)` has e0² = 0 first, then e1, …, en. A hyperplane normal·x = offset is the vector normal - offset e0.
+Elements meet by ``^`` and are joined by ``&``. A motor M moves by ``M >> A``, which is M A ~M for the motors made here:
+translators by +t, rotors counter-clockwise. Elements are homogeneous: every function but the norms ignores their scale.
+"""
 
 from typing import Any
 
@@ -9,19 +14,13 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import (
-    blade_of,
-    coordinates_of,
-    numbers_of,
-)
-
-
-def dimension_of(alg: object, owner: str) -> int:
-    """Return n of Cl(n, 0, 1)."""
-    diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
-    if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
-        raise fail("alg", owner, "a projective algebra", alg, "Make one with Algebra.pga(n).")
-    return len(diagonal) - 1
+from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation, unit_scale
+from clifford_rand.presets.pga_measure import angle as angle
+from clifford_rand.presets.pga_measure import dimension_of
+from clifford_rand.presets.pga_measure import distance as distance
+from clifford_rand.presets.pga_measure import ideal_norm as ideal_norm
+from clifford_rand.presets.pga_measure import is_incident as is_incident
+from clifford_rand.presets.pga_measure import norm as norm
 
 
 def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
@@ -108,22 +107,13 @@ def line(alg: Algebra, P: ArrayLike | Multivector, Q: ArrayLike | Multivector) -
     ends = []
     for name, end in (("P", P), ("Q", Q)):
         if isinstance(end, Multivector) and end.algebra == alg:
-            ends.append(of_grade(end, n, name, "line", "a point"))
+            ends.append(blade_of(end, name, "line", "a point", grade=n, exact=True))
         else:
             ends.append(point(alg, coordinates_of(end, n, name, "line")))
     joined = ends[0] & ends[1]
     if np.asarray((joined.coefficients == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
-    result: Multivector = joined
-    return result
-
-
-def of_grade(A: Any, k: int, name: str, owner: str, what: str, *, exact: bool = True) -> Any:
-    """Return ``A`` if it is of grade k."""
-    part = blade_of(A, name, owner, what, exact=exact)
-    if part.grades != (k,):
-        raise fail(name, owner, f"{what}, of grade {k}", describe(f"grade {part.grades[0]}"))
-    return part
+    return joined
 
 
 def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
@@ -142,11 +132,88 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
         For an ideal point, which has weight zero.
     """
     n = dimension_of(getattr(P, "algebra", P), "coordinates")
-    values = of_grade(P, n, "P", "coordinates", "a point").coefficients
+    values = blade_of(P, "P", "coordinates", "a point", grade=n, exact=True).coefficients
     weight = values[..., -1:]
     limit = rtol * np.abs(values).max(axis=-1, keepdims=True) if rtol else 0
     if np.asarray(abs(weight) <= limit if rtol else weight == 0, dtype=bool).any():
         raise fail("P", "coordinates", "a point of weight ≠ 0", describe("an ideal point"), "It is a direction.")
     signs = np.where(np.arange(1, n + 1) % 2 == 1, -1, 1).astype(np.int8)
-    result: NDArray[Any] = values[..., -2::-1] * signs / weight
-    return result
+    return values[..., -2::-1] * signs / weight
+
+
+def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
+    """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> T = pga.translator(alg, [1, 2])
+    >>> pga.coordinates(T >> pga.point(alg, [10, 10]))
+    array([11., 12.])
+    """
+    n = dimension_of(alg, "translator")
+    step = coordinates_of(t, n, "t", "translator")
+    shift = alg.vector(np.concatenate([np.zeros_like(step[..., :1]), step], axis=-1))
+    return 1 - (alg.e0 ^ shift) / 2
+
+
+def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+    """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
+
+    Parameters
+    ----------
+    alg : Algebra
+    axis : Multivector
+        Of grade 2: a point for n = 2; a line for n = 3, right-handed about its direction from P to Q; for every n the
+        bivector e12, which turns e1 towards e2.
+    angle : float or array_like
+    rtol : float, optional
+        How far axis ∧ axis may be from zero; eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For an ideal axis and for a bivector that is not simple.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> R = pga.rotor(alg, pga.point(alg, [1, 1]), np.pi / 2)
+    >>> pga.coordinates(R >> pga.point(alg, [2, 1])).round(12)
+    array([1., 2.])
+    """
+    dimension_of(alg, "rotor")
+    B = blade_of(of_algebra(axis, alg, "axis", "rotor"), "axis", "rotor", "an axis", grade=2)
+    return rotation(B, angle, "rotor", "axis", 0.0, rtol)
+
+
+def motor(
+    alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
+) -> Multivector:
+    """Return screw motions of 3-space: a turn about a line and a shift along it, in the line's direction.
+
+    In other dimensions, and for other shifts, multiply: ``translator(alg, t) * rotor(alg, axis, angle)`` turns first.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> M = pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), np.pi, 5)
+    >>> pga.coordinates(M >> pga.point(alg, [0, 0, 0])).round(12) + 0.0
+    array([2., 0., 5.])
+    """
+    n = dimension_of(alg, "motor")
+    if n != 3:
+        raise fail(
+            "alg", "motor", "of 3-space, Algebra.pga(3)", alg, "Use translator(alg, t) * rotor(alg, axis, angle)."
+        )
+    R = rotor(alg, axis, angle, rtol=rtol)
+    B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))
+    u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction
+    along = numbers_of(shift, B.dtype, "shift", "motor")
+    return translator(alg, u * (along / lengths(u))[..., None]) * R
