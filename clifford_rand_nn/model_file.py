@@ -265,8 +265,9 @@ def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
         _fit(fits, "the sample weights do not fit the dual point")
     model._sample_weight = weights
     proof = meta["certificate"]
-    primal, dual, gap = (_number(proof[name]) for name in ("primal", "dual", "relative_gap"))
-    model._certify(primal, dual, gap, theta, str(proof["scope"]), _whole(proof["n_patterns"]), claim, classes)
+    numbers = {name: _number(proof[name]) for name in ("primal", "dual", "relative_gap")}
+    scope, count = str(proof["scope"]), _whole(proof["n_patterns"])
+    model._certify(claim, classes, dual_point=theta, scope=scope, n_patterns=count, **numbers)
     return cast("Model", model)
 
 

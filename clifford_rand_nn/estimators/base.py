@@ -222,10 +222,6 @@ class ConvexNetwork(Parameters):
         self._sample_weight[kept] = 1.0 if weights is None else weights
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights)
 
-    def _warn(self, result: Result[Any]) -> None:
-        if not result.converged:
-            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=4)
-
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
         """Set what describes a gated network."""
         single = len(coefficients.intercept) == 1
@@ -246,39 +242,20 @@ class ConvexNetwork(Parameters):
         self.gate_intercept_ = gate_intercept[0] if single else gate_intercept
         self.intercept_ = float(network.b2[0]) if single else network.b2
 
-    def _certify(
-        self,
-        primal: float,
-        dual: float,
-        gap: float,
-        theta: Array,
-        scope: str,
-        n_patterns: int,
-        claim: Claim,
-        classes: Any,
-    ) -> None:
+    def _certify(self, claim: Claim, classes: Any, **proof: Any) -> None:
         """Set ``certificate_``; used after a fit and when a model is loaded."""
-        self.certificate_ = Certificate(
-            primal=primal,
-            dual=dual,
-            relative_gap=gap,
-            n_patterns=n_patterns,
-            scope=scope,
-            dual_point=theta,
-            loss=self.loss,
-            beta=self.beta,
-            bias=self.bias,
-            fit_intercept=self.fit_intercept,
-            claim=claim,
-            classes=classes,
-            huber_delta=self._delta,
-            sample_weight=self._sample_weight,
-        )
+        stated = {name: getattr(self, name) for name in ("loss", "beta", "bias", "fit_intercept")}
+        stated |= {"huber_delta": self._delta, "sample_weight": self._sample_weight}
+        self.certificate_ = Certificate(claim=claim, classes=classes, **stated, **proof)
 
-    def _certify_result(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:
-        bound = result.objective - result.duality_gap
-        theta = result.dual_point
-        self._certify(result.objective, bound, result.relative_gap, theta, scope, n_patterns, claim, classes)
+    def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:
+        """Set what every fit ends with; warn of a solver that did not end with the optimum."""
+        self.result_, self.n_iter_ = result, max(1, result.n_iter)
+        bound, point = result.objective - result.duality_gap, result.dual_point
+        proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap, "dual_point": point}
+        self._certify(claim, classes, scope=scope, n_patterns=n_patterns, **proof)
+        if not result.converged:
+            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=4)
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "coef_")

@@ -1,6 +1,7 @@
 """Beta by cross-validation, for any estimator of the library."""
 
 import time
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ def _has(method: str) -> Any:
     return check
 
 
+@dataclass(eq=False, repr=False)
 class BetaCV(MetaEstimatorMixin, BaseEstimator):
     r"""Choose beta by cross-validation and train once more with it on all rows.
 
@@ -77,25 +79,14 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        betas: Any = None,
-        n_betas: int = 20,
-        eps: float = 1e-3,
-        cv: Any = 5,
-        scoring: Any = None,
-        rule: str = "best",
-        max_time: float | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.betas = betas
-        self.n_betas = n_betas
-        self.eps = eps
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.max_time = max_time
+    estimator: Any
+    betas: Any = None
+    n_betas: int = 20
+    eps: float = 1e-3
+    cv: Any = 5
+    scoring: Any = None
+    rule: str = "best"
+    max_time: float | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y.
@@ -117,9 +108,8 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         self.scores_ = np.full((len(self.betas_), len(splits)), np.nan)
         if weights is not None and not all(weights[part].any() for split in splits for part in split):
             hint = "Leave rows of weight zero out, or give other folds."
-            raise fail(
-                "sample_weight", "BetaCV", "positive for some row of every fold", describe("a fold of zeros"), hint
-            )
+            rule = "positive for some row of every fold"
+            raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
         for k, (train, test) in enumerate(splits):
             shared: list[Any] = []  # a gated network's next beta needs no new gates
             part = None if self.max_time is None else self.max_time * (k + 1) / (len(splits) + 1)
@@ -182,9 +172,8 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         """Score of that network by ``scoring``."""
         check_is_fitted(self, "estimator_")
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        return float(
-            scorer(self.estimator_, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-        )
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(scorer(self.estimator_, X, y, **weights))
 
     @property
     def classes_(self) -> NDArray[Any]:

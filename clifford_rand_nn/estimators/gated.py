@@ -1,16 +1,18 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_integer, fail
+from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.candidates import GatedFamily
+from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
+from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.problems.ridge import GatedRidgeProblem
@@ -22,6 +24,31 @@ from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
+_FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
+
+
+class GatedFamily(ConvexNetwork):
+    """An estimator over the patterns of gates: the parameters that choose them, and what they choose."""
+
+    n_gates: int = field(default=50, kw_only=False)
+    gates: Any = field(default="cross", kw_only=False)
+    sketch_dim: int | str | None = "auto"
+    penalty: str = "group_l2"
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer(self.n_gates, "n_gates", type(self).__name__)
+
+    def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
+        """Distinct patterns on X, and a gate of each, as the parameters say."""
+        return chosen_patterns(X, self.gates, self.bias, type(self).__name__, lambda how: self._drawn(X, targets, how))
+
+    def _drawn(self, X: NDArray[np.float64], targets: NDArray[np.float64], method: str) -> Gates:
+        n, d = X.shape
+        most = central_count(n, min(n - self.bias, d) + self.bias)  # patterns that there are at most
+        n_gates = min(self.n_gates, max(most, _FEW))
+        rng = as_generator(self.random_state, type(self).__name__, "random_state")
+        return sample_gates(X, n_gates, method, self.sketch_dim, self.bias, rng, y=targets)
 
 
 class GatedReLU(GatedFamily):
@@ -107,16 +134,12 @@ class GatedReLU(GatedFamily):
                 ended = self._ended(found, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
-        self.result_ = result = (
-            self._minimise(task, problem, start, None if shared is None else kernel) if ended is None else ended
-        )
+        result = ended or self._minimise(task, problem, start, None if shared is None else kernel)
         if shared is not None:
             shared.append((patterns, gates, problem, kernel, result.coefficients))
-        self._warn(result)
-        self.n_iter_ = max(1, result.n_iter)
         self._set_gated(result.coefficients, gates)
         claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge")
-        self._certify_result(result, gate_scope(gates), len(gates), claim, task.classes)
+        self._conclude(result, gate_scope(gates), len(gates), claim, task.classes)
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
         """Exchange gates for better ones, as many rounds as asked for."""

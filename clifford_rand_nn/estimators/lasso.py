@@ -106,14 +106,11 @@ class CrossProductLasso(ConvexNetwork):
             kept = found.neurons
         if shared is not None:
             shared.append(kept)
-        self.result_ = result
-        self._warn(result)
-        self.n_iter_ = max(1, result.n_iter)
         network = TwoLayerNetwork.from_neurons(found, self.dictionary_.p)
         self._set_network(network, "cross")
         self.rows_ = found.neurons.take(np.flatnonzero(found.values.any(axis=1))).rows
         self.patterns_ = self.gates_.on(X)
-        self._certify_result(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), task.classes)
+        self._conclude(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), task.classes)
 
     def _family(self, X: Array) -> tuple[CrossProductDictionary, Family, Pricer]:
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""

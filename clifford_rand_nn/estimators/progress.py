@@ -27,7 +27,9 @@ def progress_line(
 
     class Clock(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(_clock(time.perf_counter() - began, max_time))
+            seconds = time.perf_counter() - began
+            left = "" if max_time is None else f", {max(max_time - seconds, 0):.1f} s left"
+            return Text(f"{seconds:.1f} s{left}")
 
     console = Console(stderr=True)
     last: list[str] = []
@@ -35,19 +37,10 @@ def progress_line(
         task = line.add_task("fitting")
 
         def show(row: HistoryRow) -> None:
-            last[:] = [_line(row, tol)]
+            gap = f"relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
+            last[:] = [f"step {row.n_iter}  objective {row.objective:.6g}  {gap}"]
             line.update(task, description=last[0])  # drawn ten times a second, however often this is called
 
         yield show
     if last:
         console.print(f"{last[0]}  {time.perf_counter() - began:.1f} s", highlight=False, soft_wrap=True)
-
-
-def _line(row: HistoryRow, tol: float) -> str:
-    return f"step {row.n_iter}  objective {row.objective:.6g}  relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
-
-
-def _clock(seconds: float, max_time: float | None) -> str:
-    if max_time is None:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.1f} s, {max(max_time - seconds, 0):.1f} s left"

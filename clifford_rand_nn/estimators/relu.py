@@ -11,7 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.candidates import GatedFamily
+from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -101,13 +101,10 @@ class ConvexReLU(GatedFamily):
             result = self._pruned(result, task, family)  # an interior point uses every unit: make the solution basic
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = gate_scope(gates), len(gates)
-        self.result_ = result
-        self._warn(result)
-        self.n_iter_ = max(1, result.n_iter)
         self._set_network(network, "neurons")
         self.patterns_ = self.gates_.on(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
-        self._certify_result(result, scope, count, NetworkClaim(network, family), task.classes)
+        self._conclude(result, scope, count, NetworkClaim(network, family), task.classes)
 
     def _pruned(self, result: Result[Any], task: Task, family: Family) -> Result[Any]:
         owner = type(self).__name__
