@@ -155,6 +155,20 @@ def test_units_and_back_are_the_identity():
         units.back(3)
 
 
+@pytest.mark.parametrize(
+    ("rows", "targets"), [(1e-300, 1), (1e-100, 1), (1e100, 1), (1e150, 1), (1, 1e-300), (1, 1e150), (1e300, 1)]
+)
+@pytest.mark.parametrize("make", [GatedReLURegressor, ConvexReLURegressor, CrossProductLassoRegressor])
+def test_a_beta_that_is_not_scaled_with_the_data_is_solved(make, rows, targets):
+    """A beta far beyond beta_max leaves a constant, one far below fits a ramp exactly."""
+    ramp = np.linspace(-1, 1, 9)[:, None]
+    y = np.maximum(ramp[:, 0], 0)
+    model = make(beta=1e-3, random_state=0).fit(rows * ramp, targets * y)
+    assert model.result_.converged
+    share = 1.0 if rows * targets < 1 else 1e-9  # of the deviations that the best constant leaves
+    assert np.abs(model.predict(rows * ramp) / targets - y).max() <= share * np.abs(y - y.mean()).max() * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e160, 1e300])
 def test_problems_of_such_sizes_are_refused(size):
     rule = "of a size whose fourth powers float64 can hold"

@@ -145,6 +145,9 @@ def _cholesky(H: Array) -> tuple[Array, bool]:
 
 _START = 0.5  # the starting point has its largest correlation at this share of the bound
 _SPREAD = 10.0  # the first weights explain the predictions so often: 24 steps on the spiral; 1 takes 26, 100 takes 24
+# A penalty below this share of the largest correlation is far beyond the rounding of the loss: the path goes down to
+# it, objective and bound have the problem's own beta.
+_LEAST_RADIUS = 1e-24
 _BOUNDARY = 0.99  # share of the way to the boundary
 _SHORTEST = 1e-10  # a step below this share of the direction is lost in rounding
 
@@ -158,10 +161,11 @@ class CentralPath:
 
     def __init__(self, problem: LassoProblem, terms: DualTerms) -> None:
         self.problem, self.terms = problem, terms
-        K, self.radius = problem.K, problem.n * problem.beta
+        K, start = problem.K, terms.start()
+        largest = problem.dual_norm(start)
+        self.radius = max(problem.n * problem.beta, _LEAST_RADIUS * largest)
         self.squares = np.einsum("ij,ij->j", K, K)
-        start = terms.start()
-        start = start * min(1.0, _START * self.radius / problem.dual_norm(start))
+        start = start * min(1.0, _START * self.radius / largest)
         self.theta = start
         reduced = terms.mix.shape[1]
         shift = terms.null[0] - (terms.null[0, -1] if reduced < problem.outputs else 0.0)
@@ -207,6 +211,8 @@ class CentralPath:
         cones, box, terms = self.cones, self.box, self.terms
         total = cones.count + box.count
         mu = (cones.product() + box.product()) / total
+        if not mu > 0:
+            return False
         floor = min(self.problem.n * least / total, mu)  # far above the optimum ``least`` may be above what is reached
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = -self.theta.sum(axis=0)[: self.t.size]

@@ -80,6 +80,11 @@ class ConeInteriorPoint(Limits):
         flops: int = blocks + rows * units * min(rows, units) + min(rows, units) ** 3
         return flops <= _AFFORDABLE
 
+    @staticmethod
+    def _work(problem: ConvexReLUProblem) -> float:
+        """Flops of a bound for which every unit is priced."""
+        return 2.0 * problem.n_patterns * problem.outputs * problem.n * float(problem.X.shape[1]) ** 2
+
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         self.admit(problem, ConvexReLUProblem)
@@ -96,7 +101,9 @@ class ConeInteriorPoint(Limits):
             point = _Point(ReLUProgram(problem))
             found = point.constant()
             f = problem.network_predictions(found)
-            watch.check(0, problem.objective(found, f), problem.dual_bound(f, point.multipliers()), found, f)
+            # priced where that is cheap, as multipliers say nothing yet: from beta_max on the constant is the optimum
+            multipliers = None if self._work(problem) <= _EXACT_WORK else point.multipliers()
+            watch.check(0, problem.objective(found, f), problem.dual_bound(f, multipliers), found, f)
             if watch.status is None:
                 with np.errstate(all="ignore"):  # a step that overflows is not taken
                     self._run(point, watch)
@@ -105,7 +112,6 @@ class ConeInteriorPoint(Limits):
     def _run(self, point: "_Point", watch: Watch[ReLUCoefficients]) -> None:
         """Take steps until the watch or rounding ends them."""
         problem = point.program.problem
-        work = 2.0 * problem.n_patterns * problem.outputs * problem.n * problem.X.shape[1] ** 2
         least = np.inf, np.inf  # complementarity, violation; where beta is small the first has to rise before it falls
         last_gain = 0
         for k in count(1):
@@ -118,7 +124,7 @@ class ConeInteriorPoint(Limits):
                 theta = point.dual_point()
                 bound = problem.bound_at(theta, point.multipliers())
                 near = point.complementarity() <= _NEAR * self.tol * min(objective, watch.objective)
-                if near and work <= _EXACT_WORK:
+                if near and self._work(problem) <= _EXACT_WORK:
                     bound = max(bound, problem.bound_at(theta), key=lambda bound: bound.value)
             watch.check(k, objective, bound, found, f)
             progress = point.complementarity(), point.error

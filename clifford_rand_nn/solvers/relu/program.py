@@ -15,6 +15,9 @@ _SLICE = 1 << 22  # entries of a slice of Q, 32 MB
 _CONDITION = 1e10
 _REFINE = 3
 _ROUNDING = 1e-14
+# In units of the data a penalty below the first is far beyond the rounding of the loss, and one above the second leaves
+# a constant. Solvers stay between them; objective and bound have the problem's own beta.
+_KAPPAS = 1e-24, 1e24
 
 
 class ReLUProgram:
@@ -32,7 +35,7 @@ class ReLUProgram:
     signs : (n, P)
         ±1 over the length of the row, or 0.
     kappa : float
-        What a unit norm costs.
+        What a unit norm costs, between 1e-24 and 1e24.
     scale : float
         Unit of predictions and residuals.
     """
@@ -70,7 +73,7 @@ class ReLUProgram:
             level = (problem.datafit.weights * y).mean(axis=0) if self.intercept else np.zeros(problem.outputs)
             self.scale = float(np.abs(y - level).max()) or 1.0
             self.level = level / self.scale
-        self.kappa = problem.n * problem.beta / (self.unit * self.scale)
+        self.kappa = float(np.clip(problem.n * problem.beta / (self.unit * self.scale), *_KAPPAS))
 
     def inputs(self, U: Array) -> Array:
         """Return what units (G, C, width) see: (n, G, C)."""
