@@ -55,6 +55,8 @@ def run_fit(
     if held_out is not None:
         note_ignored(str(held_out.path), held_out.ignored)
     task, why = (task, "as asked") if task != "auto" else choose_task(table.target)
+    if task == "regression" and table.target.dtype.kind not in "biuf":
+        raise ArgumentError(f"{train}: the target {target!r} holds text, not numbers; leave out --task regression.")
     if not quiet:
         say(f"{task}: {why}")
     model = make_model(task, options, verbose=int(sys.stderr.isatty() and not quiet))

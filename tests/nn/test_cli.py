@@ -164,7 +164,7 @@ def test_task_can_be_forced(folder):
         "regression: as asked"
     )
     message = error_of("fit", "train.csv", "--target", "kind", "--task", "regression", *QUICK)
-    assert message.startswith("error: train.csv: ")
+    assert message == "error: train.csv: the target 'kind' holds text, not numbers; leave out --task regression."
 
 
 def test_gates_notes_and_seed_are_used(folder):

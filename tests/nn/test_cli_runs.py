@@ -137,7 +137,7 @@ def test_solvers_agree_and_the_report_names_them(folder):
 
 
 def test_other_models_have_their_solvers(folder):
-    working_set, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02")
+    working_set, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02", "--solver", "working_set")
     interior, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02", "--solver", "interior_point")
     assert working_set["solver"] != interior["solver"]
     assert float(working_set["objective"]) == pytest.approx(float(interior["objective"]), rel=3e-6)

@@ -232,6 +232,7 @@ def test_variants_that_make_no_sense_are_left_out():
     assert variants == set(ablations.VARIANTS)
 
 
+@pytest.mark.slow
 def test_ablations_run_and_go_on(folder):
     said = []
     options = {

@@ -140,6 +140,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(plane, "_REPEATS", 5)
 
 
+@pytest.mark.slow
 def test_run_writes_rows_that_say_which_law_holds(tmp_path, quick):
     pytest.importorskip("matplotlib")
     said = []
@@ -167,6 +168,7 @@ def test_run_writes_rows_that_say_which_law_holds(tmp_path, quick):
     assert any("cross-on" in line for line in said)
 
 
+@pytest.mark.slow
 def test_run_goes_on_where_it_stopped(tmp_path, quick, monkeypatch):
     pytest.importorskip("matplotlib")
     plane.run(Settings(tmp_path / "whole", seeds=2, sizes=(4,), say=lambda _: None))

@@ -33,6 +33,7 @@ def fits():
 # ---------------------------------------------------------------------------------------------------- networks
 
 
+@pytest.mark.slow
 def test_objectives_are_ordered_as_their_families_are(fits):
     slack = 1 + 1e-6  # what each gap leaves
     for seed in (0, 1):
@@ -227,6 +228,7 @@ def small_run(out, seeds=2, methods=CONVEX, **settings):
     return experiment.run(settings, n_gates=SMALL[1], n_frames=3, resolution=40), said
 
 
+@pytest.mark.slow
 def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     pytest.importorskip("matplotlib")
     written, said = small_run(tmp_path)
@@ -265,6 +267,7 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     assert "- ReLU, 20 cross-product gates minus ReLU, 20 Gaussian gates: objective " in text
 
 
+@pytest.mark.slow
 def test_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     methods = ("lasso-sampled", "lasso")
     small_run(tmp_path, seeds=1, methods=methods)

@@ -341,6 +341,7 @@ def test_ctrl_c_in_a_solver_ends_the_experiment(half, monkeypatch):
         method.fit(X, y, 0.1, 0)
 
 
+@pytest.mark.slow
 def test_adamw_repeats_itself_and_leaves_random_state_and_threads(half):
     torch = pytest.importorskip("torch")
     X, y = protocol.Scaling.of(half.X)(half.X), half.y
@@ -438,6 +439,7 @@ def no_seconds(path):
     return [{name: cell for name, cell in row.items() if "seconds" not in name} for row in read(path)]
 
 
+@pytest.mark.slow
 def test_accuracy_resumes_to_the_same_table(folder):
     said = []
     written = experiment_accuracy.run(settings(folder, said=said))
@@ -485,6 +487,7 @@ def test_the_paper_s_sizes_end_at_the_training_half():
     assert experiment_accuracy._own_sizes(80) == (80,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["loss", "accuracy"])
 def test_both_experiments_choose_as_they_are_told(folder, criterion, monkeypatch):
     told = []
@@ -503,6 +506,7 @@ def test_both_experiments_choose_as_they_are_told(folder, criterion, monkeypatch
     assert told == [criterion] * 2
 
 
+@pytest.mark.slow
 def test_timing_ends_where_the_protocol_does(folder, half):
     few = replace(settings(folder), sizes=(60,), seeds=2, methods=("convex-gaussian",))
     written = timing.run(few)
