@@ -273,7 +273,7 @@ class Algebra(Space):
         for vector in vectors:
             if isinstance(vector, Multivector) and vector.algebra != self:
                 raise fail("vectors", "reciprocal_frame", f"of {self!r}", describe(f"a vector of {vector.algebra!r}"))
-        return geometry.frames.reciprocal_frame(vectors)
+        return geometry.projections.reciprocal_frame(vectors)
 
     def convert(self, A: Multivector, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Multivector:
         """Return a multivector of another algebra in this one, matching basis vectors by name.
@@ -320,4 +320,4 @@ class Algebra(Space):
         >>> alg.from_left_matrix((2 * alg.e12).left_matrix()).sparse()
         2*e12
         """
-        return geometry.matrices.from_left_matrix(self, M, rtol)
+        return geometry.linear_maps.from_left_matrix(self, M, rtol)

@@ -13,15 +13,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
-from clifford_rand.functions.cosh_sinhc import cosh_and_sinhc
-from clifford_rand.functions.norms import (
-    as_inexact,
-    eps_of,
-    is_exact,
-    is_exact_zero,
-    power_of_two,
-    times_power,
-)
+from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, power_of_two, times_power
+from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
 
 if TYPE_CHECKING:
@@ -106,8 +99,6 @@ def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mu
     if not many and q.keys.size <= MANY:
         t, more = _without_scalar(q.anticommutator(q))
         if _is_rounding(more, q):
-            from clifford_rand.functions.two_planes import exponential_of_two_planes
-
             return exponential_of_two_planes(sigma, B, exponent, s, q, t)
     return _general(sigma, B, exponent)
 

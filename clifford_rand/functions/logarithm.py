@@ -1,4 +1,4 @@
-"""The logarithm of even versors: closed forms where one plane turns, so(G) in general."""
+"""The logarithm and the square root of even versors: closed forms where one plane turns, so(G) in general."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.functions.frame import LARGEST_DIMENSION, Frame, frame_of, working_dtype
-from clifford_rand.functions.full_turn import commuting_turn
-from clifford_rand.functions.orthogonal_log import orthogonal_log, rotation_planes
-from clifford_rand.functions.simple_log import closed_form
+from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
+from clifford_rand.functions.simple_log import closed_form, simple_root
 from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
@@ -48,6 +47,18 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
             scalars[i], parts[i] = _log_of_one(frame, flat[i], float(np.finfo(kept).eps), owner)
     made = frame.leave(frame.bivector(parts.reshape(*R.shape, frame.bivectors.size)), R, dtype).coefficients
     return _joined(R, scalars.reshape(R.shape), made, kept, result, done)
+
+
+def sqrt(R: "Multivector") -> "Multivector":
+    """Return Q with Q² = R, an even versor again, for every element of a batch of even versors R."""
+    form = span_form(R, LARGEST_DIMENSION)
+    if form is not None:
+        return form.give(sqrt(form.take(R.sparse())), R)
+    simple = simple_root(R)
+    if simple is not None:
+        return simple
+    root: Multivector = (log(R, "sqrt") / 2).exp()
+    return root.astype(R.dtype) if R.dtype.kind in "fc" else root
 
 
 def _joined(

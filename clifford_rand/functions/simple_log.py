@@ -1,4 +1,4 @@
-"""Closed forms of the logarithm, vectorised: one turning plane (every metric with d ≤ 3), and the motors of PGA(3)."""
+"""Closed forms of the logarithm and the square root, vectorised: one turning plane, and the motors of PGA(3)."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.frame import working_dtype
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -135,3 +136,38 @@ def _motor_shift(part: "Multivector", cosine: Array, p: Array, sine: Array) -> t
     weight = np.where(usual, (1 - angle * np.where(usual, cosine, 0.0) / away) / away**2, series)
     image = (part * part.algebra.I)._on(part.keys).coefficients
     return -(p * weight)[..., None] * image, fine
+
+
+def simple_root(R: "Multivector") -> "Multivector | None":
+    """Return the root of a batch of s + B with B² a scalar and s > 0: R/n turns half as far as 1 and R/n add up to.
+
+    (n + R)² = 2(n + s)R where R~R = n², as R + ~R = 2s.
+    """
+    if any(k not in (0, 2) for k in R.grades) or R.dtype.kind == "c":
+        return None
+    work = working_dtype(R, "sqrt")
+    kept: Any = R.dtype if R.dtype.kind == "f" else work
+    d = R.algebra.d
+    values = R._on(keys_of_grades(d, (0, 2) if d > 1 else (0,)))
+    array = values.coefficients.astype(work)
+    largest = np.abs(array).max(axis=-1)
+    if not (array[..., 0] > 0).all():
+        return None
+    array = array / largest[..., None]
+    part = R._make(keys_of_grades(d, (2,) if d > 1 else ()), array[..., 1:])
+    size = (array**2).sum(axis=-1)
+    if d > 3 and (np.abs(part.wedge(part).coefficients).max(axis=-1, initial=0.0) > 1e-15 * size).any():
+        return None
+    s = array[..., 0]
+    squared = part.inner(part).coefficients[..., 0] if d > 1 else np.zeros_like(s)
+    total = s * s + squared
+    if not (total > 64 * np.finfo(kept).eps * size).all():
+        return None
+    # n = 1 if it is to the rounding of R, as in the logarithm: for large boosts s² + β² has lost its digits
+    inside = np.where(np.abs(np.log(largest)) < 200, largest, 0.0)
+    unit = np.abs(total * inside**2 - 1) <= 32 * np.finfo(kept).eps * size * inside**2
+    n = np.where(unit, 1 / largest, np.sqrt(total))
+    root = array.copy()
+    root[..., 0] += n
+    root *= (np.sqrt(largest) / np.sqrt(2 * (n + s)))[..., None]
+    return R._make(values.keys, root.astype(kept))

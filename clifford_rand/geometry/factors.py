@@ -9,8 +9,15 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, homogeneous, quotient, relative, unit_scale
-from clifford_rand.geometry.grassmann import contraction_matrix, gather, live_vectors, scatter_keys, span_of, wedge_rows
-from clifford_rand.geometry.subspaces import is_blade
+from clifford_rand.geometry.subspaces import (
+    contraction_matrix,
+    gather,
+    is_blade,
+    live_vectors,
+    scatter_keys,
+    span_of,
+    wedge_rows,
+)
 from clifford_rand.geometry.versors import RTOL, is_versor
 
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by

@@ -1,13 +1,18 @@
-"""Projection on a blade, rejection from it, and reflection."""
+"""Projection on a blade, rejection from it, reflection, and the reciprocal frame of several vectors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import (
+    LEAST,
     ROUNDING,
+    as_multivector,
     blade_weights,
     check_same_algebra,
     homogeneous,
@@ -61,8 +66,105 @@ def reject(A: Any, B: Any) -> Any:
 
 def reflect(A: Any, B: Any, *, inside: bool = False) -> Any:
     """Return (-1)^{rs} B A B⁻¹ for A of grade r and B of grade s, or (-1)^{r(s+1)} B A B⁻¹ if ``inside``."""
-    from clifford_rand.geometry.sandwich import sandwich
+    from clifford_rand.geometry.versors import sandwich
 
     check_same_algebra(A, B, "B", "reflect")
     grade, B, _ = _with_inverse(B, "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
+
+
+OWNER = "reciprocal_frame"
+
+
+def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
+    """Return the vectors a^i in the span of a_1, …, a_k with a^i · a_j = δ_ij.
+
+    a^i = Σ_j (g⁻¹)_ij a_j with g_ij = a_i · a_j. Fractions and symbols take the same vectors from
+    a^i = (-1)^{i-1} (∧_{j≠i} a_j) (a_1 ∧ … ∧ a_k)⁻¹.
+
+    Parameters
+    ----------
+    vectors : sequence of Multivector
+        k ≤ d vectors of one algebra; batch axes broadcast.
+
+    Raises
+    ------
+    ArgumentError
+        If the Gram matrix g is singular: the vectors are linearly dependent, or their span is null.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
+    [1.0*e1 - 0.5*e2, 0.5*e2]
+    """
+    listed = [as_multivector(v, "vectors", OWNER) for v in vectors]
+    if not listed:
+        raise fail("vectors", OWNER, "at least one vector", describe("none"))
+    algebra = listed[0].algebra
+    keys = keys_of_grades(algebra.d, (1,))
+    for v in listed:
+        check_same_algebra(listed[0], v, "vectors", OWNER)
+        if v.keys.grades != (1,):
+            raise fail(
+                "vectors", OWNER, "vectors", describe(f"a multivector with grades {v.keys.grades}"), "Use grade(1)."
+            )
+    if len(listed) > algebra.d:
+        raise fail("vectors", OWNER, f"at most {algebra.d} vectors", describe(f"{len(listed)}"))
+    listed = [v._on(keys) for v in listed]
+    if is_exact(*listed):
+        return _exact(listed)
+    listed = [as_inexact(v) for v in listed]
+    shape = np.broadcast_shapes(*[v.shape for v in listed])
+    dtype = np.result_type(*[v.coefficients for v in listed])
+    rows = np.stack([np.broadcast_to(v.coefficients, (*shape, algebra.d)) for v in listed], axis=-2).astype(dtype)
+    rows, scale = unit_scale(rows, OWNER, "vectors")
+    gram = np.asarray(algebra.form.gram).astype(dtype)
+    products = rows @ gram @ rows.swapaxes(-1, -2)
+    _check_regular(products, rows, gram)
+    frame = np.linalg.solve(products, rows) / scale
+    return [algebra.vector(frame[..., i, :].copy()) for i in range(len(listed))]
+
+
+def _check_regular(products: NDArray[Any], rows: NDArray[Any], gram: NDArray[Any]) -> None:
+    """Refuse a Gram matrix that is singular to rounding, whatever the lengths of the vectors."""
+    size = np.square(np.abs(rows)).sum(axis=-1)
+    size = np.sqrt(np.where(size > 0, size, 1))
+    relative = products / (size[..., :, None] * size[..., None, :])
+    values = np.linalg.svd(relative, compute_uv=False)
+    least = LEAST * np.finfo(values.dtype).eps * float(np.abs(gram).max())
+    if (values[..., -1] <= least).any():
+        raise _singular()
+
+
+def _singular() -> Exception:
+    return fail(
+        "vectors",
+        OWNER,
+        "such that the Gram matrix a_i · a_j is not singular",
+        describe("linearly dependent vectors, or vectors with a null span"),
+    )
+
+
+def _exact(vectors: list[Any]) -> list[Any]:
+    keys = keys_of_grades(vectors[0].algebra.d, (1,))
+
+    def wedge(factors: list[Any]) -> Any:
+        total = factors[0]
+        for factor in factors[1:]:
+            total = total.wedge(factor)
+        return expand(total)
+
+    whole = wedge(vectors)
+    reverse = ~whole
+    norm = expand(whole.inner(whole))._on(keys_of_grades(keys.d, (0,))).coefficients
+    if np.asarray(norm == 0, dtype=bool).any():
+        raise _singular()
+    frame = []
+    for i in range(len(vectors)):
+        others = vectors[:i] + vectors[i + 1 :]
+        product = wedge(others).lc(reverse) if others else reverse
+        values = expand(product)._on(keys).coefficients
+        frame.append(product._make(keys, quotient((-values if i % 2 else values).astype(object), norm)))
+    return frame

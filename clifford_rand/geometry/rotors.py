@@ -11,7 +11,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import ROUNDING, as_multivector, check_same_algebra, homogeneous, unit_scale
-from clifford_rand.geometry.grassmann import span_of, wedge_rows
+from clifford_rand.geometry.subspaces import span_of, wedge_rows
 
 OWNER = "rotor_between"
 

@@ -1,13 +1,15 @@
-"""Which multivectors are versors: products of invertible vectors."""
+"""Which multivectors are versors, and the sandwich R X R⁻¹: two products, or one matrix for a whole batch."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.norms import expand, is_exact
-from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, relative, scaled
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, quotient, relative, scaled
 
 RTOL = 1e-9  # default tolerance of is_versor
 ALWAYS = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector: see inspect_versor
@@ -93,3 +95,159 @@ def _is_exact_versor(A: Any) -> Any:
         image = (A * A._make(keys_of_grades(A.algebra.d, (1,)), np.eye(A.algebra.d, dtype=np.int64)[i])) * ~A
         accepted &= vanishes(image, image.keys.grade_of != 1)
     return bool(accepted) if accepted.ndim == 0 else accepted
+
+
+LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
+CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
+
+
+def sandwich(R: Any, X: Any) -> Any:
+    """Return R X R⁻¹; the grades of X are kept for a versor R, all that arise are there for other R.
+
+    For a float versor the inverse is ~R / ⟨R ~R⟩_0, corrected to first order by what else R ~R has. A batch of X with
+    one R goes through the matrix of the map, which is built once from R e_S R⁻¹.
+    """
+    if is_exact(R, X):
+        return _exact(R, X)
+    U = scaled(R, "sandwich")
+    X = as_inexact(X)
+    inverse = _versor_inverse(U)
+    keeps = inverse is not None
+    if keeps and _is_closed(U) and X.keys.grades == (1,):
+        return _closed(U, inverse, X)
+    if not keeps:
+        inverse = U.inv()
+    count = X.coefficients[..., 0].size if X.keys.size else 0
+    many = count > 1 and X.ndim > 0 and (R.ndim == 0 or R.shape[-1] == 1 or R.coefficients[..., 0].size == 1)
+    if many:
+        filled = X.keys.filled if X.keys.filled.size <= 4 * X.keys.size else X.keys
+        per_map = count // max(1, R.coefficients[..., 0].size)
+        widest = max((filled.slices[k].stop - filled.slices[k].start for k in filled.grades), default=0)
+        if filled.complete and per_map > 2 * widest and widest <= LARGEST_MATRIX and (keeps or filled.size <= 256):
+            return _by_matrix(U, X._on(filled), inverse, keeps)
+    product = (U * X) * inverse
+    return _part(product, X.keys.grades) if keeps else product
+
+
+def _is_closed(U: Any) -> bool:
+    """Tell whether U is a vector or s + B in a dimension high enough for `_closed`."""
+    return U.algebra.d > CLOSED_FROM and U.keys.grades in ((1,), (2,), (0, 2))
+
+
+def _closed(U: Any, inverse: Any, X: Any) -> Any:
+    """Return U x U⁻¹ for vectors x: n x = 2 n·x - x n, and x B = B x + 2 x⌋B where x⌋B lies in the blade B."""
+    if U.keys.grades == (1,):
+        return (2 * U.inner(X)) * inverse - X
+    w = X.lc(inverse.grade(2))
+    moved = U.grade(2).rc(w)
+    if 0 in U.keys.grades:
+        moved = moved + U.grade(0) * w
+    return X + 2 * moved
+
+
+def _versor_inverse(U: Any) -> Any:
+    """Return U⁻¹ for a versor whose largest coefficient is near 1, None for anything else."""
+    norm, rest, accepted = inspect_versor(U, RTOL)
+    if not accepted.all():
+        return None
+    reverse = ~U
+    inverse = reverse._make(reverse.keys, reverse.coefficients / norm[..., None])
+    if rest is None:
+        return inverse
+    return inverse * (2 - rest)  # U ~U = n (1 + ρ), ρ small: (1 + ρ)⁻¹ = 1 - ρ + O(ρ²), and rest = 1 + ρ
+
+
+def _part(A: Any, grades: tuple[int, ...]) -> Any:
+    """Return the parts of A of these grades; faster than A.grade for one complete grade."""
+    keys = A.keys
+    if keys.grades == grades:
+        return A
+    if keys.complete and len(grades) == 1 and grades[0] in keys.grades:
+        return A._make(keys_of_grades(keys.d, grades), A.coefficients[..., keys.slices[grades[0]]])
+    return A.grade(*grades)
+
+
+def _images(U: Any, keys: Keys, inverse: Any, dtype: np.dtype) -> Any:
+    """Return U e_S U⁻¹ for all S of ``keys``: a batch (..., keys.size)."""
+    basis = U._make(keys, np.eye(keys.size, dtype=dtype))
+    if U.ndim:
+        U, inverse = U[..., None], inverse[..., None]
+    return (U * basis) * inverse
+
+
+def _vector_images(U: Any, inverse: Any) -> Any:
+    """Return the vectors U e_i U⁻¹ of a versor: a batch (..., d)."""
+    keys, dtype = keys_of_grades(U.algebra.d, (1,)), U.coefficients.dtype
+    if not _is_closed(U):
+        return _part(_images(U, keys, inverse, dtype), (1,))
+    basis = U._make(keys, np.eye(keys.size, dtype=dtype))
+    return _closed(U[..., None], inverse[..., None], basis) if U.ndim else _closed(U, inverse, basis)
+
+
+def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
+    """Apply the matrix of the map to every X: one for each grade if grades are kept."""
+    d, dtype = X.algebra.d, np.result_type(U.coefficients, X.coefficients)
+    values = X.coefficients.astype(dtype, copy=False)
+    one = U.coefficients[..., 0].size == 1
+    shape = np.broadcast_shapes(U.shape, X.shape)
+    if one:
+        U, inverse = (A._make(A.keys, A.coefficients.reshape(-1)) for A in (U, inverse))
+        values = np.broadcast_to(values, (*shape, X.keys.size)).reshape(-1, X.keys.size)
+    else:
+        U, inverse = U[..., 0], inverse[..., 0]
+    if not keeps:
+        images = _images(U, X.keys, inverse, dtype)
+        return X._make(images.keys, (values @ images.coefficients).reshape(*shape, images.keys.size))
+    parts = []
+    for k in X.keys.grades:
+        keys = keys_of_grades(d, (k,))
+        matrix = _part(_images(U, keys, inverse, dtype), (k,))._on(keys).coefficients.astype(dtype, copy=False)
+        if len(X.keys.grades) == 1:
+            return X._make(keys, (values @ matrix).reshape(*shape, keys.size))
+        parts.append(values[..., X.keys.slices[k]] @ matrix)
+    return X._make(X.keys, np.concatenate(parts, axis=-1).reshape(*shape, X.keys.size))
+
+
+def _has_scalar_square(square: Any) -> bool:
+    return not np.asarray(square.coefficients[..., square.keys.grade_of > 0] != 0, dtype=bool).any()
+
+
+def _exact(R: Any, X: Any) -> Any:
+    """Return R X R⁻¹ of fractions or symbols; R X ~R is divided last, so that zeros are found before."""
+    square = expand(R * ~R)
+    if _has_scalar_square(square):
+        norm = np.asarray(square["1"], dtype=object)
+        if np.asarray(norm == 0, dtype=bool).any():
+            raise fail("R", "sandwich", "invertible", describe("a null versor: R ~R = 0"))
+        product = expand((R * X) * ~R)
+        product = product._make(product.keys, quotient(product.coefficients, norm[..., None]))
+    else:
+        product = expand((R * X) * R.inv())
+    other = ~np.isin(product.keys.grade_of, X.keys.grades)
+    if np.asarray(product.coefficients[..., other] != 0, dtype=bool).any():
+        return product
+    return product.grade(*[k for k in product.keys.grades if k in X.keys.grades])
+
+
+def vector_matrix(R: Any) -> NDArray[Any]:
+    """Return the (..., d, d) matrix of x ↦ R x R⁻¹: column i has the components of R e_i R⁻¹."""
+    keys = keys_of_grades(R.algebra.d, (1,))
+    check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
+    if is_exact(R):
+        basis = R._make(keys, np.eye(keys.size, dtype=np.int64))
+        images = _exact(R[..., None] if R.ndim else R, basis) if _has_scalar_square(expand(R * ~R)) else None
+        if images is not None and set(images.keys.grades) - {1}:
+            images = None
+    else:
+        U = scaled(R, "vector_matrix")
+        inverse = _versor_inverse(U)
+        images = None if inverse is None else _vector_images(U, inverse)
+    if images is None:
+        raise fail(
+            "R",
+            "vector_matrix",
+            "a versor, so that R x R⁻¹ is a vector",
+            describe("another multivector"),
+            "Use left_matrix and right_matrix for other products.",
+        )
+    return np.swapaxes(images._on(keys).coefficients.copy(), -1, -2)

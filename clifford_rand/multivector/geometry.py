@@ -44,7 +44,7 @@ class Geometry(Subspaces):
         >>> alg.e1 >> alg.e1, alg.e1 >> alg.e2
         (1.0*e1, -1.0*e2)
         """
-        return geometry.sandwich.sandwich(self, self._other(X, "sandwich"))
+        return geometry.versors.sandwich(self, self._other(X, "sandwich"))
 
     def __rshift__(self, other: Any) -> Any:
         same = self._coerced(other)
@@ -72,7 +72,7 @@ class Geometry(Subspaces):
         array([[ 0.,  1.],
                [-1.,  0.]])
         """
-        return geometry.sandwich.vector_matrix(self)
+        return geometry.versors.vector_matrix(self)
 
     def is_versor(self, rtol: float = 1e-9) -> Any:
         """Tell whether A is a product of invertible vectors: a bool, or an array of them over the batch.
@@ -196,11 +196,11 @@ class Geometry(Subspaces):
         array([[ 0, -1],
                [ 1,  0]])
         """
-        return geometry.matrices.left_matrix(self)
+        return geometry.linear_maps.left_matrix(self)
 
     def right_matrix(self) -> NDArray[Any]:
         """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12."""
-        return geometry.matrices.right_matrix(self)
+        return geometry.linear_maps.right_matrix(self)
 
     def spinor_matrix(self) -> NDArray[Any]:
         """Return A as a complex matrix on spinors: products become matrix products.
@@ -220,4 +220,4 @@ class Geometry(Subspaces):
         >>> product.shape, bool((product == alg.e12.spinor_matrix()).all())
         ((4, 4), True)
         """
-        return geometry.matrices.spinor_matrix(self)
+        return geometry.linear_maps.spinor_matrix(self)

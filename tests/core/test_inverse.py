@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.functions.exact_inverse import determinant_and_adjugate
-from clifford_rand.functions.inverse import inverse_grades
+from clifford_rand.functions.inverse import determinant_and_adjugate, inverse_grades
 from support.blades import signatures
 
 

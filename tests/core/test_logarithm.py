@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 import clifford_rand as cr
-from clifford_rand.functions.full_turn import commuting_turn
+from clifford_rand.functions.orthogonal_log import commuting_turn
 from clifford_rand.functions.simple_log import closed_form
 
 
