@@ -2,6 +2,6 @@
 
 import lazy_loader as lazy
 
-_MODULES = "bivector_split compiled exponential inverse logarithm norms square_root"  # loaded on first use
+_MODULES = "bivector_split compiled exponential inverse logarithm norms"  # loaded on first use
 
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submodules=_MODULES.split())

@@ -180,7 +180,7 @@ class Analysis(Involutions):
         >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
         (True, True)
         """
-        return functions.square_root.sqrt(self)
+        return functions.logarithm.sqrt(self)
 
     def bivector_split(self, rtol: float = 1e-9) -> tuple[Self, ...]:
         """Return simple bivectors B_i with B = Σ B_i and B_i B_j = B_i∧B_j = B_j B_i, so exp(B) = Π exp(B_i).
