@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss, encode_labels, has_delta
+from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, has_delta
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.weights import check_weights
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family

@@ -24,9 +24,8 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, NetworkClaim
-from clifford_rand_nn.datafits.choice import has_delta
+from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.weights import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.progress import progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates

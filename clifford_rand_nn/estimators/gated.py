@@ -14,8 +14,7 @@ from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegres
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.family import gate_scope
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver

@@ -10,8 +10,7 @@ from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.paths.path import RegularizationPath, beta_grid, documented, walked
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 

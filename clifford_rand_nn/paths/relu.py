@@ -11,7 +11,7 @@ from clifford_rand._checks import as_rows, check_bool, check_choice
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.datafits.choice import as_loss, make_datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -19,7 +19,8 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.lasso import LassoProblem, Weights, constant_columns
+from clifford_rand_nn.problems.duality import constant_columns
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
 from clifford_rand_nn.solvers.lasso.path import solution_at

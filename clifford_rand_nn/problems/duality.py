@@ -1,13 +1,17 @@
-"""Lower bounds of a convex training problem: a residual made feasible for the dual, and the gap that it leaves."""
+"""What training problems share, and lower bounds: a residual made feasible for the dual, and the gap it leaves."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand._checks import check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
+from clifford_rand_nn.datafits.loss import Loss
 
 _BALANCED = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
@@ -46,6 +50,55 @@ def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array],
     largest = radius / found if found > 0 else np.inf
     theta = datafit.scale(theta, largest) * theta
     return DualBound(datafit.dual_value(theta), theta)
+
+
+class TrainingProblem:
+    """What the convex training problems share: a loss with its targets, and the gap of two values."""
+
+    datafit: Datafit
+
+    def _set_targets(
+        self, n: int, y: ArrayLike, beta: float, loss: str | Loss, huber_delta: float | None, weights: ArrayLike | None
+    ) -> float:
+        """Check beta and keep the loss with the targets and weights of n rows; return beta."""
+        owner = type(self).__name__
+        beta = float(check_positive(beta, "beta", owner))
+        self.datafit = make_datafit(loss, y, n, owner, huber_delta, weights)
+        return beta
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self.datafit.loss.name
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.datafit.y.shape[0])
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs C."""
+        return int(self.datafit.y.shape[1])
+
+    def relative_gap(self, primal: float, dual: float) -> float:
+        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
+        return relative_gap(self.datafit, primal, dual)
+
+
+def checked_patterns(patterns: ArrayLike, n: int, owner: str) -> NDArray[np.bool_]:
+    """Return activation patterns (n, P), one per column."""
+    D = np.asarray(patterns)
+    if D.dtype != np.bool_ or D.ndim != 2 or len(D) != n:
+        raise fail(
+            "patterns", owner, f"a boolean array of shape ({n}, P)", describe(f"dtype {D.dtype}, shape {D.shape}")
+        )
+    return D
+
+
+def constant_columns(n: int, fit_intercept: bool) -> Array:
+    """Orthonormal basis (n, q) of what an intercept adds: the constant vector, or nothing."""
+    return np.full((n, 1), n**-0.5) if fit_intercept else np.zeros((n, 0))
 
 
 def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:

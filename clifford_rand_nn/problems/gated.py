@@ -1,20 +1,22 @@
 """Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
+from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, dual_bound
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
+
+_BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
 
 
 class Point(NamedTuple):
@@ -32,7 +34,7 @@ class Coefficients(NamedTuple):
     intercept: Array
 
 
-class GatedProblem:
+class GatedProblem(TrainingProblem):
     """What all training problems over the patterns of gates share; each adds its penalty and its dual.
 
     Attributes
@@ -64,18 +66,11 @@ class GatedProblem:
         check_size(data, "X", owner)
         if data.ndim != 2 or 0 in data.shape:
             raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
-        D = np.asarray(patterns)
-        if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
-            rule = f"a boolean array of shape ({len(data)}, P)"
-            raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
-        check_positive(beta, "beta", owner)
-        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
-        self.loss = self.datafit.loss.name
+        D = checked_patterns(patterns, len(data), owner)
+        beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
         self.X = data
-        self.map = GatedMap(
-            self.X, D, check_bool(bias, "bias", owner), check_bool(fit_intercept, "fit_intercept", owner)
-        )
-        self.penalty = self._penalty(float(beta), self.map.weights)
+        self.map = GatedMap(data, D, check_bool(bias, "bias", owner), check_bool(fit_intercept, "fit_intercept", owner))
+        self.penalty = self._penalty(beta, self.map.weights)
 
     @staticmethod
     def _penalty(beta: float, weights: Array) -> Any:
@@ -85,16 +80,6 @@ class GatedProblem:
     def beta(self) -> float:
         """Regularisation parameter, in the 1/n scale."""
         return self.penalty.beta
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.map.n
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs C."""
-        return int(self.datafit.y.shape[1])
 
     def start(self) -> Point:
         """Return the zero point."""
@@ -130,10 +115,6 @@ class GatedProblem:
     def lipschitz(self) -> float:
         """Estimate the Lipschitz constant of `gradient`: with weights by the mean curvature, which may be low."""
         return self.datafit.loss.curvature * self.map.sigma**2 / self.n
-
-    def relative_gap(self, primal: float, dual: float) -> float:
-        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-        return relative_gap(self.datafit, primal, dual)
 
     def coefficients(self, z: Point) -> Coefficients:
         """Coefficients and biases of a point: the same predictions, the same objective."""
@@ -233,3 +214,74 @@ class GatedReLUProblem(GatedProblem):
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""
         return self.penalty.dual_norm(self.map.gated_adjoint(theta))
+
+
+class GatedRidgeProblem(GatedProblem):
+    r"""Convex training problem of a gated network with P activation patterns D_i and squared norms.
+
+    .. math:: \min_{U,b,t}\ \frac1n\sum_{j=1}^n \ell\Big(\sum_{i=1}^P D_{i,jj}(x_j^TU_i + b_i) + t,\ y_j\Big)
+              + \frac\beta2\sum_{i=1}^P ||U_i||_F^2
+
+    It trains the gated units' own weights with weight decay, their amplitudes being fixed, where `GatedReLUProblem`
+    trains both: all gates stay in use, none is selected, so that more gates make the network smoother instead of
+    larger. With Gaussian gates K/P nears :math:`\frac12x^Tx'(1-\angle(x,x')/\pi)`, the tangent kernel of the first
+    layer of a ReLU network; K grows with P, and so does the ``beta`` that serves.
+
+    Dual (squared loss; the others replace the first term by the conjugate), with :math:`K = \sum_iD_iXX^TD_i`:
+
+    .. math:: \max_\theta\ \frac1n\sum_j(\theta_j\cdot y_j - \tfrac12||\theta_j||^2)
+              - \frac1{2n^2\beta}\theta^TK\theta\quad\text{s.t.}\quad
+              1^TD_i\theta=0\ (\text{bias}),\ \ 1^T\theta=0\ (\text{intercept}).
+
+    Parameters and errors are those of `GatedReLUProblem`.
+
+    References
+    ----------
+    Dwaraknath, Ergen, Pilanci, "Fixing the NTK: from neural network linearizations to exact convex programs", NeurIPS
+    2023; Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, for the kernel of many gates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> problem = GatedRidgeProblem(X, [0.0, 0.0, 1.0], np.array([[False], [True], [True]]), beta=0.1)
+    >>> round(problem.objective(problem.start()), 6)  # nothing learned: half the mean square of y
+    0.166667
+    """
+
+    penalty: Ridge
+
+    @staticmethod
+    def _penalty(beta: float, weights: Array) -> Ridge:
+        return Ridge(beta, weights)
+
+    def dual_bound(self, predictions: Array, square: Callable[[Array], float] | None = None) -> DualBound:
+        r"""Lower bound of the optimum from predictions: the dual value of their residual, moved to meet the equalities.
+
+        The bound holds wherever the predictions come from and equals the optimum at the optimal ones. ``square`` is
+        a cheaper way to :math:`\theta^TK\theta`, if there is one.
+        """
+        theta = self.datafit.balance(self.datafit.residual(predictions), self.map.Q)
+        if np.linalg.norm(self.map.Q.T @ theta) > _BALANCED * np.linalg.norm(theta):
+            theta = np.zeros_like(theta)  # always feasible
+        charge = (square or self._square)(theta) / (2 * self.n**2 * self.beta)
+        return DualBound(self.datafit.dual_value(theta) - charge, theta)
+
+    def _square(self, theta: Array) -> float:
+        found = self.map.gated_adjoint(theta)
+        return float(self.map.weights**-2.0 @ np.einsum("rpc,rpc->r", found, found))
+
+    def beta_max(self) -> float:
+        r"""Beta from which every direction of the predictions is shrunk by a half or more.
+
+        That is :math:`\kappa\,\mathrm{tr}(K)/n`, with κ the largest curvature of the loss and the rows of each gate
+        centred where there is a bias or an intercept: no eigenvalue of K is larger than its trace. No beta leaves the
+        network without neurons; paths begin here.
+        """
+        a = self.map
+        rows, on = np.asarray(a.rows, dtype=np.float64) / a.weights, a.patterns.sum(axis=0)
+        trace = float(np.einsum("nr,nr->n", rows, rows) @ a.patterns.sum(axis=1))
+        if a.bias or a.fit_intercept:
+            sums = rows.T @ a.patterns
+            trace -= float((np.einsum("rp,rp->p", sums, sums) / (np.maximum(on, 1) if a.bias else a.n)).sum())
+        return self.datafit.curvature * max(trace, 0.0) / a.n

@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_bool, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
+from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, constant_columns, dual_bound
 
 
 class Weights(NamedTuple):
@@ -21,7 +20,7 @@ class Weights(NamedTuple):
     intercept: Array
 
 
-class LassoProblem:
+class LassoProblem(TrainingProblem):
     r"""Lasso over the columns of K (paper, eq. cvxnn:lasso), with a free intercept.
 
     .. math:: \min_{Z,t}\ \frac1n\sum_{i=1}^n\ell\Big(\sum_jK_{ij}Z_j+t,\ y_i\Big)+\beta\sum_j||Z_j||_2
@@ -37,23 +36,12 @@ class LassoProblem:
     ----------
     K : (n, N) array
         Kept as it is, without a copy, if it is float64.
-    y : (n,) or (n, C) array
-        As in `GatedReLUProblem`.
     beta : float > 0
         In the 1/n scale. The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is
         :math:`\beta = \beta_p/(2n)` here.
-    loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     fit_intercept : bool
-    huber_delta : float > 0, optional
-        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
-    sample_weight : (n,) array of numbers > 0, optional
-        As in `GatedReLUProblem`.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
+    y, loss, huber_delta, sample_weight
+        As in `GatedReLUProblem`, and so are the errors.
 
     Examples
     --------
@@ -74,28 +62,14 @@ class LassoProblem:
         huber_delta: float | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        owner = "LassoProblem"
-        columns = as_real(K, "K", owner)
-        check_size(columns, "K", owner)
+        columns = as_real(K, "K", "LassoProblem")
+        check_size(columns, "K", "LassoProblem")
         if columns.ndim != 2 or len(columns) == 0:
-            raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
-        check_positive(beta, "beta", owner)
-        self.datafit = make_datafit(loss, y, len(columns), owner, huber_delta, sample_weight)
-        self.loss = self.datafit.loss.name
+            raise fail("K", "LassoProblem", "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
+        self.beta = self._set_targets(len(columns), y, beta, loss, huber_delta, sample_weight)
         self.K = np.asarray(columns, dtype=np.float64)
-        self.beta = float(beta)
         self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "LassoProblem")
         self.Q = constant_columns(len(columns), self.fit_intercept)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.K)
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs C."""
-        return int(self.datafit.y.shape[1])
 
     def predictions(self, weights: Weights) -> Array:
         """Predictions on the training rows, (n, C)."""
@@ -115,10 +89,6 @@ class LassoProblem:
         theta = self.datafit.residual(predictions)
         return dual_bound(self.datafit, theta, self.Q, self.dual_norm, self.n * self.beta)
 
-    def relative_gap(self, primal: float, dual: float) -> float:
-        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-        return relative_gap(self.datafit, primal, dual)
-
     def beta_max(self) -> float:
         r"""Least beta whose optimum uses no column: :math:`\max_j||K_j^T\theta_0||/n`.
 
@@ -126,8 +96,3 @@ class LassoProblem:
         :math:`2\max_j|K_j^T(y-\bar y)|`.
         """
         return self.dual_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
-
-
-def constant_columns(n: int, fit_intercept: bool) -> Array:
-    """Orthonormal basis (n, q) of what an intercept adds: the constant vector, or nothing."""
-    return np.full((n, 1), n**-0.5) if fit_intercept else np.zeros((n, 0))

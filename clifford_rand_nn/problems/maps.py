@@ -10,8 +10,8 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, zeros
 from clifford_rand_nn.problems.coordinates import coordinates, row_tiles, unpenalised_basis
-from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.masked import masked_product, masked_transpose
+from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30
 # With large data the steps would cost as much as a solution to 1e-2. Eight steps on a sample of the rows leave the

@@ -1,22 +1,47 @@
-"""The convex ReLU program: the gated problem with every unit kept inside the cone of its pattern."""
+"""The convex ReLU program: the gated problem with every unit kept inside the cone of its pattern, and projections."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
 
-from clifford_rand._checks import as_rows, check_bool, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.problems.cones import project_on_cone
-from clifford_rand_nn.problems.duality import DualBound, dual_bound, relative_gap
-from clifford_rand_nn.problems.lasso import constant_columns
+from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, constant_columns, dual_bound
 
+_ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
+_ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero
+_STEPS_PER_ROW = 30  # of the active-set method for non-negative least squares; 1 to 3 are usual
 _INSIDE = 1e-12  # a row violates a cone if it does so by more than this share of |x| |u| + |b|
+
+
+def project_on_cone(A: Array, u: Array) -> Array:
+    r"""Euclidean projection of u (r,) on :math:`\{u : Au\ge0\}`, A (n, r).
+
+    :math:`u + A^T\Lambda` with :math:`\Lambda\ge0` of least squares (Moreau), over the violated rows first; rows
+    that the projection violates are added until none is.
+    """
+    lengths = np.linalg.norm(A, axis=1)
+    slack = _ROUNDING * lengths * np.linalg.norm(u)
+    rows = A @ u < -slack
+    v = u
+    for _ in range(_ROUNDS):
+        if not rows.any():
+            break
+        G = np.ascontiguousarray((A[rows] / lengths[rows, None]).T)
+        v = u + G @ nnls(G, -u, maxiter=_STEPS_PER_ROW * G.shape[1] + 100)[0]
+        if np.linalg.norm(v) <= _ROUNDING * np.linalg.norm(u):
+            return np.zeros_like(u)
+        new = (A @ v < -slack) & ~rows
+        if not new.any():
+            break
+        rows |= new
+    return np.asarray(v)
 
 
 class ReLUCoefficients(NamedTuple):
@@ -47,7 +72,7 @@ class ReLUCoefficients(NamedTuple):
         return WeightedNeurons(neurons, values, self.intercept)
 
 
-class ConvexReLUProblem:
+class ConvexReLUProblem(TrainingProblem):
     r"""Convex training problem of a ReLU network over P activation patterns D_i (paper, eqs. cvxnn:relu, relu_bias).
 
     .. math:: \min_{U,U',b,b',t}\ \frac1n\sum_j\ell\Big(\sum_i D_{i,jj}\big(x_j^T(U_i-U_i')+b_i-b_i'\big)+t,\ y_j\Big)
@@ -77,24 +102,14 @@ class ConvexReLUProblem:
     ----------
     X : (n, d) array
     y : (n,) or (n, 1) array
-        As in `GatedReLUProblem`.
     patterns : (n, P) bool array
         One activation pattern per column.
     beta : float > 0
-    loss : str or Loss
-        A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
     penalty : {"group_l2", "group_l1"}
         p = 2 or p = 1.
     bias, fit_intercept : bool
-    huber_delta : float > 0, optional
-        Of "huber" and "log_cosh" alone: where they turn from square to line, 1 unless given.
-    sample_weight : (n,) array of numbers > 0, optional
-        As in `GatedReLUProblem`.
-
-    Raises
-    ------
-    ArgumentError
-        Shapes that do not fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.
+    loss, huber_delta, sample_weight
+        As in `GatedReLUProblem`, and so are y and the errors.
 
     Examples
     --------
@@ -124,39 +139,25 @@ class ConvexReLUProblem:
         owner = "ConvexReLUProblem"
         data = as_rows(X, owner)
         check_size(data, "X", owner)
-        D = np.asarray(patterns)
-        if D.dtype != np.bool_ or D.ndim != 2 or len(D) != len(data):
-            rule = f"a boolean array of shape ({len(data)}, P)"
-            raise fail("patterns", owner, rule, describe(f"dtype {D.dtype}, shape {D.shape}"))
+        D = checked_patterns(patterns, len(data), owner)
         check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
-        self.beta = check_positive(beta, "beta", owner)
-        self.datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
+        self.beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
         if self.outputs > 1:
             hint = "Its neurons' cost is no norm of this program. Use WorkingSet with a ConePricer, or an estimator."
             raise fail("y", owner, "of one output", describe(f"{self.outputs} outputs"), hint)
         self.X = np.ascontiguousarray(data, dtype=np.float64)
         self.patterns = D
-        self.loss, self.penalty = self.datafit.loss.name, penalty
+        self.penalty = penalty
         self.p = 2 if penalty == "group_l2" else 1
-        self.bias = check_bool(bias, "bias", "ConvexReLUProblem")
-        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "ConvexReLUProblem")
+        self.bias = check_bool(bias, "bias", owner)
+        self.fit_intercept = check_bool(fit_intercept, "fit_intercept", owner)
         # A bias on a pattern that is on everywhere, with both signs, is a free constant like the intercept.
         self.Q = constant_columns(len(data), self.fit_intercept or (self.bias and bool(D.all(axis=0).any())))
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.X)
 
     @property
     def n_patterns(self) -> int:
         """Number of patterns P; there are 2P units."""
         return int(self.patterns.shape[1])
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs C."""
-        return int(self.datafit.y.shape[1])
 
     def start(self) -> ReLUCoefficients:
         """Return the zero network."""
@@ -257,10 +258,6 @@ class ConvexReLUProblem:
         G = G.reshape(-1, 2, self.n_patterns, self.outputs)
         norms = np.sqrt(np.einsum("dspc,dspc->sp", G, G)) if self.p == 2 else np.abs(G).max(axis=(0, 3))
         return float(norms.max())
-
-    def relative_gap(self, primal: float, dual: float) -> float:
-        """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-        return relative_gap(self.datafit, primal, dual)
 
     def beta_max(self) -> float:
         """Least beta whose optimum is a constant: the dual size of the residual of the best one, over n."""

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays

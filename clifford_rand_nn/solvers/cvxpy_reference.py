@@ -13,10 +13,9 @@ from clifford_rand._checks import check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 

@@ -10,9 +10,8 @@ from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_choice, check_integer
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import dual_bound
-from clifford_rand_nn.problems.gate_metric import GateMetric
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
-from clifford_rand_nn.problems.penalties import GroupL2
+from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.watch import Watch
 

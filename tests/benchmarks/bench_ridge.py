@@ -18,7 +18,7 @@ from bench_choice import embeddings
 from sklearn.linear_model import LogisticRegression, Ridge
 from timing import machine
 
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 

@@ -14,7 +14,7 @@ import traceback
 
 import numpy as np
 
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import GatedRidgeProblem
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
 LOSSES = ("squared", "huber", "logistic", "squared_hinge", "softmax")

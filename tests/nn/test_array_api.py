@@ -6,8 +6,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.arrays import problem as array_problem
 from clifford_rand_nn.solvers.arrays.fista import _State, solve_array

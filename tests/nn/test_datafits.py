@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, brentq, minimize_scalar
 from clifford_rand import ArgumentError
 from clifford_rand_nn.datafits import choice
 from clifford_rand_nn.datafits.choice import make_datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from support.problems import LOSSES, delta_of, targets
 
 SEPARABLE = [loss for loss in LOSSES if choice.LOSSES[loss].separable]

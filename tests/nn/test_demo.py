@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand_nn import spiral
-from clifford_rand_nn.cli import console, demo, demo_digits
+from clifford_rand_nn.cli import console, demo
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
 
 SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
@@ -73,7 +73,7 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
 def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch, fits):
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
     monkeypatch.setattr(demo, "available", lambda module: False)
-    monkeypatch.setattr(demo, "compare_digits", lambda *_: ([], demo_digits.Sizes(1, 1, 1)))
+    monkeypatch.setattr(demo, "compare_digits", lambda *_: ([], demo.Sizes(1, 1, 1)))
     demo.run_demo(tmp_path, 0, n_gates=5)
     said = capsys.readouterr().out
     assert said.endswith('The picture was left out, it needs matplotlib: pip install "clifford-rand[app]"\n')
@@ -147,11 +147,11 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
             scored.append({row.tobytes() for row in X})
             return {1: 0.5, 2: 0.9, 3: 0.7}[self.value]
 
-    method = demo_digits._Method("recorder", "value", (1, 2, 3), Recorder, Recorder)
+    method = demo._Method("recorder", "value", (1, 2, 3), Recorder, Recorder)
     monkeypatch.setattr(demo_digits, "_methods", lambda seed: [method])
     monkeypatch.setattr(demo_digits, "_objective", lambda *_: (0.0, None))
     told = []
-    (score,), sizes = demo_digits.compare_digits(0, None, told.append)
+    (score,), sizes = demo.compare_digits(0, None, told.append)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation rows is fitted again
     assert (score.picked, score.validation) == ("value 2", 0.9)
     part, train = fitted[0][1], fitted[-1][1]
@@ -168,10 +168,10 @@ def test_objective_of_logistic_regression_is_its_minimum():
     X, y = load_digits(return_X_y=True)
     X, y = X[:120] / 16, y[:120]
     model = LogisticRegression(C=0.5, max_iter=5000, tol=1e-8).fit(X, y)
-    least, gap = demo_digits._objective(model, X, y)
+    least, gap = demo._objective(model, X, y)
     assert gap is None
     for factor in (0.98, 1.02):
         other = LogisticRegression(C=0.5, max_iter=5000).fit(X, y)
         other.coef_ = model.coef_ * factor
         other.intercept_ = model.intercept_
-        assert demo_digits._objective(other, X, y)[0] > least
+        assert demo._objective(other, X, y)[0] > least

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.problems import gate_metric, maps
-from clifford_rand_nn.problems.gate_metric import GateMetric
+from clifford_rand_nn.problems import maps, penalties
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.problems.penalties import GroupL2
+from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
 from clifford_rand_nn.solvers import fista
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
@@ -70,7 +69,7 @@ def test_warm_starts_take_few_newton_steps(monkeypatch):
     assert 0 < np.count_nonzero(V.any(axis=(0, 2))) < 30
     steps = []
     newton = GateMetric._newton
-    monkeypatch.setattr(gate_metric, "_CG_TOL", 1e-12)
+    monkeypatch.setattr(penalties, "_CG_TOL", 1e-12)
     monkeypatch.setattr(GateMetric, "_newton", lambda *args: steps.append(1) or newton(*args))
     again, _ = metric.prox(penalty, W, 2.0, multiplier + 1e-5 * rng.standard_normal(multiplier.shape))
     np.testing.assert_allclose(again, V, atol=1e-13)

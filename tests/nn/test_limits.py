@@ -7,10 +7,9 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import gated_path, lasso_path, refine_gates, relu_path, sample_gates
-from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
 from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits
 from clifford_rand_nn.solvers.choice import AutoSolver

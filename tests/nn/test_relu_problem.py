@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.fit import unpenalised_fit
-from clifford_rand_nn.problems.cones import project_on_cone
+from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
+from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients, project_on_cone
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint

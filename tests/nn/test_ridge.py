@@ -17,8 +17,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista

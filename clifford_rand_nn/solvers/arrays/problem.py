@@ -5,11 +5,10 @@ from typing import Any
 from array_api_compat import device as device_of
 
 from clifford_rand._checks import check_positive, describe, fail
-from clifford_rand_nn.datafits.choice import as_loss, check_targets
+from clifford_rand_nn.datafits.choice import as_loss, check_targets, mean_one
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import cast, solve
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.weights import mean_one
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.arrays.linear_map import ArrayGroupL2, ArrayMap
 from clifford_rand_nn.solvers.arrays.namespace import check_finite, common_namespace, detached, wide_dtype
@@ -55,7 +54,6 @@ class ArrayProblem(GatedReLUProblem):
         check_finite(xp, y, "y", owner)
         self.xp, self.X = xp, X
         self.datafit = Datafit(kind, check_targets(kind, y, n, owner), self._weights(sample_weight, n, owner, wide))
-        self.loss = kind.name
         self.map: ArrayMap = ArrayMap(X, patterns, bool(bias), bool(fit_intercept), wide)
         self.penalty = ArrayGroupL2(float(beta), self.map.weights)
 

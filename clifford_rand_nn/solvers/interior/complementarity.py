@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.fit import unpenalised_fit
+from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 
 _IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
 _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the boundary of the domain

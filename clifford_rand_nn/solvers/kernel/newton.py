@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.problems.gated import Coefficients, Point
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
 from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
@@ -175,7 +174,7 @@ class KernelNewton(KernelMethod):
     Examples
     --------
     >>> import numpy as np
-    >>> from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+    >>> from clifford_rand_nn.problems.gated import GatedRidgeProblem
     >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
     >>> KernelNewton(tol=1e-10).solve(GatedRidgeProblem(X, y, X >= 0, beta=0.01)).n_iter
     1

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_real, check_integer, check_size, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.weights import normalised
+from clifford_rand_nn.datafits.choice import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand_nn import Gates, activation_patterns, sample_gates, with_linear_gate
 from clifford_rand_nn.gates.rules import ROW_RULES
 from clifford_rand_nn.networks import gated_predictions
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
-from clifford_rand_nn.problems.ridge import GatedRidgeProblem
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
