@@ -35,7 +35,7 @@ def _read(path):
 def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
-    monkeypatch.setattr(demo_digits, "_NEURONS", 25)
+    monkeypatch.setattr(demo, "_NEURONS", 25)
     out = tmp_path / "new" / "folder"
     demo.run_demo(out, 0, **SMALL)
     said = capsys.readouterr().out
@@ -148,8 +148,8 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
             return {1: 0.5, 2: 0.9, 3: 0.7}[self.value]
 
     method = demo._Method("recorder", "value", (1, 2, 3), Recorder, Recorder)
-    monkeypatch.setattr(demo_digits, "_methods", lambda seed: [method])
-    monkeypatch.setattr(demo_digits, "_objective", lambda *_: (0.0, None))
+    monkeypatch.setattr(demo, "_methods", lambda seed: [method])
+    monkeypatch.setattr(demo, "_objective", lambda *_: (0.0, None))
     told = []
     (score,), sizes = demo.compare_digits(0, None, told.append)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation rows is fitted again
