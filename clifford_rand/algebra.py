@@ -1,5 +1,6 @@
 """The class `Algebra`: the ways to make multivectors on a space."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -162,14 +163,12 @@ class Algebra(Space):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
         array = as_coefficients(values, "values", "multivector", own=True)
-        wanted = self._grades(grades, "multivector")
-        keys = keys_of_grades(self.d, wanted)
-        check_size(keys.size, "multivector", "values")
+        keys = self._keys(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
                 "multivector",
-                f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, wanted))})",
+                f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
                 describe(f"shape {array.shape}"),
             )
         made = self._new(keys, array)
@@ -220,8 +219,7 @@ class Algebra(Space):
 
         if not isinstance(name, str) or not name.isidentifier():
             raise fail("name", "symbols", 'an identifier, as "a"', name)
-        keys = keys_of_grades(self.d, self._grades(grades, "symbols"))
-        check_size(keys.size, "symbols", "grades")
+        keys = self._keys(grades, "symbols", "grades")
         return self._new(keys, make_symbols(name, self.names, keys.masks, assumptions))
 
     def random_multivector(
@@ -243,10 +241,10 @@ class Algebra(Space):
         dtype : float32, float64, complex64 or complex128
         """
         generator = as_generator(rng, "random_multivector")
-        keys = keys_of_grades(self.d, self._grades(grades, "random_multivector"))
+        keys = self._keys(grades, "random_multivector", "grades")
         listed = (shape,) if isinstance(shape, int | np.integer) else shape
         batch = tuple(check_integer(size, "shape", "random_multivector", low=0) for size in listed)
-        check_size(keys.size * int(np.prod(batch, dtype=object)), "random_multivector", "grades")
+        check_size(keys.size * math.prod(batch), "random_multivector", "grades")
         kind = np.dtype(dtype)
         if kind.kind not in "fc":
             raise fail("dtype", "random_multivector", "float32, float64, complex64 or complex128", dtype)

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import check_integer, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.names import default_names
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.space import check_dimension
+from clifford_rand.space import squares
 
 _LARGEST = 12  # basis vectors for which a dictionary of all 2^d blades is made
 
@@ -161,11 +161,7 @@ def Cl(
     array([ 0,  1,  1, -1])
     """
     if sig is None:
-        counts = [check_integer(value, name, "Cl", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
-        if not sum(counts):
-            raise fail("p", "Cl", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
-        check_dimension(sum(counts), "Cl")
-        sig = [0] * counts[2] + [1] * counts[0] + [-1] * counts[1]
+        sig = squares(p, q, r, "Cl").tolist()
     elif p or q or r:
         raise fail("sig", "Cl", "given without p, q and r", list(sig))
     first = check_integer(firstIdx, "firstIdx", "Cl", low=0)

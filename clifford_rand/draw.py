@@ -73,9 +73,7 @@ class Scene:
     def html(self) -> str:
         """Return a page that holds ganja.js and the scene; it needs no network."""
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # pyganja warns that it found no browser of its own, which is not needed here
+            warnings.simplefilter("ignore")  # of pyganja, that it found no browser of its own, which is not needed here
             module = require("pyganja", extra="notebook", purpose="drawing")
         page: str = module.generate_full_html(self.script(), sig=np.array(self.signature), **self.options)
         return page
@@ -94,13 +92,7 @@ class Scene:
         return f"<Scene of {drawn} objects in {Algebra(signature=self.signature)!r}>"
 
 
-def scene(
-    items: Any,
-    *,
-    colors: Any = None,
-    labels: Sequence[str | None] | None = None,
-    **options: Any,
-) -> Scene:
+def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None = None, **options: Any) -> Scene:
     """Return a picture of multivectors, which a notebook shows.
 
     Parameters
@@ -138,9 +130,7 @@ def scene(
     if labels is not None and (isinstance(labels, str) or len(labels) != len(listed)):
         raise fail("labels", "scene", f"{len(listed)} strings, one for each item", labels)
     target = _target(algebra)
-    size = (
-        2**target.d
-    )  # pyganja takes whatever has this length for an element, also a label or a polygon: make it longer
+    size = 2**target.d  # pyganja takes what has this length for an element, also a label or a polygon: make it longer
     entries: list[Any] = []
     for i, item in enumerate(listed):
         entries.append(chosen[i])

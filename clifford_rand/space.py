@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail, quantity
-from clifford_rand.basis.keys import check_size
+from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
 
@@ -37,11 +37,7 @@ class Space:
         elif signature is not None:
             self.form = metric_of_signature(signature)
         else:
-            counts = [check_integer(value, name, "Algebra", low=0) for name, value in (("p", p), ("q", q), ("r", r))]
-            check_dimension(sum(counts), "Algebra")
-            if not sum(counts):
-                raise fail("p", "Algebra", "such that p + q + r ≥ 1", describe("an algebra without vectors"))
-            self.form = Metric(np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]]), None)
+            self.form = Metric(squares(p, q, r, "Algebra"), None)
         self.d: int = self.form.d
         if names is not None:
             self.names: Names = custom_names(names, self.d)
@@ -145,11 +141,25 @@ class Space:
             raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
         return found
 
-    def _grades(self, grades: int | Iterable[int] | None, owner: str) -> tuple[int, ...]:
+    def _keys(self, grades: int | Iterable[int] | None, owner: str, name: str) -> Keys:
+        """Return all blades of these grades, or the error that ``name`` asks for too many."""
         if grades is None:
-            return tuple(range(self.d + 1))
-        listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
-        return tuple(sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed}))
+            keys = dense_keys(self.d)
+        else:
+            listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
+            wanted = sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed})
+            keys = keys_of_grades(self.d, tuple(wanted))
+        check_size(keys.size, owner, name)
+        return keys
+
+
+def squares(p: object, q: object, r: object, owner: str) -> NDArray[np.int8]:
+    """Return the squares of the basis vectors: r null ones first, then p positive, then q negative."""
+    counts = [check_integer(value, name, owner, low=0) for name, value in (("p", p), ("q", q), ("r", r))]
+    check_dimension(sum(counts), owner)
+    if not sum(counts):
+        raise fail("p", owner, "such that p + q + r ≥ 1", describe("an algebra without vectors"))
+    return np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]])
 
 
 def check_dimension(d: int, owner: str) -> None:

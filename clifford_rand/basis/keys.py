@@ -153,10 +153,6 @@ def _order_of(masks: NDArray[Any], d: int) -> NDArray[np.int64]:
     return order
 
 
-def _sort_key(mask: int) -> tuple[int, list[int]]:
-    return mask.bit_count(), bits_of(mask)
-
-
 @lru_cache(maxsize=32)
 def dense_order(d: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all masks in storage order, and the grade of every mask."""
@@ -182,7 +178,7 @@ def dense_keys(d: int) -> Keys:
 @lru_cache(maxsize=4096)
 def keys_of_masks(d: int, masks: tuple[int, ...], grades: tuple[int, ...] = ()) -> Keys:
     """Return the set of ``masks``, which are distinct and in any order; of their grades and ``grades``."""
-    ordered = tuple(sorted(masks, key=_sort_key))
+    ordered = tuple(sorted(masks, key=lambda mask: (mask.bit_count(), bits_of(mask))))
     held = tuple(sorted({mask.bit_count() for mask in masks}.union(grades)))
     if (ordered, held) != (masks, grades):
         return keys_of_masks(d, ordered, held)

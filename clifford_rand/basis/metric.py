@@ -139,10 +139,7 @@ class Metric:
 
 
 def _mask(flags: NDArray[np.bool_]) -> int:
-    mask = 0
-    for i in np.flatnonzero(flags):
-        mask |= 1 << int(i)
-    return mask
+    return sum(1 << i for i in np.flatnonzero(flags).tolist())
 
 
 def _identity(array: NDArray[Any]) -> Any:
@@ -201,14 +198,14 @@ def metric_of_gram(metric: Any) -> Metric:
         gram = gram.astype(np.float64)
         if not np.isfinite(gram).all():
             raise fail("metric", "Algebra", "finite", describe("NaN or infinite entries"), hint)
-        if np.abs(gram - gram.T).max() > 8 * _EPS * np.abs(gram).max():
-            raise fail("metric", "Algebra", "symmetric", describe("G with G ≠ Gᵀ"), "Use (G + G.T)/2.")
-        gram = (gram + gram.T) / 2
-    elif any(gram[i, j] != gram[j, i] for i in range(len(gram)) for j in range(i)):
+        differs = np.abs(gram - gram.T).max() > 8 * _EPS * np.abs(gram).max()
+    else:
+        differs = any(gram[i, j] != gram[j, i] for i in range(len(gram)) for j in range(i))
+    if differs:
         raise fail("metric", "Algebra", "symmetric", describe("G with G ≠ Gᵀ"), "Use (G + G.T)/2.")
+    gram = (gram + gram.T) / 2 if gram.dtype.kind == "f" else gram
     if all(gram[i, j] == 0 for i in range(len(gram)) for j in range(i)):
         diagonal = np.diag(gram).copy()
-        if all(value in (-1, 0, 1) for value in diagonal.tolist()):
-            return Metric(diagonal.astype(np.int8), None)
-        return Metric(diagonal, None)
+        is_unit = all(value in (-1, 0, 1) for value in diagonal.tolist())
+        return Metric(diagonal.astype(np.int8) if is_unit else diagonal, None)
     return Metric(None, gram)

@@ -69,8 +69,7 @@ class Arithmetic(Storage):
     def __add__(self, other: Any) -> Any:
         return self._sum(other, operator.add)
 
-    def __radd__(self, other: Any) -> Any:
-        return self._sum(other, operator.add)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         return self._sum(other, operator.sub)

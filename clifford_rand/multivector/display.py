@@ -133,18 +133,14 @@ def _lines(mv: "Storage", number: Number) -> str:
     return "\n".join([exact_text(mv), *lines])
 
 
-def rounded_text(mv: "Storage") -> str:
+def rounded_text(mv: "Storage", number: Number = _rounded) -> str:
     """Return text to the precision of ``numpy.set_printoptions``; a batch is a line each."""
-    return _lines(mv, _rounded) if mv.ndim else _line(mv, _rounded)
+    return _lines(mv, number) if mv.ndim else _line(mv, number)
 
 
 def formatted_text(mv: "Storage", specification: str) -> str:
     """Return text with every number in a format of the user's: ``f"{A:.3f}"``."""
-
-    def number(value: Any) -> str:
-        return format(value, specification)
-
-    return _lines(mv, number) if mv.ndim else _line(mv, number)
+    return rounded_text(mv, lambda value: format(value, specification))
 
 
 # ---- notebooks

@@ -84,8 +84,7 @@ class Involutions(Products):
         """
         return self._with_signs(reverse_is_negative)
 
-    def __invert__(self) -> Self:
-        return self.reverse()
+    __invert__ = reverse
 
     def involute(self) -> Self:
         """Return the grade involution Â, every vector negated: (-1)^k on grade k."""

@@ -45,8 +45,7 @@ class Products(Arithmetic):
             return multiply("gp", self, other)
         return self._scaled(other)
 
-    def __rmul__(self, other: Any) -> Any:
-        return self._scaled(other)
+    __rmul__ = Arithmetic._scaled
 
     def __xor__(self, other: Any) -> Any:
         return self._product("wedge", other)

@@ -19,7 +19,7 @@ from clifford_rand.basis.coefficients import (
     largest,
     read_only,
 )
-from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks, union
+from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades, keys_of_masks, union
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -82,11 +82,10 @@ class Storage:
     def __reduce__(self) -> Any:
         return type(self), (self.algebra, self.keys, self.coefficients)
 
-    def __copy__(self) -> Self:
+    def __copy__(self, memo: object = None) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
+    __deepcopy__ = __copy__
 
     def copy(self) -> Self:
         """Return a multivector with coefficients of its own, as a part of a batch holds on to all of it."""
@@ -169,7 +168,7 @@ class Storage:
         """Return the same multivector with all 2^d components."""
         d = self.algebra.d
         check_size(2**d, "dense", "the array of components")
-        return self._on(keys_of_grades(d, tuple(range(d + 1))))
+        return self._on(dense_keys(d))
 
     def sparse(self) -> Self:
         """Return the same multivector without the blades, and grades, whose coefficients are zero everywhere.

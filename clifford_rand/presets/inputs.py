@@ -62,16 +62,7 @@ def largest(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.max(np.abs(array), axis=-1, initial=0))
 
 
-def blade_of(
-    A: Any,
-    name: str,
-    owner: str,
-    what: str,
-    rtol: float | None = None,
-    *,
-    grade: int | None = None,
-    exact: bool = False,
-) -> Any:
+def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = None, exact: bool = False) -> Any:
     """Return the part of the one grade (``grade``) that ``A`` has, all components, real and floating unless ``exact``.
 
     Other grades, as the rounding of a product R A ~R leaves them, have to be small beside it.
