@@ -221,6 +221,17 @@ class _Model(NamedTuple):
         """Norm of each gate's weights, (P,)."""
         return np.asarray(np.linalg.norm(self.result.coefficients.coef, axis=(0, 2)))
 
+    def kept(self, index: NDArray[np.intp]) -> Coefficients:
+        """Coefficients of the gates at ``index``."""
+        coef, gate_intercept, intercept = self.result.coefficients
+        return Coefficients(np.ascontiguousarray(coef[:, index]), gate_intercept[:, index], intercept)
+
+    def widened(self, more: int) -> Coefficients:
+        """Coefficients with zeros for so many further gates."""
+        coef, gate_intercept, intercept = self.result.coefficients
+        wide = np.pad(coef, ((0, 0), (0, more), (0, 0)))
+        return Coefficients(wide, np.pad(gate_intercept, ((0, 0), (0, more))), intercept)
+
     def removal_costs(self) -> Array:
         """See `removal_costs`."""
         a, z = self.problem.map, self.result.coefficients
@@ -251,13 +262,7 @@ class _Search:
     def bias(self) -> bool:
         return bool(self.options["bias"])
 
-    def run(
-        self,
-        first: ActivationPatterns,
-        max_rounds: int,
-        tol: float,
-        callback: Callable[[RefinementRound], object] | None,
-    ) -> Refinement:
+    def run(self, first: ActivationPatterns, max_rounds: int, tol: float, callback: Any) -> Refinement:
         began = time.perf_counter()
         rounds: list[RefinementRound] = []
 
@@ -290,7 +295,7 @@ class _Search:
                     message = f"stopped after {undone} rounds in a row without a lower objective"
                 elif self.ends is not None and time.perf_counter() >= self.ends:
                     status = Status.MAX_TIME
-                if status is not None:
+                if status:
                     break
                 adding = max(1, self.adding // 2**undone)  # gates with large gains of their own may crowd each other
                 best = np.argsort(-prices.gain, kind="stable")[:adding]
@@ -305,11 +310,18 @@ class _Search:
             status = Status.MAX_MEMORY
         gap, seconds = model.result.relative_gap, time.perf_counter() - began
         message = message or explain(status, len(rounds) - 1, seconds, gap)
-        return self._refinement(model, offered, tuple(rounds), status, message)
+        both = self._problem(np.hstack([model.patterns, offered.patterns]))
+        bound = both.dual_bound(model.result.fitted).value
+        gap = both.relative_gap(model.result.objective, bound)
+        return Refinement(
+            model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(rounds), status, message
+        )
+
+    def _problem(self, patterns: NDArray[np.bool_]) -> GatedReLUProblem:
+        return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), **self.options)
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
-        problem = GatedReLUProblem(self.X, self.y, patterns, **self.options)
-        solver = self.solver
+        problem, solver = self._problem(patterns), self.solver
         if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
             left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
             solver = replace(solver, max_time=left)  # type: ignore[type-var]
@@ -320,7 +332,8 @@ class _Search:
 
     def _candidates(self, model: _Model) -> ActivationPatterns:
         """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
-        drawn = sample_gates(self.X, self.drawn, self.method, self._sketch(), self.bias, self.rng)
+        sketch_dim = self.sketch_dim if self.method == "cross" else None
+        drawn = sample_gates(self.X, self.drawn, self.method, sketch_dim, self.bias, self.rng)
         found = activation_patterns(self.X, drawn)
         if self.climb:
             theta = model.problem.datafit.residual(model.result.fitted)
@@ -335,9 +348,6 @@ class _Search:
         index = np.flatnonzero([key not in known for key in _keys(found.patterns)])
         return ActivationPatterns(np.ascontiguousarray(found.patterns[:, index]), found.gates.take(index))
 
-    def _sketch(self) -> int | str | None:
-        return self.sketch_dim if self.method == "cross" else None
-
     def _prices(self, model: _Model, patterns: NDArray[np.bool_]) -> GatePrices:
         datafit, Q = model.problem.datafit, model.problem.map.Q
         theta = datafit.residual(model.result.fitted)
@@ -348,49 +358,22 @@ class _Search:
         """Solve with the best candidates added, then drop what is not needed or not allowed."""
         gates = _joined(model.gates, offered.gates.take(best))
         patterns = np.hstack([model.patterns, offered.patterns[:, best]])
-        wide = self._solved(gates, patterns, _widened(model.result.coefficients, best.size))
+        wide = self._solved(gates, patterns, model.widened(best.size))
         keep = np.arange(len(gates))
         if not self.bias:
             keep = np.flatnonzero(wide.norms)  # the others have no say in predictions, objective or bound
         if self.max_gates is not None and keep.size > self.max_gates:
             keep = np.sort(keep[np.argsort(-wide.removal_costs()[keep], kind="stable")[: self.max_gates]])
-            return self._solved(gates.take(keep), np.ascontiguousarray(patterns[:, keep]), _taken(wide, keep))
+            return self._solved(gates.take(keep), patterns[:, keep], wide.kept(keep))
         if keep.size == len(gates):
             return wide
-        problem = GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns[:, keep]), **self.options)
-        return _Model(gates.take(keep), problem, replace(wide.result, coefficients=_taken(wide, keep)))
-
-    def _refinement(
-        self,
-        model: _Model,
-        offered: ActivationPatterns,
-        rounds: tuple[RefinementRound, ...],
-        status: Status,
-        message: str,
-    ) -> Refinement:
-        both = GatedReLUProblem(self.X, self.y, np.hstack([model.patterns, offered.patterns]), **self.options)
-        bound = both.dual_bound(model.result.fitted).value
-        gap = both.relative_gap(model.result.objective, bound)
-        return Refinement(model.gates, model.patterns, model.result, bound, gap, offered.gates, rounds, status, message)
+        result = replace(wide.result, coefficients=wide.kept(keep))
+        return _Model(gates.take(keep), self._problem(patterns[:, keep]), result)
 
 
 def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:
     """Return a key for each pattern."""
     return [column.tobytes() for column in np.ascontiguousarray(np.packbits(patterns, axis=0).T)]
-
-
-def _widened(some: Coefficients, more: int) -> Coefficients:
-    C, _, d = some.coef.shape
-    return Coefficients(
-        np.concatenate([some.coef, np.zeros((C, more, d))], axis=1),
-        np.concatenate([some.gate_intercept, np.zeros((C, more))], axis=1),
-        some.intercept,
-    )
-
-
-def _taken(model: _Model, keep: NDArray[np.intp]) -> Coefficients:
-    coef, gate_intercept, intercept = model.result.coefficients
-    return Coefficients(np.ascontiguousarray(coef[:, keep]), gate_intercept[:, keep], intercept)
 
 
 def _joined(a: Gates, b: Gates) -> Gates:
