@@ -69,7 +69,7 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
 def _is_masked(value: object) -> bool:
     """Tell whether an array, or one in a list of lists, has masked entries; numpy.ma is not imported for it."""
     if isinstance(value, np.ndarray):
-        return bool(np.any(getattr(value, "mask", False)))
+        return type(value) is not np.ndarray and bool(np.any(getattr(value, "mask", False)))
     if not isinstance(value, list | tuple):
         return False
     return any(_is_masked(part) for part in value if isinstance(part, np.ndarray | list | tuple))
@@ -230,13 +230,7 @@ def as_generator(rng: object, owner: str, name: str = "rng") -> np.random.Genera
 
 
 def check_fits(
-    needed: int,
-    name: str,
-    owner: str,
-    *,
-    unit: str = "bytes",
-    limit: float | None = None,
-    hint: str = "",
+    needed: int, name: str, owner: str, *, unit: str = "bytes", limit: float | None = None, hint: str = ""
 ) -> None:
     """Refuse what would take more than ``limit``, by default of the memory of this machine: say what it would take."""
     most = machine_memory() if limit is None else limit
