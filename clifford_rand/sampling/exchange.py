@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand.sampling.rows import draw
 
 _DISTANCE = 1e-6  # in total variation, of a sample's law from the exact one
 # Squared distances are differences |x|² - |projection|². Below this share of |x|², all rows together, that costs six
@@ -95,3 +94,11 @@ class Exchange:
             v = v / np.linalg.norm(v)
         self.basis[t] = v
         self.Z[:, t] = self.X @ v
+
+
+def draw(weight: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return an index for each row of ``weight`` (B, n), with probability ∝ its entries, not all of which are 0."""
+    total = np.cumsum(weight, axis=1)
+    # u < 1 keeps u·total below the last sum, and an entry of weight 0 is never the first to exceed it
+    target = rng.random(len(weight)) * total[:, -1]
+    return np.asarray(np.argmax(total > target[:, None], axis=1))

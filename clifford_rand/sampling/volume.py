@@ -3,10 +3,13 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer
-from clifford_rand.sampling.exchange import Exchange, burn_in
-from clifford_rand.sampling.rows import check_rank_rtol, check_rows, scaled_rows, too_many
-from clifford_rand.sampling.spectral import sample_rows
+from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand.errors import ArgumentError
+from clifford_rand.sampling.exchange import Exchange, burn_in, draw
+from clifford_rand.sampling.leverage import check_rank_rtol, check_rows, scaled_rows
+
+_CHUNK_BYTES = 64 * 2**20  # of gathered singular vectors
 
 
 def volume_sample(
@@ -96,22 +99,22 @@ def volume_sample(
     generator = as_generator(rng, owner)
     check_fits(8 * k * size, "size", owner)
     if k > min(n, m):
-        raise too_many(k, min(n, m), (n, m), tolerance)
+        raise _too_many(k, min(n, m), (n, m), tolerance)
     rows = scaled_rows(X, bias, only_span=k == m)
     if method == "auto":
         method = _cheaper(n, m, k, size)
     if method == "mcmc":
         walk = Exchange(rows, k, tolerance)
         if walk.rank < k:
-            raise too_many(k, walk.rank, (n, m), tolerance)
+            raise _too_many(k, walk.rank, (n, m), tolerance)
         steps = burn_in(n, k)
         return np.sort([walk.sample(steps, generator) for _ in range(size)], axis=-1).reshape(size, k)
     U, singular, _ = np.linalg.svd(rows, full_matrices=False)
     rank = int(np.count_nonzero(singular > tolerance * singular[0]))
     if k > rank:
-        raise too_many(k, rank, (n, m), tolerance)
+        raise _too_many(k, rank, (n, m), tolerance)
     log_weight = 2 * np.log(singular[:rank] / singular[0])
-    return sample_rows(U[:, :rank], log_weight, k, size, generator)
+    return _sample_rows(U[:, :rank], log_weight, k, size, generator)
 
 
 def _cheaper(n: int, d: int, k: int, size: int) -> str:
@@ -121,3 +124,87 @@ def _cheaper(n: int, d: int, k: int, size: int) -> str:
     exact = 3 * n * d * min(n, d) + size * 4 * n * k * k
     walk = size * burn_in(n, k) * n * (4 * d + 12 * k)
     return "mcmc" if walk < exact else "exact"
+
+
+def _too_many(k: int, rank: int, shape: tuple[int, int], rtol: float) -> ArgumentError:
+    """Return the error for more rows than are independent."""
+    rule = f"an integer from 1 to {rank}, the rank of the rows" if rank else "at most the rank of the rows, which is 0"
+    received = describe(f"{k} for {shape[0]} rows of length {shape[1]}, rtol = {rtol:.2g}")
+    hint = "More rows than the rank span no volume: lower k, or scale columns that differ by many orders of magnitude."
+    return fail("k", "volume_sample", rule, received, hint)
+
+
+def _sample_rows(U: Array, log_weight: Array, k: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    r"""Return ``size`` subsets (size, k), ascending, of P(S) ∝ det (U Λ Uᵀ)_S, U (n, r) orthonormal, k ≤ r.
+
+    That law is a mixture (Kulesza and Taskar 2012, Algorithm 8): k columns J of U are chosen with probability ∝ Π λ_j,
+    then rows with P(S) = det(U_SJ)².
+    """
+    n, r = U.shape
+    index = np.empty((size, k), np.int64)
+    vectors = np.ascontiguousarray(U.T)
+    step = max(1, _CHUNK_BYTES // (8 * n * k))
+    table = log_elementary(log_weight, k) if k < r else None
+    for start in range(0, size, step):
+        part = index[start : start + step]
+        if table is None:
+            gathered = np.broadcast_to(vectors, (len(part), r, n))
+        else:
+            gathered = vectors[_columns(log_weight, table, len(part), rng)]
+        part[:] = _project(gathered, rng)
+    index.sort(axis=1)
+    return index
+
+
+def log_elementary(log_weight: Array, k: int) -> Array:
+    r"""Return log e_j(λ_1, …, λ_m) for m = 0 … r and j = 0 … k, (r + 1, k + 1).
+
+    .. math:: e_j(λ_1, …, λ_m) = e_j(λ_1, …, λ_{m-1}) + λ_m e_{j-1}(λ_1, …, λ_{m-1}).
+    """
+    table = np.full((len(log_weight) + 1, k + 1), -np.inf)
+    table[:, 0] = 0.0
+    for m, value in enumerate(log_weight):
+        table[m + 1, 1:] = np.logaddexp(table[m, 1:], value + table[m, :-1])
+    return table
+
+
+def _columns(log_weight: Array, table: Array, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return ``size`` sets (size, k) of columns with probability ∝ the product of their weights, by the table."""
+    r, k = len(log_weight), table.shape[1] - 1
+    left = np.full(size, k)
+    taken = np.zeros((size, r), bool)
+    for m in range(r, 0, -1):
+        open_ = np.flatnonzero(left > 0)
+        need = left[open_]
+        log_probability = log_weight[m - 1] + table[m - 1, need - 1] - table[m, need]
+        # where as many are left as are needed all are taken: of a quotient that is 1 but for rounding
+        take = (need == m) | (rng.random(len(open_)) < np.exp(np.minimum(log_probability, 0.0)))
+        taken[open_[take], m - 1] = True
+        left[open_[take]] -= 1
+    return np.nonzero(taken)[1].reshape(size, k)
+
+
+def _project(vectors: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    r"""Return subsets (B, k) with P(S) = det(V_S)² for orthonormal V (B, k, n), transposed: rows by the chain rule.
+
+    Row i follows the rows already drawn with probability ∝ the squared distance of v_i from their span.
+    """
+    B, k = vectors.shape[:2]
+    each = np.arange(B)
+    first = np.einsum("bkn,bkn->bn", vectors, vectors)
+    weight = first.copy()
+    floor = 8 * k * np.finfo(np.float64).eps * first  # what rounding leaves of a row in the span
+    drawn = np.empty((B, k), np.int64)
+    basis = np.zeros((B, k, k))
+    for t in range(k):
+        row = draw(weight, rng)
+        drawn[:, t] = row
+        v = vectors[each, :, row]
+        for _ in range(2):  # twice is enough (Kahan)
+            v = v - np.matmul(np.matmul(basis[:, :t], v[:, :, None])[:, None, :, 0], basis[:, :t])[:, 0]
+        v /= np.linalg.norm(v, axis=1, keepdims=True)
+        basis[:, t] = v
+        weight -= np.matmul(v[:, None, :], vectors)[:, 0] ** 2
+        weight[weight <= floor] = 0.0
+        weight[each[:, None], drawn[:, : t + 1]] = 0.0
+    return drawn
