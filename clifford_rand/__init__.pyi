@@ -3,11 +3,11 @@ from . import draw as draw
 from . import presets as presets
 from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
-from .crossproduct.batch import cross_many as cross_many
 from .crossproduct.every import cross_all as cross_all
 from .crossproduct.exact import CrossProduct as CrossProduct
 from .crossproduct.exact import cross as cross
 from .crossproduct.exact import cross_log as cross_log
+from .crossproduct.exact import cross_many as cross_many
 from .crossproduct.simplex import cross_simplex as cross_simplex
 from .crossproduct.walk import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
@@ -22,17 +22,17 @@ from .sampling.haar import haar_blade as haar_blade
 from .sampling.haar import random_rotation as random_rotation
 from .sampling.leverage import leverage_scores as leverage_scores
 from .sampling.volume import volume_sample as volume_sample
-from .sketch.blocks import sketch_rows as sketch_rows
-from .sketch.complement import sketched_star as sketched_star
-from .sketch.complement import sketched_wedge as sketched_wedge
+from .sketch.base import sketch_rows as sketch_rows
 from .sketch.gaussian import GaussianSketch as GaussianSketch
 from .sketch.inner import sketched_inner as sketched_inner
 from .sketch.leverage import LeverageSampling as LeverageSampling
 from .sketch.leverage import sketched_leverage_scores as sketched_leverage_scores
-from .sketch.maps import SJLT as SJLT
 from .sketch.nearest import nearest_to_span as nearest_to_span
 from .sketch.products import sketched_cross as sketched_cross
-from .sketch.sparse_sign import SparseSign as SparseSign
+from .sketch.products import sketched_star as sketched_star
+from .sketch.products import sketched_wedge as sketched_wedge
+from .sketch.sparse import SJLT as SJLT
+from .sketch.sparse import SparseSign as SparseSign
 from .sketch.srht import SRHT as SRHT
 from .sketch.volume import sketched_volume as sketched_volume
 

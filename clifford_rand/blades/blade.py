@@ -173,7 +173,7 @@ class Blade(Relations):
         (array([[1. , 0.2, 0. ],
                [0. , 0.6, 1. ]]), -1.0, 1.609437912)
         """
-        from clifford_rand.blades.canonical import canonical
+        from clifford_rand.blades.relations import canonical
 
         return canonical(self)  # type: ignore[no-any-return]
 
@@ -187,7 +187,7 @@ class Blade(Relations):
         ArgumentError
             If there would be more than 2^27 components, or they do not fit into the dtype.
         """
-        from clifford_rand.blades.convert import to_multivector
+        from clifford_rand.blades.blade import to_multivector
 
         return to_multivector(self)
 
@@ -214,7 +214,7 @@ class Blade(Relations):
         >>> cr.Blade.from_multivector(A).to_multivector().isclose(A)
         True
         """
-        from clifford_rand.blades.convert import factors_of
+        from clifford_rand.blades.blade import factors_of
 
         factors, sign, log = factors_of(A, rtol)
         made = cls(as_real(factors, "A", "Blade.from_multivector"), A.algebra)

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.blades.inputs import broadcast
-from clifford_rand.blades.rows import frame_of, relative
+from clifford_rand.blades.rows import broadcast, frame_of, relative
 from clifford_rand.blades.subspace import common_part, pivots
 
 _Floats = NDArray[np.float64]

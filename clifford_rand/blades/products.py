@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric
-from clifford_rand.blades.complement import complement
 from clifford_rand.blades.gram import is_degenerate, is_euclidean, log_det, log_det_metric, lowered
-from clifford_rand.blades.inputs import algebra_text, broadcast, count_of, truth
-from clifford_rand.blades.rows import LN2, default_rtol
+from clifford_rand.blades.rows import LN2, algebra_text, broadcast, complement, count_of, default_rtol, truth
 from clifford_rand.blades.storage import Storage
 
 

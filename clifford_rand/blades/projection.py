@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.blades.gram import is_euclidean, lowered
-from clifford_rand.blades.inputs import check_rows
-from clifford_rand.blades.rows import default_rtol, frame_of
+from clifford_rand.blades.rows import check_rows, default_rtol, frame_of
 from clifford_rand.blades.subspace import outside
 from clifford_rand.crossproduct.scaled import unit_scaled
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
-from clifford_rand.blades.inputs import check_rows, truth
 from clifford_rand.blades.products import Products
-from clifford_rand.blades.rows import relative, scaled_rows
+from clifford_rand.blades.rows import check_rows, relative, scaled_rows, truth
 from clifford_rand.blades.storage import Storage
 from clifford_rand.blades.subspace import DISTANCES, outside, principal_angles, sines
 from clifford_rand.crossproduct.scaled import row_peaks
@@ -65,7 +64,7 @@ class Relations(Products):
         >>> print(A.join(B).to_multivector(), A.meet(B).to_multivector())
         1.0*e123 3.0*e2
         """
-        from clifford_rand.blades.canonical import join_and_meet
+        from clifford_rand.blades.relations import join_and_meet
 
         return join_and_meet(self, self._other(b, "join"), rtol, "join")[0]  # type: ignore[no-any-return]
 
@@ -74,7 +73,7 @@ class Relations(Products):
 
         M = A ∨ B where the join is I; M is a scalar with M join(A, B) = A ∧ B where the subspaces share no vector.
         """
-        from clifford_rand.blades.canonical import join_and_meet
+        from clifford_rand.blades.relations import join_and_meet
 
         return join_and_meet(self, self._other(b, "meet"), rtol, "meet")[1]  # type: ignore[no-any-return]
 

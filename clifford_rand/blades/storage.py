@@ -11,8 +11,7 @@ from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.blades.gram import check_metric
-from clifford_rand.blades.inputs import algebra_text, truth
-from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, scaled_rows
+from clifford_rand.blades.rows import LN2, Frame, algebra_text, default_rtol, frame_of, scaled_rows, truth
 from clifford_rand.crossproduct.scaled import row_peaks
 
 

@@ -18,7 +18,6 @@ from clifford_rand._checks import (
     quantity,
 )
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
-from clifford_rand.crossproduct.revolving import subsets_of_ranks
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 from clifford_rand.crossproduct.walk import walk
 
@@ -28,6 +27,26 @@ _CHUNK_BYTES = 32 * 2**20  # of gathered rows and results
 #   one by one 0.5   0.9   1.7   3.0   7.9    15    52
 #   walk       1.2   1.6   2.1   2.9   4.6   6.4    13
 _WALK_FROM_D = 32
+_MOST = 2**62  # ranks are int64
+
+
+def subsets_of_ranks(n: int, k: int, start: int, stop: int) -> NDArray[np.int64]:
+    """Return the k-subsets of range(n) with ranks ``start`` to ``stop - 1``, each ascending, (stop - start, k).
+
+    Revolving-door order (Nijenhuis and Wilf 1978; unranking: Kreher and Stinson, "Combinatorial Algorithms", 1999,
+    algorithm 2.12), vectorised over the ranks: the largest element is x with C(x, k) ≤ rank < C(x+1, k), and the rest
+    is taken from the reversed list of (k-1)-subsets of range(x).
+    """
+    if math.comb(n, k) > _MOST:
+        raise OverflowError(f"C({n}, {k}) subsets are more than 2^62")
+    rank = np.arange(start, stop, dtype=np.int64)
+    result = np.empty((len(rank), k), dtype=np.int64)
+    for i in range(k, 0, -1):
+        binomials = np.array([min(math.comb(x, i), _MOST) for x in range(n + 1)], dtype=np.int64)
+        x = np.searchsorted(binomials, rank, side="right") - 1
+        result[:, i - 1] = x
+        rank = binomials[x + 1] - rank - 1
+    return result
 
 
 class CrossChunk(NamedTuple):

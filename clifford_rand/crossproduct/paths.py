@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_tolerance
 from clifford_rand._threads import for_each_slice
-from clifford_rand.crossproduct.closed import CLOSED_UP_TO, by_closed_form
 from clifford_rand.crossproduct.factor import by_lapack
 from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized, row_peaks
 
+_CLOSED_UP_TO = 3  # dimensions
 # Measured on 2 cores, float64, steady state, microseconds a matrix:
 #   d          6    12    24    32    48    64    80   100   128   160   256
 #   kernel  0.34  0.54   1.8   3.5   7.8    16    26    51   102   155   713
@@ -26,9 +26,43 @@ _KERNEL_UP_TO_D = 100
 _NOISE = {np.float64: 64, np.float32: 8}
 
 
+def by_closed_form(
+    X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: NDArray[Any] | None = None
+) -> ScaledVectors:
+    """Return the cross products of ``X[index[b]]``, index (m, d-1), for d ≤ 3.
+
+    ×() = e1; ×(x) = (x2, -x1); ×(x, y) is `numpy.cross`. Rows at d = 3 are rank-deficient where
+    max|×(x, y)| ≤ rtol·max|x|·max|y|, the second pivot of an elimination. ``peaks`` (n,) are those of X's rows.
+    """
+    m, d = len(index), X.shape[1]
+    exponent = np.zeros(m, np.int64)
+    if d == 1:
+        return ScaledVectors(np.ones((m, 1), X.dtype), exponent)
+    if d == 2:
+        rows = X[index[:, 0]]
+        return ScaledVectors(np.stack([rows[:, 1], -rows[:, 0]], axis=-1), exponent)
+    # Rows of ordinary size are not scaled, so that the result is numpy.cross bit for bit; the others by 2^-shift.
+    peaks = row_peaks(X) if peaks is None else peaks
+    shift = np.frexp(peaks)[1]
+    shift[np.abs(shift) <= np.finfo(X.dtype).maxexp // 4] = 0
+    if shift.any():
+        X, peaks = np.ldexp(X, -shift[:, None]), np.ldexp(peaks, -shift)
+        exponent += shift[index].sum(axis=-1)
+    (i, j), (a, b, c) = index.T, X.T
+    vector = np.empty((m, 3), X.dtype)
+    # three columns at a time: np.cross does the same arithmetic on views of stride 3, five times as slowly
+    ai, bi, ci, aj, bj, cj = a[i], b[i], c[i], a[j], b[j], c[j]
+    np.subtract(bi * cj, ci * bj, out=vector[:, 0])
+    np.subtract(ci * aj, ai * cj, out=vector[:, 1])
+    np.subtract(ai * bj, bi * aj, out=vector[:, 2])
+    deficient = row_peaks(vector) <= rtol * (peaks[i] * peaks[j])
+    vector[deficient] = 0.0
+    return ScaledVectors(vector, exponent)
+
+
 def by_kernel(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
     """Return the cross products of ``X[index[b]]``, index (m, d-1), by the Numba kernel on slices of the batch."""
-    from clifford_rand.kernels.elimination import null_vectors as kernel  # Numba loads here, not at import
+    from clifford_rand.kernels.null_vectors import null_vectors as kernel  # Numba loads here, not at import
 
     m, d = len(index), X.shape[1]
     # Numba types a read-only array apart, and would compile once more for it.
@@ -46,7 +80,7 @@ def by_kernel(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledV
 
 def choose_path(d: int, m: int) -> str:
     """Return "closed", "lapack" or "kernel" for m matrices (d-1, d)."""
-    if d <= CLOSED_UP_TO:
+    if d <= _CLOSED_UP_TO:
         return "closed"
     return "kernel" if m >= _KERNEL_FROM_M and d <= _KERNEL_UP_TO_D else "lapack"
 
@@ -54,7 +88,7 @@ def choose_path(d: int, m: int) -> str:
 def default_rtol(d: int, dtype: np.dtype[Any]) -> float:
     """Return the relative pivot size up to which rows of ``dtype`` count as dependent."""
     eps = float(np.finfo(dtype).eps)
-    return 4 * eps if d <= CLOSED_UP_TO else _NOISE[dtype.type] * d * eps
+    return 4 * eps if d <= _CLOSED_UP_TO else _NOISE[dtype.type] * d * eps
 
 
 def check_rtol(rtol: float | None, d: int, dtype: np.dtype[Any], owner: str) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, describe, fail
-from clifford_rand.crossproduct.batch import row_index
+from clifford_rand.crossproduct.exact import row_index
 from clifford_rand.crossproduct.factor import inverses
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction

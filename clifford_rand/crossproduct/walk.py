@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_positive, describe, fail
-from clifford_rand.crossproduct.batch import row_index
-from clifford_rand.crossproduct.exact import CrossProduct
+from clifford_rand.crossproduct.exact import CrossProduct, row_index
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, unit_scaled
 
@@ -128,7 +127,7 @@ class _State:
         log_norm: NDArray[np.float64],
     ) -> int:
         """Walk over the subsets ``index``; return how many of the results are right."""
-        from clifford_rand.kernels.exchange import exchange_rows  # Numba loads here, not at import
+        from clifford_rand.kernels.null_vectors import exchange_rows  # Numba loads here, not at import
 
         steps, d = len(index), X.shape[1]
         found, size = np.empty((steps, d)), np.empty(steps)

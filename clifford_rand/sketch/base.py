@@ -1,14 +1,14 @@
-"""What every sketch shares: shape, transpose, seed, products with dense and sparse arrays from both sides."""
+"""What every sketch shares: shape, transpose, seed, accuracy, products with dense and sparse arrays from both sides."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, as_real, check_fits, describe, fail
+from clifford_rand._checks import as_generator, as_real, check_fits, check_integer, check_number, describe, fail
 
 _Map = Callable[[NDArray[Any]], NDArray[Any]]
 _SEED_BOUND = 2**63
@@ -144,6 +144,70 @@ def own_stream(seed: int) -> np.random.Generator:
     have the numbers of the data in it.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
+
+
+def redraws(S: Sketch, repeats: int) -> Iterator[Sketch]:
+    """Yield ``S`` and ``repeats - 1`` independent sketches of its kind, seeded by its own seed."""
+    yield S
+    for i in range(1, repeats):
+        seed: Any = np.random.SeedSequence(S.rng, spawn_key=(i,))
+        yield S.redraw(np.random.default_rng(seed))
+
+
+def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
+    """Yield ``block @ S.T`` (m, r) for every block (m, d) of rows: X @ S.T for an X that does not fit in memory.
+
+    Parameters
+    ----------
+    blocks : iterable of array_like (m, d)
+        Dense arrays, memory maps or SciPy sparse matrices; m may vary.
+    S : Sketch
+        Of shape (r, d).
+
+    Yields
+    ------
+    ndarray (m, r), or sparse as ``S`` makes it
+
+    Raises
+    ------
+    ArgumentError
+        If ``S`` is not a sketch (at once), or a block does not fit (when its turn comes).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> X, S = np.arange(24.0).reshape(6, 4), cr.SJLT(2, 4, rng=0)
+    >>> Y = np.concatenate(list(cr.sketch_rows((X[i : i + 4] for i in (0, 4)), S)))
+    >>> np.array_equal(Y, X @ S.T)
+    True
+    """
+    if not isinstance(S, Sketch):
+        raise fail("S", "sketch_rows", "a sketch", S)
+    transposed = S.T
+    return (block @ transposed for block in blocks)
+
+
+def check_accuracy(k: object, eps: object, delta: object, owner: str) -> tuple[int, float, float]:
+    """Return the three numbers of a rule for the number of rows: k ≥ 1, 0 < eps < 1 and 0 < delta < 1.
+
+    Every rule is for (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| for all x of a k-dimensional subspace at once, but with probability δ.
+    """
+    k = check_integer(k, "k", owner)
+    rule = "a number between 0 and 1, both excluded"
+    eps, delta = (
+        check_number(value, name, owner, rule, lambda x: 0 < x < 1) for name, value in (("eps", eps), ("delta", delta))
+    )
+    return k, eps, delta
+
+
+def chernoff_exponent(eps: float) -> float:
+    """Return the smaller exponent of the two tails of the matrix Chernoff bound (Tropp 2012, Theorem 1.1).
+
+    |S x|² ≤ (1-ε)² = 1 - a and |S x|² ≥ (1+ε)² = 1 + b: exponents a + (1-a) log(1-a) and (1+b) log(1+b) - b.
+    """
+    a, b = 2 * eps - eps**2, 2 * eps + eps**2
+    return min(a + (1 - a) * math.log1p(-a), (1 + b) * math.log1p(b) - b)
 
 
 def is_sparse(x: object) -> bool:

@@ -1,15 +1,14 @@
 """The Gaussian sketch: independent normal entries, drawn again in blocks where they would not fit."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_fits, check_integer
-from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
-from clifford_rand.sketch.rules import gaussian_dim
+from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_falling, own_stream
 
 _BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
 _KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
@@ -80,7 +79,8 @@ class GaussianSketch(Sketch):
     @staticmethod
     def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
         """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``."""
-        return gaussian_dim(k, eps, delta, "GaussianSketch.suggest_dim")
+        k, eps, delta = check_accuracy(k, eps, delta, "GaussianSketch.suggest_dim")
+        return math.ceil((math.sqrt(k) + math.sqrt(2 * math.log(2 / delta))) ** 2 / eps**2)
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r: C(r, k) sets of rows of mean k!/r^k (Cauchy-Binet)."""
@@ -119,18 +119,13 @@ class GaussianSketch(Sketch):
     def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.concatenate([block for _, block in self._blocks(dtype)])
 
-    def _blocks(self, dtype: np.dtype[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield blocks of rows, the same whether they are kept or drawn again."""
-        keep = self.r * self.d <= _KEPT_ENTRIES
-        if keep and dtype.name in self._kept:
-            yield slice(0, self.r), self._kept[dtype.name]
-            return
-        drawn = self._drawn(dtype)
-        if keep:
-            self._kept[dtype.name] = np.concatenate([block for _, block in drawn])
-            yield slice(0, self.r), self._kept[dtype.name]
-            return
-        yield from drawn
+    def _blocks(self, dtype: np.dtype[Any]) -> Iterable[tuple[slice, NDArray[Any]]]:
+        """Return blocks of rows, the same whether they are kept or drawn again."""
+        if self.r * self.d > _KEPT_ENTRIES:
+            return self._drawn(dtype)
+        if dtype.name not in self._kept:
+            self._kept[dtype.name] = np.concatenate([block for _, block in self._drawn(dtype)])
+        return [(slice(0, self.r), self._kept[dtype.name])]
 
     def _drawn(self, dtype: np.dtype[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
         generator = own_stream(self.rng)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_integer, check_number, describe, fail
-from clifford_rand.sketch.base import Sketch
-from clifford_rand.sketch.factors import redraws, scaled_factors
+from clifford_rand.sketch.base import Sketch, redraws
+from clifford_rand.sketch.products import scaled_factors
 
 _FEWEST = 8  # repetitions of an interval: fewer have one sign by chance, of a product near 0, in more than 1 of 128
 

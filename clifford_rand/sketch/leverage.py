@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_fits, check_integer, check_number, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
-from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
-from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
+from clifford_rand.sketch.base import Sketch, check_accuracy, chernoff_exponent, drawn_seed, log_falling, own_stream
 
 
 def sketched_leverage_scores(

@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch
-from clifford_rand.sketch.factors import check_factors, scaled_factors
+from clifford_rand.sketch.products import check_factors, scaled_factors
 
 _CHUNK_BYTES = 64 * 2**20
 
@@ -33,12 +33,7 @@ class NearestToSpan(NamedTuple):
 
 
 def nearest_to_span(
-    X: ArrayLike,
-    A: ArrayLike,
-    S: Sketch | NDArray[Any] | None = None,
-    *,
-    count: int = 1,
-    rtol: float | None = None,
+    X: ArrayLike, A: ArrayLike, S: Sketch | NDArray[Any] | None = None, *, count: int = 1, rtol: float | None = None
 ) -> NearestToSpan:
     r"""Return the rows of ``X`` nearest to the span of the rows of ``A``.
 

@@ -7,10 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_fits, check_integer
-from clifford_rand._threads import for_each_slice
-from clifford_rand.sketch.base import Sketch, drawn_seed, log_falling, own_stream
-from clifford_rand.sketch.rules import check_accuracy, chernoff_exponent
-from clifford_rand.sketch.sign_columns import row_blocks
+from clifford_rand.sketch.base import Sketch, check_accuracy, chernoff_exponent, drawn_seed, log_falling, own_stream
 
 # 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 0.1 s by the kernel. It compiles in 2 s, once per machine and
 # precision, and loads in 0.4 s, once per process; 2^20 padded entries take 4 ms by it and 30 to 100 ms by NumPy.
@@ -135,8 +132,8 @@ class SRHT(Sketch):
     ) -> NDArray[Any]:
         """Return rows weight_out · (±1 Hadamard of the rows weight_in · X, placed at ``into``) at ``outof``."""
         weight_in, weight_out = weight_in.astype(X.dtype), weight_out.astype(X.dtype)
-        out = np.empty((len(X), len(outof)), X.dtype)
         if len(X) * self.padded < _KERNEL_FROM:
+            out = np.empty((len(X), len(outof)), X.dtype)
             step = max(1, _CHUNK_BYTES // (self.padded * X.itemsize))
             for start in range(0, len(X), step):
                 part = slice(start, start + step)
@@ -144,17 +141,11 @@ class SRHT(Sketch):
                 z[:, into] = X[part] * weight_in
                 out[part] = hadamard(z)[:, outof] * weight_out
             return out
-        from clifford_rand.kernels.hadamard import hadamard_rows  # Numba loads here, not at import
+        from clifford_rand.kernels.sketches import hadamard_rows, over_rows  # Numba loads here, not at import
 
         low = _LOW if self.padded >= _TURN_FROM else 1
         turned = outof % low * (self.padded // low) + outof // low
-
-        def run(part: slice) -> None:
-            for rows, block in row_blocks(X, part):
-                hadamard_rows(block, into, weight_in, self.padded, low, turned, weight_out, out[rows])
-
-        for_each_slice(run, len(X))
-        return out
+        return over_rows(hadamard_rows, X, (into, weight_in, self.padded, low, turned, weight_out), len(outof))
 
 
 def hadamard(z: NDArray[Any]) -> NDArray[Any]:

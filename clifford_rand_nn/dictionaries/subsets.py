@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand.crossproduct.every import subsets_of_ranks
 from clifford_rand.crossproduct.exact import cross_log
-from clifford_rand.crossproduct.revolving import subsets_of_ranks
 
 _ROUNDS = 32  # how often dependent subsets are drawn again
 _EPS = float(np.finfo(np.float64).eps)

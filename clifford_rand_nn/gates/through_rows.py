@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.gaussian import GaussianSketch
-from clifford_rand.sketch.maps import SJLT
-from clifford_rand.sketch.sparse_sign import SparseSign
+from clifford_rand.sketch.sparse import SJLT, SparseSign
 from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates

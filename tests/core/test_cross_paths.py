@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from clifford_rand.crossproduct.closed import by_closed_form
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.factor import by_lapack
-from clifford_rand.crossproduct.paths import by_kernel, choose_path, default_rtol
+from clifford_rand.crossproduct.paths import by_closed_form, by_kernel, choose_path, default_rtol
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
 

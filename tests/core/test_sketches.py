@@ -85,7 +85,7 @@ def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path):
 
 
 def test_hadamard_kernel_against_its_definition():
-    from clifford_rand.kernels.hadamard import hadamard_rows
+    from clifford_rand.kernels.sketches import hadamard_rows
 
     for size, low in ((1, 1), (2, 1), (8, 1), (16, 16), (64, 4), (256, 16), (512, 2)):
         X = gaussian(size, 3, size)

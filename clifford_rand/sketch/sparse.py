@@ -1,0 +1,298 @@
+"""Sparse sign matrices, s entries ±1/√s in every column: with balanced rows (`SJLT`) or independent columns."""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from clifford_rand._checks import check_fits, check_integer, describe, fail
+from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_falling, own_stream
+
+# 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 1.2 s by SciPy (which copies X to column order first), 0.07 s by
+# the kernel. It takes 1 s to compile, once per machine and precision, and 0.4 s to load, once per process. With 2^22
+# entries a product gains 8 to 30 ms by it; that copy, not the number of non-zeros a column, is what makes it pay.
+_KERNEL_FROM = 2**22
+
+
+class SignColumns(Sketch):
+    """A sketch given by the rows (d, s) of its non-zeros, sorted in each column, and independent signs."""
+
+    exchangeable_rows = True
+    _arguments = ("r", "d", "s")
+    r: int
+    d: int
+    s: int
+
+    @abstractmethod
+    def __init__(self, r: int, d: int, s: int, *, rng: np.random.Generator | int | None = None) -> None: ...
+
+    def _check_fits(self) -> None:
+        # measured by tracemalloc at 10^6 non-zeros: 20 to 26 bytes each, and 20 a column besides
+        check_fits(24 * self.s * self.d + 20 * self.d + 8 * self.r, "d", type(self).__name__)
+
+    def _set_columns(self, rows: NDArray[np.int64], generator: np.random.Generator) -> None:
+        """Keep the sketch with non-zeros in ``rows`` (d, s), their signs drawn by ``generator``."""
+        d, s = rows.shape
+        signs = generator.integers(0, 2, size=rows.size, dtype=np.int8) * np.int8(2) - np.int8(1)
+        self.shape = (self.r, self.d)
+        starts = np.arange(0, s * d + 1, s)
+        columns = csc_array((signs, rows.ravel(), starts), shape=self.shape)
+        self._matrix = columns.tocsr()
+        self._transposed = columns.T
+
+    @classmethod
+    def suggest_dim(cls, k: int, eps: float = 0.5, delta: float = 0.1) -> int:
+        """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
+        k, eps, delta = check_accuracy(k, eps, delta, f"{cls.__name__}.suggest_dim")
+        return math.ceil(k * (k + 1) / ((2 * eps - eps**2) ** 2 * delta))
+
+    def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self._scaled(self._matrix @ x))
+
+    def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self._scaled(self._transposed @ v))
+
+    def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
+        return super()._apply_rows(X) if X.size < _KERNEL_FROM else self._by_kernel("scatter_rows", X, self.r)
+
+    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        small = len(V) * self.d < _KERNEL_FROM
+        return super()._apply_transposed_rows(V) if small else self._by_kernel("gather_rows", V, self.d)
+
+    def _apply_sparse(self, x: Any) -> Any:
+        return self._scaled(self._matrix.astype(x.dtype) @ x.tocsr())
+
+    def _apply_transposed_sparse(self, v: Any) -> Any:
+        return self._scaled(self._transposed.astype(v.dtype) @ v.tocsr())
+
+    def _by_kernel(self, name: str, X: NDArray[Any], width: int) -> NDArray[Any]:
+        from clifford_rand.kernels import sketches  # Numba loads here, not at import
+
+        place = self._transposed.indices.reshape(-1, self.s).astype(np.int32)
+        sign = self._transposed.data.reshape(-1, self.s).astype(X.dtype)
+        return sketches.over_rows(getattr(sketches, name), X, (place, sign, 1.0 / math.sqrt(self.s)), width)
+
+    def _scaled(self, result: Any) -> Any:
+        """Multiply by 1/√s, kept out of the stored ±1 so that int8 serves both precisions."""
+        return result if self.s == 1 else result * result.dtype.type(1.0 / math.sqrt(self.s))
+
+
+class SJLT(SignColumns):
+    r"""Sparse Johnson-Lindenstrauss transform: s non-zeros ±1/√s in every column, every row used.
+
+    .. math:: \mathbb E[S^T S] = I_d, \qquad \|S e_j\|_2 = 1 \text{ for every } j.
+
+    Every one of the d features is read s times, in s distinct rows, and the numbers of non-zeros of two rows differ by
+    at most one. The signs are independent, and the rows exchangeable.
+
+    Parameters
+    ----------
+    r : int
+        Rows, the dimension of the sketch, at most s·d.
+    d : int
+        Columns, the number of features.
+    s : int
+        Non-zeros a column, from 1 to r.
+    rng : Generator, int or None
+        An integer is the seed; a generator draws one, and None a fresh one. ``S.rng`` is that seed, and ``repr(S)``
+        rebuilds the same map (with the same release of NumPy, whose streams may change between releases).
+
+    Attributes
+    ----------
+    shape : (r, d)
+    r, d, s, rng : int
+
+    Raises
+    ------
+    ArgumentError
+        If s > r, s·d < r (some row would be empty), or an argument is not a positive integer; in products, if the
+        shapes do not fit.
+
+    Notes
+    -----
+    ``S @ x`` for x (d,) or (..., d, k), ``X @ S.T`` for X (..., d), ``S.T @ v`` for v (r,) or (..., r, k), and
+    ``V @ S`` for V (..., r), each O(s) operations an input entry; float32 stays float32. A SciPy sparse X gives a
+    sparse result.
+
+    *Dimension.* For a subspace of dimension k, and (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| for all of its vectors x but with
+    probability δ, r = k(k+1) / ((2ε-ε²)² δ) is enough, for every s: two columns have products of variance at most 1/r,
+    so E‖UᵀSᵀSU - I‖_F² ≤ k(k+1)/r for an orthonormal basis U, and Markov's inequality does the rest (Nelson and Nguyen,
+    "OSNAP", FOCS 2013, Theorem 3, for s = 1). With s = O(log(k/δ)/ε), r = O(k log(k/δ)/ε²) is (Cohen 2016, without
+    constants); in practice r = 2k to 4k with s = 8.
+
+    *Propositions* of the source: the first (orthogonality to the sampled rows) holds for every linear map, the second
+    needs exchangeable rows, and this sketch has them.
+
+    References
+    ----------
+    Kane and Nelson, "Sparser Johnson-Lindenstrauss Transforms", J. ACM 61(1), 2014; used with s = 1 in Section 3.3 of
+    Wang et al., "Randomized Geometric Algebra Methods for Convex Neural Networks", 2024, arXiv:2406.02806. There rows
+    of S are to be identically distributed (second proposition; its proof exchanges two of them).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> S = cr.SJLT(3, 6, rng=0)
+    >>> S
+    SJLT(r=3, d=6, s=1, rng=0)
+    >>> np.abs(S.toarray()).sum(axis=0)
+    array([1., 1., 1., 1., 1., 1.])
+    >>> np.abs(S.toarray()).sum(axis=1)
+    array([2., 2., 2.])
+    >>> (np.ones((4, 6)) @ S.T).shape
+    (4, 3)
+    """
+
+    def __init__(self, r: int, d: int, s: int = 1, *, rng: np.random.Generator | int | None = None) -> None:
+        self.r = check_integer(r, "r", "SJLT")
+        self.d = check_integer(d, "d", "SJLT")
+        self.s = check_integer(s, "s", "SJLT", high=self.r, hint="A column has s non-zeros in r rows.")
+        if self.s * self.d < self.r:
+            hint = "Fewer non-zeros than rows would leave a row empty: lower r or raise s."
+            raise fail("r", "SJLT", f"at most s·d = {self.s * self.d}", self.r, hint)
+        self._check_fits()
+        self.rng, generator = drawn_seed(rng, "SJLT")
+        rows = _balanced_rows(self.r, self.d, self.s, generator)
+        self._set_columns(rows, generator)
+
+    def log_minor(self, k: int) -> float:
+        """Return log c_k for s = 1: the logarithm of the probability that k columns have their entries in k rows.
+
+        With t rows of m + 1 entries and r - t of m, c_k = Σ_j C(t, j) (m+1)^j C(r-t, k-j) m^{k-j} / C(d, k).
+        """
+        k = check_integer(k, "k", "log_minor", low=0)
+        if self.s > 1:
+            hint = "The balanced rows of an SJLT with s > 1 have no closed form; SparseSign has one for every s."
+            raise fail("S", "log_minor", "a sketch whose expected minors are known", describe(f"{self}"), hint)
+        if k > min(self.r, self.d):
+            return -math.inf
+        m, t = divmod(self.d, self.r)
+        terms = [
+            _log_choose(t, j) + j * math.log(m + 1) + _log_choose(self.r - t, k - j) + (k - j) * math.log(m)
+            for j in range(max(0, k - (self.r - t)), min(t, k) + 1)
+        ]
+        peak = max(terms)
+        return peak + math.log(math.fsum(math.exp(term - peak) for term in terms)) - _log_choose(self.d, k)
+
+
+class SparseSign(SignColumns):
+    r"""Sparse sign matrix: s entries ±1/√s in every column, at s distinct rows drawn uniformly and independently.
+
+    .. math:: \mathbb E[S^T S] = I_d, \qquad \mathbb E \det(A S^T S B^T) = \frac{r!}{(r-k)!\, r^k} \det(A B^T).
+
+    `SJLT` is the same with balanced rows: none is ever empty there, while columns are independent here, so that the
+    second formula holds for every s.
+
+    Parameters
+    ----------
+    r, d : int
+        Rows, the dimension of the sketch, and columns, the number of features.
+    s : int
+        Non-zeros a column, from 1 to r. The default is min(8, r).
+    rng : Generator, int or None
+        An integer is the seed; a generator draws one, and None a fresh one. ``repr(S)`` rebuilds the map.
+
+    Attributes
+    ----------
+    shape : (r, d)
+    r, d, s, rng : int
+
+    Raises
+    ------
+    ArgumentError
+        If s > r or an argument is not a positive integer; in products, if the shapes do not fit.
+
+    Notes
+    -----
+    Products as for `SJLT`, O(s) operations an input entry; a SciPy sparse factor gives a sparse result.
+
+    *Dimension.* (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| on a subspace of dimension k, but with probability δ, for
+    r ≥ k(k+1) / ((2ε-ε²)² δ) and every s: see `SJLT`. That is the proven rule with constants; r = O(k log(k/δ)/ε²) with
+    s = O(log(k/δ)/ε) is proven without (Cohen, SODA 2016), and r = 2k to 4k with s = 8 is what Martinsson and Tropp
+    advise.
+
+    *Propositions* of `sketched_cross`: both hold, the rows being exchangeable.
+
+    References
+    ----------
+    Martinsson and Tropp, "Randomized numerical linear algebra: Foundations and algorithms", Acta Numerica 29, 2020,
+    Section 9.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> S = cr.SparseSign(6, 10, s=3, rng=0)
+    >>> S
+    SparseSign(r=6, d=10, s=3, rng=0)
+    >>> np.unique((S.toarray() != 0).sum(axis=0))
+    array([3])
+    """
+
+    def __init__(self, r: int, d: int, s: int | None = None, *, rng: np.random.Generator | int | None = None) -> None:
+        self.r = check_integer(r, "r", "SparseSign")
+        self.d = check_integer(d, "d", "SparseSign")
+        hint = "A column has s non-zeros in r rows."
+        self.s = min(8, self.r) if s is None else check_integer(s, "s", "SparseSign", high=self.r, hint=hint)
+        self._check_fits()
+        self.rng, _ = drawn_seed(rng, "SparseSign")
+        generator = own_stream(self.rng)
+        rows = _subsets(self.r, self.d, self.s, generator)
+        self._set_columns(rows, generator)
+
+    def log_minor(self, k: int) -> float:
+        """Return log c_k = log r!/((r-k)! r^k), -inf for k > r.
+
+        By Cauchy and Binet the estimate is a sum over pairs of column sets J, J' of A_J B_J' Σ_I det S_IJ det S_IJ'.
+        The signs are independent, so J ≠ J' has mean zero, and of det(S_IJ)² the squares of its terms remain: k
+        distinct rows in order, each in its column with probability s/r, over s^k.
+        """
+        return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * float(np.log(self.r))
+
+
+def _balanced_rows(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw s distinct rows for each of d columns, (d, s) sorted, every row ⌊sd/r⌋ or ⌈sd/r⌉ times.
+
+    Permutations of the r rows are laid end to end and cut into pieces of s. No step looks at the number of a row, only
+    at its place, so the rows are exchangeable; the columns are once they are shuffled.
+    """
+    count = -(-s * d // r)
+    permutations = rng.permuted(np.broadcast_to(np.arange(r), (count, r)), axis=1)
+    for i in range(1, count):
+        head = -(i * r) % s  # entries of permutation i that complete a column begun in permutation i - 1
+        if head:
+            permutations[i] = _avoiding(permutations[i], permutations[i - 1, r - (s - head) :], head, rng)
+    rows = permutations.ravel()[: s * d].reshape(d, s)
+    rows = rows[rng.permutation(d)]
+    rows.sort(axis=1)
+    return rows
+
+
+def _avoiding(
+    permutation: NDArray[np.int64], taken: NDArray[np.int64], head: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Move the ``taken`` entries out of the first ``head`` places, to random later ones: len(taken) + head ≤ r."""
+    clash = np.isin(permutation, taken)
+    free = permutation[~clash]
+    rest = np.concatenate([free[head:], permutation[clash]])
+    return np.concatenate([free[:head], rng.permutation(rest)])
+
+
+def _subsets(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw d uniform subsets (d, s) of s out of r rows, sorted, by Floyd's algorithm (Bentley and Floyd 1987)."""
+    rows = np.empty((d, s), np.int64)
+    for t in range(s):
+        last = r - s + t
+        draw = rng.integers(0, last + 1, size=d)
+        met = (rows[:, :t] == draw[:, None]).any(axis=1)
+        rows[:, t] = np.where(met, last, draw)
+    rows.sort(axis=1)
+    return rows
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
