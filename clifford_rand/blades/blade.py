@@ -1,16 +1,20 @@
-"""The class `Blade`: k vectors that stand for their wedge, in any dimension and metric."""
+"""The class `Blade`: k vectors that stand for their wedge, in any dimension and metric; its multivector and back."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand.blades.relations import Relations
-from clifford_rand.blades.storage import Storage
+from clifford_rand._typing import Array
+from clifford_rand.basis.keys import LARGEST, keys_of_grades
+from clifford_rand.blades.projection import Projections
+from clifford_rand.blades.rows import LN2, relative
+from clifford_rand.blades.subspace import batch_pivots
+from clifford_rand.multivector.multivector import Multivector
 
 
-class Blade(Relations):
+class Blade(Projections):
     """The blade a1∧…∧ak of the rows of a matrix: k vectors and a scalar, never the C(d, k) components.
 
     Parameters
@@ -59,84 +63,6 @@ class Blade(Relations):
     (<Blade of grade 100 in Algebra(10000)>, True)
     """
 
-    # ---- projection
-
-    def project_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
-        """Return the orthogonal projections of vectors on the blade's subspace.
-
-        Parameters
-        ----------
-        X : array_like of shape (..., d)
-            Leading axes broadcast with the blade's batch.
-        rtol : float, optional
-            The blade is null, an error, where the metric on its subspace is this near to singular; see `is_null`.
-
-        Raises
-        ------
-        ArgumentError
-            If the blade is zero or null.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> cr.Blade([[1.0, 0, 0], [1, 1, 0]]).project_vectors([1.0, 2, 3]).round(12)
-        array([1., 2., 0.])
-        """
-        from clifford_rand.blades.projection import project_rows
-
-        return project_rows(self, X, "project_vectors", rtol, reject=False)
-
-    def reject_vectors(self, X: ArrayLike, rtol: float | None = None) -> NDArray[Any]:
-        """Return the parts of vectors orthogonal to the blade's subspace, x - projection of x.
-
-        In Euclidean space they are orthogonal to rounding of their own length, however near the subspace they are.
-        Parameters and errors are those of `project_vectors`.
-        """
-        from clifford_rand.blades.projection import project_rows
-
-        return project_rows(self, X, "reject_vectors", rtol, reject=True)
-
-    def project(self, b: Any, rtol: float | None = None) -> Self:
-        """Return the projection of this blade on the subspace of the blade ``b``, as `Multivector.project`.
-
-        It is the outermorphism of the projection of vectors, so zero where these become dependent. Scalars stay.
-
-        Raises
-        ------
-        ArgumentError
-            If ``b`` is zero or null.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> A, B = cr.Blade([[1.0, 0, 2]]), cr.Blade([[1.0, 0, 0], [0, 1, 0]])
-        >>> A.project(B).isclose(cr.Blade([[1.0, 0, 0]]))
-        True
-        """
-        from clifford_rand.blades.projection import project_blade
-
-        return project_blade(self, self._target(b, "project"), rtol)  # type: ignore[no-any-return]
-
-    def reject(self, b: Any, rtol: float | None = None) -> Self:
-        """Return the rejection of this blade from the subspace of ``b``, as `Multivector.reject`.
-
-        reject(a) ∧ b = a ∧ b: the outermorphism of the rejection of vectors. Scalars stay.
-
-        Raises
-        ------
-        ArgumentError
-            If ``b`` is zero or null.
-        """
-        from clifford_rand.blades.projection import reject_blade
-
-        return reject_blade(self, self._target(b, "reject"), rtol)  # type: ignore[no-any-return]
-
-    def _target(self, b: Any, owner: str) -> Storage:
-        if isinstance(b, np.ndarray | list | tuple):
-            hint = f"To {owner} vectors x use blade.{owner}_vectors(x)."
-            raise fail("b", owner, "a Blade", describe("an array"), hint)
-        return self._other(b, owner)
-
     # ---- normal forms
 
     def orthonormalized(self) -> Self:
@@ -173,9 +99,15 @@ class Blade(Relations):
         (array([[1. , 0.2, 0. ],
                [0. , 0.6, 1. ]]), -1.0, 1.609437912)
         """
-        from clifford_rand.blades.relations import canonical
-
-        return canonical(self)  # type: ignore[no-any-return]
+        frame = self._frame
+        place = batch_pivots(frame.basis)[..., None, :]
+        square = np.take_along_axis(frame.basis, place, axis=-1)
+        rows = np.linalg.solve(square, frame.basis)
+        np.put_along_axis(rows, place, np.eye(self.grade), axis=-1)
+        rows = np.where((frame.sign == 0)[..., None, None], 0.0, rows) + 0.0
+        sign, log = np.linalg.slogdet(square)
+        sign = sign * frame.sign
+        return self._make(rows, sign, np.where(sign == 0, -np.inf, log + frame.log_volume))
 
     # ---- multivectors
 
@@ -187,9 +119,29 @@ class Blade(Relations):
         ArgumentError
             If there would be more than 2^27 components, or they do not fit into the dtype.
         """
-        from clifford_rand.blades.blade import to_multivector
-
-        return to_multivector(self)
+        d, k = self.d, self.grade
+        total = math.comb(d, k) * math.prod(self.shape)
+        if total > LARGEST:
+            raise fail(
+                "blade",
+                "to_multivector",
+                f"of at most 2^27 components ({8 * LARGEST >> 30} GiB)",
+                describe(f"C({d}, {k}) = {_power(total)}, {_power(8 * total)} bytes"),
+                "Work with the vectors in .factors.",
+            )
+        rows, sign, log = self._rows
+        n = np.rint(np.where(sign == 0, 0.0, log) / LN2)
+        rest = np.where(self.is_zero, 0.0, sign * np.exp(np.where(sign == 0, 0.0, log - n * LN2)))
+        if not self._log_scale.any():  # only powers of two were taken out: integers stay exact
+            rest = np.where(self.is_zero, 0.0, sign)
+        components = _wedge(self.algebra, rows) * rest[..., None]
+        exponent = np.clip(n, -(1 << 14), 1 << 14).astype(np.int32)
+        with np.errstate(over="ignore", under="ignore"):
+            values = np.ldexp(components, exponent[..., None]).astype(self.dtype)
+        if not np.isfinite(values).all():
+            found = describe(f"log-volume {float(np.max(self.log_volume())):.4g}")
+            raise fail("blade", "to_multivector", f"of components that fit into {self.dtype}", found, "Scale it first.")
+        return self.algebra._new(keys_of_grades(d, (k,)), values)
 
     @classmethod
     def from_multivector(cls, A: Any, rtol: float = 1e-9) -> Self:
@@ -214,8 +166,41 @@ class Blade(Relations):
         >>> cr.Blade.from_multivector(A).to_multivector().isclose(A)
         True
         """
-        from clifford_rand.blades.blade import factors_of
+        owner = "Blade.from_multivector"
+        if not isinstance(A, Multivector):
+            raise fail("A", owner, "a multivector", describe(f"{type(A).__name__} {A!r}"))
+        if A.dtype.kind == "c":
+            raise fail("A", owner, "real", describe(f"dtype {A.dtype}"))
+        if A.dtype.kind != "f":
+            try:
+                A = A.astype(np.float64)
+            except (TypeError, ValueError):
+                raise fail(
+                    "A", owner, "a multivector of numbers", describe("symbols"), "Substitute numbers first."
+                ) from None
+        if not np.isfinite(A.coefficients).all():
+            raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
+        if not np.all(A.is_blade(rtol)):
+            hint = "Zero and sums of blades have no factors."
+            raise fail("A", owner, f"a blade, a wedge of vectors, to rtol = {relative(A.dtype, rtol):g}", A, hint)
+        size, vectors = A.factorise_blade(rtol)
+        size = np.asarray(size, dtype=np.float64)
+        rows = [vector.values for vector in vectors]
+        factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)
+        made = cls(as_real(factors, "A", owner), A.algebra)
+        return made._make(made.factors, np.sign(size), np.log(np.abs(size)))
 
-        factors, sign, log = factors_of(A, rtol)
-        made = cls(as_real(factors, "A", "Blade.from_multivector"), A.algebra)
-        return made._make(made.factors, sign, log)
+
+def _wedge(algebra: Any, rows: Array) -> Array:
+    """Return the components (..., C(d, k)) of the wedge of rows (..., k, d)."""
+    k, d = rows.shape[-2:]
+    if k == 0:
+        return np.ones((*rows.shape[:-2], 1))
+    total = algebra.vector(rows[..., 0, :])
+    for i in range(1, k):
+        total = total.wedge(algebra.vector(rows[..., i, :]))
+    return np.asarray(total._on(keys_of_grades(d, (k,))).coefficients)
+
+
+def _power(count: int) -> str:
+    return f"{count:.3g}" if count < 10**15 else f"10^{len(str(count)) - 1}" if count < 10**4000 else "over 10^4000"

@@ -1,5 +1,6 @@
 """Products of blades: wedge, inner products and norms, stars and complements; everything in logarithms."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +10,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric
 from clifford_rand.blades.gram import is_degenerate, is_euclidean, log_det, log_det_metric, lowered
-from clifford_rand.blades.rows import LN2, algebra_text, broadcast, complement, count_of, default_rtol, truth
-from clifford_rand.blades.storage import Storage
+from clifford_rand.blades.rows import LN2, broadcast, complement, default_rtol
+from clifford_rand.blades.storage import Storage, algebra_text, truth
 
 
 class Products(Storage):
@@ -93,7 +94,7 @@ class Products(Storage):
         if self.grade != other.grade:
             return np.zeros(shape)[()], np.full(shape, -np.inf)[()]
         (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, other._rows
-        if count_of(self.shape) <= count_of(other.shape):
+        if math.prod(self.shape) <= math.prod(other.shape):
             A, exponent = lowered(self.algebra.form, A)
         else:
             B, exponent = lowered(self.algebra.form, B)
@@ -222,7 +223,7 @@ class Products(Storage):
         True
         """
         d, k, metric = self.d, self.grade, self.algebra.form
-        check_size(count_of(self.shape) * (d - k) * d, "star", "the array of the complement's vectors")
+        check_size(math.prod(self.shape) * (d - k) * d, "star", "the array of the complement's vectors")
         if metric.is_unit and not is_degenerate(metric):
             rows, sign, log = self._rows
             C, sign_c, log_c = complement(rows, self._zero_rtol)
@@ -270,7 +271,9 @@ class Products(Storage):
 
     def left_complement(self) -> Self:
         """Return the Euclidean star in coordinates, in any metric: linear, LC(X) ∧ X = I on basis blades."""
-        check_size(count_of(self.shape) * (self.d - self.grade) * self.d, "left_complement", "the array of the vectors")
+        check_size(
+            math.prod(self.shape) * (self.d - self.grade) * self.d, "left_complement", "the array of the vectors"
+        )
         rows, sign, log = self._rows
         C, sign_c, log_c = complement(rows, self._zero_rtol)
         return self._make(C, sign * sign_c, log + np.where(sign_c == 0, 0.0, log_c))

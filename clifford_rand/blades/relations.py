@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.blades.products import Products
-from clifford_rand.blades.rows import check_rows, relative, scaled_rows, truth
-from clifford_rand.blades.storage import Storage
-from clifford_rand.blades.subspace import DISTANCES, outside, principal_angles, sines
+from clifford_rand.blades.rows import broadcast, check_rows, frame_of, relative, scaled_rows
+from clifford_rand.blades.storage import Storage, truth
+from clifford_rand.blades.subspace import DISTANCES, common_part, orientation, outside, principal_angles, sines
 from clifford_rand.crossproduct.scaled import row_peaks
 
 
@@ -34,10 +34,8 @@ class Relations(Products):
         """
         self._need_subspace("contains")
         if isinstance(x, Storage):
-            other: Storage = self._other(x, "contains", "x")
-            other._need_subspace("contains", "x")
-            limit = relative(np.result_type(self.factors, other.factors), rtol)
-            return truth((sines(self._frame.basis, other._frame.basis) <= limit).all(axis=-1))
+            other, dtype = self._pair(x, "contains", "x")
+            return truth((sines(self._frame.basis, other._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
         array = check_rows(x, self.d, "x", "contains")
         rows = scaled_rows(array[..., None, :], row_peaks(array)[..., None])[0]
         rest = np.linalg.norm(outside(rows, self._frame.basis)[..., 0, :], axis=-1)
@@ -64,18 +62,34 @@ class Relations(Products):
         >>> print(A.join(B).to_multivector(), A.meet(B).to_multivector())
         1.0*e123 3.0*e2
         """
-        from clifford_rand.blades.relations import join_and_meet
-
-        return join_and_meet(self, self._other(b, "join"), rtol, "join")[0]  # type: ignore[no-any-return]
+        return self._join_and_meet(b, rtol, "join")[0]
 
     def meet(self, b: Any, rtol: float = 1e-9) -> Self:
         """Return the blade of the intersection of two subspaces, scaled as `join` says; no metric is used.
 
         M = A ∨ B where the join is I; M is a scalar with M join(A, B) = A ∧ B where the subspaces share no vector.
         """
-        from clifford_rand.blades.relations import join_and_meet
+        return self._join_and_meet(b, rtol, "meet")[1]
 
-        return join_and_meet(self, self._other(b, "meet"), rtol, "meet")[1]  # type: ignore[no-any-return]
+    def _join_and_meet(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
+        """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
+        other, dtype = self._pair(b, owner)
+        P, Q = self._frame, other._frame
+        parts = common_part(P.basis, Q.basis, relative(dtype, rtol), owner)
+        whole = np.concatenate([parts.only_a, parts.common, parts.only_b], axis=-2)
+        frame = frame_of(whole, 0.0)
+        turn = orientation(frame.basis)
+        sign = P.sign * parts.sign_a * Q.sign * parts.sign_b * frame.sign * turn
+        log = P.log_volume + Q.log_volume + frame.log_volume
+        join = self._make(broadcast(frame.basis, whole.shape[:-2]), turn, 0.0, dtype)
+        return join, self._make(parts.common, sign, log, dtype)
+
+    def _pair(self, b: Any, owner: str, name: str = "b") -> tuple[Self, np.dtype]:
+        """Return another blade and the dtype of both, where neither is zero."""
+        other = self._other(b, owner, name)
+        self._need_subspace(owner)
+        other._need_subspace(owner, name)
+        return other, np.result_type(self.factors, other.factors)
 
     def principal_angles(self, b: Any) -> NDArray[Any]:
         """Return the principal angles in coordinates (..., min(j, k)), in radians, smallest first.
@@ -92,11 +106,8 @@ class Relations(Products):
         >>> print(cr.Blade([[1.0, 0, 0]]).principal_angles(cr.Blade([[1.0, 1e-10, 0]])))
         [1.e-10]
         """
-        other: Storage = self._other(b, "principal_angles")
-        self._need_subspace("principal_angles")
-        other._need_subspace("principal_angles", "b")
-        found = principal_angles(self._frame.basis, other._frame.basis)
-        return found.astype(np.result_type(self.factors, other.factors))
+        other, dtype = self._pair(b, "principal_angles")
+        return principal_angles(self._frame.basis, other._frame.basis).astype(dtype)
 
     def distance(self, b: Any, kind: str = "geodesic") -> Any:
         r"""Return a distance of two subspaces of one dimension, by their principal angles θ in coordinates.
@@ -125,24 +136,18 @@ class Relations(Products):
         other: Storage = self._other(b, "distance")
         if other.grade != self.grade:
             raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
-        self._need_subspace("distance")
-        other._need_subspace("distance", "b")
-        angles = principal_angles(self._frame.basis, other._frame.basis)
-        return DISTANCES[kind](angles).astype(np.result_type(self.factors, other.factors))[()]
+        dtype = self._pair(b, "distance")[1]
+        return DISTANCES[kind](principal_angles(self._frame.basis, other._frame.basis)).astype(dtype)[()]
 
     def is_parallel(self, b: Any, rtol: float = 1e-9) -> Any:
         """Tell whether two blades have one subspace, to sines of ``rtol``, whatever their size and orientation.
 
         Blades of different grades are not parallel; zero has no subspace, and is an error.
         """
-        other: Storage = self._other(b, "is_parallel")
-        self._need_subspace("is_parallel")
-        other._need_subspace("is_parallel", "b")
-        shape = np.broadcast_shapes(self.shape, other.shape)
+        other, dtype = self._pair(b, "is_parallel")
         if self.grade != other.grade:
-            return truth(np.zeros(shape))
-        limit = relative(np.result_type(self.factors, other.factors), rtol)
-        return truth((sines(self._frame.basis, other._frame.basis) <= limit).all(axis=-1))
+            return truth(np.zeros(np.broadcast_shapes(self.shape, other.shape)))
+        return truth((sines(self._frame.basis, other._frame.basis) <= relative(dtype, rtol)).all(axis=-1))
 
     def isclose(self, b: Any, rtol: float = 1e-9) -> Any:
         """Compare as oriented blades with size: |a - b| ≤ rtol · max(|a|, |b|), lengths in coordinates.

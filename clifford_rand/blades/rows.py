@@ -1,9 +1,12 @@
-"""The vectors of a blade as numbers: scaled into range, orthonormalised, tested for dependence; all in float64."""
+"""The vectors of a blade as numbers: scaled into range, orthonormalised, tested for dependence, complemented."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._typing import Array
 
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
@@ -13,6 +16,7 @@ _NOISE = 8
 _LEAST = 256  # times eps: the least tolerance of angles and lengths that data of that precision can meet
 _WHOLE_SVD_UP_TO = 64  # singular values cost 10 times the factorisation itself; past this one of them is estimated
 _ITERATIONS = 5  # two solves each; the estimate is within a factor of two or three then, where rounding is orders below
+_STACKED_UP_TO = 32  # dimension up to which one call factors a batch; of a large Q only the last columns are formed
 
 
 class Frame(NamedTuple):
@@ -27,9 +31,9 @@ class Frame(NamedTuple):
         -inf for dependent rows.
     """
 
-    basis: NDArray[np.float64]
-    sign: NDArray[np.float64]
-    log_volume: NDArray[np.float64]
+    basis: Array
+    sign: Array
+    log_volume: Array
 
 
 def default_rtol(k: int, dtype: np.dtype[Any]) -> float:
@@ -42,7 +46,7 @@ def relative(dtype: np.dtype[Any], rtol: float) -> float:
     return max(float(rtol), _LEAST * float(np.finfo(dtype).eps))
 
 
-def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[Array, NDArray[np.int64]]:
     """Return rows (..., k, d) of moderate size and n (...) with f1∧…∧fk = 2^n r1∧…∧rk, exactly."""
     rows = factors.astype(np.float64, copy=False)
     shift = np.frexp(peaks)[1]
@@ -52,7 +56,7 @@ def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[NDArray[np.
     return rows, shift.sum(axis=-1, dtype=np.int64)
 
 
-def frame_of(rows: NDArray[np.float64], rtol: float) -> Frame:
+def frame_of(rows: Array, rtol: float) -> Frame:
     """Return orthonormal rows of the same span, orientation and volume, by one QR factorisation, O(k² d)."""
     k = rows.shape[-2]
     if k == 0:
@@ -63,14 +67,14 @@ def frame_of(rows: NDArray[np.float64], rtol: float) -> Frame:
     return Frame(Q.swapaxes(-1, -2), np.where(zero, 0.0, sign), np.where(zero, -np.inf, log_volume))
 
 
-def log_det_triangular(R: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def log_det_triangular(R: Array) -> tuple[Array, Array]:
     """Return sign and log of |det R| of triangular matrices (..., k, k)."""
     diagonal = np.diagonal(R, axis1=-2, axis2=-1)
     with np.errstate(divide="ignore"):
         return np.sign(diagonal).prod(axis=-1), np.log(np.abs(diagonal)).sum(axis=-1)
 
 
-def is_singular(R: NDArray[np.float64], rtol: float, *, scaled: bool = False) -> NDArray[np.bool_]:
+def is_singular(R: Array, rtol: float, *, scaled: bool = False) -> NDArray[np.bool_]:
     """Tell whether the smallest singular value of R (..., k, k), upper triangular, is at most ``rtol``.
 
     The columns are brought to length 1 first, unless they are ``scaled``: the length of a factor does not count.
@@ -87,7 +91,7 @@ def is_singular(R: NDArray[np.float64], rtol: float, *, scaled: bool = False) ->
     return np.array([_is_singular_large(one, rtol) for one in flat], dtype=bool).reshape(R.shape[:-2])
 
 
-def _is_singular_large(R: NDArray[np.float64], rtol: float) -> bool:
+def _is_singular_large(R: Array, rtol: float) -> bool:
     """Estimate the smallest singular value by inverse iteration, O(k²) a step."""
     from scipy.linalg import solve_triangular  # loads with the first large blade
 
@@ -104,6 +108,68 @@ def _is_singular_large(R: NDArray[np.float64], rtol: float) -> bool:
     return bool(size**-0.5 <= rtol)
 
 
-def spread(k: int) -> NDArray[np.float64]:
+def spread(k: int) -> Array:
     """Return a fixed vector that is orthogonal to no vector one meets: cos n²."""
     return np.asarray(np.cos(np.arange(1.0, k + 1) ** 2))
+
+
+def broadcast(X: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return ``X`` with batch axes of ``shape`` before its last two."""
+    return X if X.shape[:-2] == shape else np.broadcast_to(X, (*shape, *X.shape[-2:]))
+
+
+def check_rows(X: ArrayLike, d: int, name: str, owner: str) -> NDArray[Any]:
+    """Return vectors (..., d)."""
+    array = as_real(X, name, owner)
+    if array.ndim < 1 or array.shape[-1] != d:
+        raise fail(name, owner, f"of shape (..., {d})", describe(f"shape {array.shape}"))
+    return array
+
+
+def complement(rows: Array, rtol: float, *, scaled: bool = False) -> tuple[Array, Array, Array]:
+    """Return (C, sign, log) with star(r1∧…∧rk) = sign · exp(log) · c1∧…∧c_{d-k}, C orthonormal, Euclidean.
+
+    With Rᵀ = Q [T; 0] and C the last columns of Q: star(r1∧…) = det(T) star(q1∧…∧qk), and star(q1∧…) = s c1∧… with
+    s = det[C; q1 … qk] = (-1)^{k(d-k)} det Q, where det Q is -1 to the number of reflections. So one factorisation,
+    2 k² (d - k/3) operations, gives the complement and no determinant is computed.
+
+    Parameters
+    ----------
+    rows : ndarray (..., k, d)
+    rtol : float
+        Smallest singular value up to which the rows are dependent: sign 0 and log -inf.
+    scaled : bool
+        The rows are of the length that counts; otherwise they are compared at length 1.
+    """
+    *batch, k, d = rows.shape
+    if k == 0:
+        whole = np.broadcast_to(np.eye(d), (*batch, d, d))
+        return whole, np.ones(batch), np.zeros(batch)
+    count = int(np.prod(batch))
+    if d <= _STACKED_UP_TO and count > 1:
+        Q, T = np.linalg.qr(rows.swapaxes(-1, -2), mode="complete")
+        T, C = T[..., :k, :], Q[..., k:].swapaxes(-1, -2)
+        turn = np.sign(np.linalg.det(Q))
+    else:
+        C, T, turn = np.empty((*batch, d - k, d)), np.empty((*batch, k, k)), np.empty(batch)
+        for index in np.ndindex(*batch):
+            C[index], T[index], turn[index] = _factor(rows[index])
+    sign, log = log_det_triangular(T)
+    zero = is_singular(T, rtol, scaled=scaled)
+    sign = sign * turn * (-1) ** (k * (d - k))
+    return C, np.where(zero, 0.0, sign), np.where(zero, -np.inf, log)
+
+
+def _factor(rows: Array) -> tuple[Array, Array, float]:
+    """Return (C, T, det Q) of one matrix; only the last columns of Q are formed."""
+    from scipy.linalg import get_lapack_funcs, qr
+
+    k, d = rows.shape
+    (reflectors, tau), T = qr(np.array(rows).T, mode="raw", overwrite_a=True, check_finite=False)
+    last = np.zeros((d, d - k), order="F")
+    last[k:] = np.eye(d - k)
+    if k < d:
+        (ormqr,) = get_lapack_funcs(("ormqr",), (reflectors,))
+        size = int(ormqr("L", "N", reflectors, tau, last, -1)[1][0])
+        last = ormqr("L", "N", reflectors, tau, last, size, overwrite_c=1)[0]
+    return last.T, T[:k], float((-1) ** int(np.count_nonzero(tau)))

@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.blades.gram import check_metric
-from clifford_rand.blades.rows import LN2, Frame, algebra_text, default_rtol, frame_of, scaled_rows, truth
+from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, scaled_rows
 from clifford_rand.crossproduct.scaled import row_peaks
 
 
@@ -273,6 +273,18 @@ class Storage:
         if np.any(self.is_zero):
             rule = "other than zero, of independent vectors"
             raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero first.")
+
+
+def algebra_text(algebra: Algebra) -> str:
+    """Return a short name of the algebra, whatever its dimension."""
+    text = repr(algebra) if algebra.form.is_unit else ""
+    return text if 0 < len(text) <= 40 else f"an algebra of {algebra.d} dimensions"
+
+
+def truth(flags: Any) -> Any:
+    """Return a bool, or an array of them over the batch."""
+    found = np.asarray(flags, dtype=bool)
+    return found if found.ndim else bool(found)
 
 
 def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

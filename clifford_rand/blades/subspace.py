@@ -7,26 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
 
-_Floats = NDArray[np.float64]
 _TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
 
 
-def outside(Q: _Floats, P: _Floats) -> _Floats:
+def outside(Q: Array, P: Array) -> Array:
     """Return the part of Q's rows (..., b, d) orthogonal to orthonormal rows P (..., a, d); accurate if it is small."""
     for _ in range(2):  # a second pass takes away what rounding of the first left inside
         Q = Q - (Q @ P.swapaxes(-1, -2)) @ P
     return Q
 
 
-def sines(P: _Floats, Q: _Floats) -> _Floats:
+def sines(P: Array, Q: Array) -> Array:
     """Return the sines of the angles of Q's principal directions to P's span (..., b), largest first."""
     if Q.shape[-2] == 0:
         return np.zeros((*np.broadcast_shapes(P.shape[:-2], Q.shape[:-2]), 0))
     return np.asarray(np.minimum(np.linalg.svd(outside(Q, P), compute_uv=False), 1.0))
 
 
-def principal_angles(P: _Floats, Q: _Floats) -> _Floats:
+def principal_angles(P: Array, Q: Array) -> Array:
     """Return the angles (..., min(a, b)), smallest first: small ones by their sines, large ones by their cosines.
 
     Björck and Golub, "Numerical methods for computing angles between linear subspaces", 1973, section 3.
@@ -39,19 +39,19 @@ def principal_angles(P: _Floats, Q: _Floats) -> _Floats:
     return np.where(cosine**2 > 0.5, np.arcsin(sine), np.arccos(cosine))
 
 
-def _log_cosines(angle: _Floats) -> _Floats:
+def _log_cosines(angle: Array) -> Array:
     """Return the sum of log cos θ, exact to rounding for small angles too."""
     with np.errstate(divide="ignore"):
-        terms: _Floats = np.where(angle < np.pi / 4, np.log1p(-(np.sin(angle) ** 2)) / 2, np.log(np.abs(np.cos(angle))))
+        terms: Array = np.where(angle < np.pi / 4, np.log1p(-(np.sin(angle) ** 2)) / 2, np.log(np.abs(np.cos(angle))))
     return np.asarray(terms.sum(axis=-1))
 
 
-def _binet_cauchy(angle: _Floats) -> _Floats:
+def _binet_cauchy(angle: Array) -> Array:
     return np.asarray(np.sqrt(-np.expm1(2 * _log_cosines(angle))))
 
 
 # Ye and Lim, "Schubert varieties and distances between subspaces of different dimensions", 2016, table 2
-DISTANCES: dict[str, Callable[[_Floats], _Floats]] = {
+DISTANCES: dict[str, Callable[[Array], Array]] = {
     "geodesic": lambda angle: np.sqrt((angle**2).sum(axis=-1)),
     "chordal": lambda angle: np.sqrt((np.sin(angle) ** 2).sum(axis=-1)),
     "projection": lambda angle: np.sin(angle.max(axis=-1, initial=0)),
@@ -75,14 +75,14 @@ class Common(NamedTuple):
         Of only_a∧common against A's orthonormal rows, of common∧only_b against B's.
     """
 
-    only_a: _Floats
-    common: _Floats
-    only_b: _Floats
-    sign_a: _Floats
-    sign_b: _Floats
+    only_a: Array
+    common: Array
+    only_b: Array
+    sign_a: Array
+    sign_b: Array
 
 
-def common_part(P: _Floats, Q: _Floats, rtol: float, owner: str) -> Common:
+def common_part(P: Array, Q: Array, rtol: float, owner: str) -> Common:
     """Return adapted bases of the spans of P (..., a, d) and Q (..., b, d); common is what has a sine ≤ ``rtol``."""
     batch = np.broadcast_shapes(P.shape[:-2], Q.shape[:-2])
     P, Q = (np.broadcast_to(X, (*batch, *X.shape[-2:])) for X in (P, Q))
@@ -115,11 +115,11 @@ def common_part(P: _Floats, Q: _Floats, rtol: float, owner: str) -> Common:
     return Common(only_a, common, only_b, sign_a, sign_b)
 
 
-def _orientation(X: _Floats, Q: _Floats) -> Any:
+def _orientation(X: Array, Q: Array) -> Any:
     return np.sign(np.linalg.det(X @ Q.swapaxes(-1, -2)))
 
 
-def pivots(Q: _Floats) -> NDArray[np.int64]:
+def pivots(Q: Array) -> NDArray[np.int64]:
     """Return k columns (k,) of orthonormal rows Q (k, d), ascending, which depend on the span alone.
 
     Greedy: each time the column with the largest part orthogonal to those taken, the first of equal ones. The squares
@@ -140,3 +140,17 @@ def pivots(Q: _Floats) -> NDArray[np.int64]:
         size[column] = -np.inf
         taken[i] = column
     return np.sort(taken)
+
+
+def batch_pivots(Q: Array) -> NDArray[np.int64]:
+    """Return the pivots (..., k) of each matrix of a batch (..., k, d)."""
+    found = np.empty(Q.shape[:-1], dtype=np.int64)
+    for index in np.ndindex(*Q.shape[:-2]):
+        found[index] = pivots(Q[index])
+    return found
+
+
+def orientation(Q: Array) -> Any:
+    """Return the sign (...) of the coefficient that q1∧…∧qk has at its pivots."""
+    place = batch_pivots(Q)
+    return np.sign(np.linalg.det(np.take_along_axis(Q, place[..., None, :], axis=-1)))
