@@ -48,13 +48,9 @@ def each(function: Callable[[Any], Any], array: NDArray[Any]) -> NDArray[Any]:
 
 
 def symbols_in(array: NDArray[Any]) -> tuple[Any, ...]:
-    """Return the symbols that the entries hold, sorted by name."""
+    """Return the symbols that the entries hold, sorted by length of name and name."""
     held = {symbol for value in array.ravel().tolist() if isinstance(value, sp.Basic) for symbol in value.free_symbols}
-    return tuple(sorted(held, key=lambda symbol: (_natural(str(symbol)), sp.default_sort_key(symbol))))
-
-
-def _natural(name: str) -> tuple[int, str]:
-    return len(name), name
+    return tuple(sorted(held, key=lambda symbol: (len(str(symbol)), str(symbol), sp.default_sort_key(symbol))))
 
 
 def find_symbol(symbol: Any, held: Iterable[Any], name: str, owner: str) -> Any:
@@ -188,8 +184,7 @@ def _even_root(s: Any) -> Any:
 
 def inverse_matrix(matrix: NDArray[Any]) -> NDArray[Any]:
     """Return the inverse of an exact or symbolic matrix as an object array."""
-    inverse = sp.Matrix(matrix.tolist()).inv()
-    return np.array(inverse.tolist(), dtype=object)
+    return np.array(sp.Matrix(matrix.tolist()).inv().tolist(), dtype=object)
 
 
 def numeric(array: NDArray[Any], dtype: np.dtype, owner: str) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their largest components: 64 eps by default.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,6 @@ def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: ND
 def halved(x: NDArray[Any]) -> NDArray[Any]:
     """Return x/2, exact for exact numbers."""
     if x.dtype == object:
-        from fractions import Fraction
-
         return np.asarray(x * Fraction(1, 2), dtype=object)
     return x / 2
 
@@ -145,10 +144,6 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     return np.asarray(E / weight[..., None])
 
 
-def _as(X: Any, dual: bool) -> Any:
-    return X.undual() if dual else X
-
-
 def _rounding(rtol: float | None, dtype: np.dtype) -> float:
     return 64 * float(np.finfo(dtype).eps) if rtol is None else rtol
 
@@ -160,7 +155,8 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     as a sphere at a distance c has only 2/c² there.
     """
     model_of(getattr(X, "algebra", X), owner)
-    X = unit_scale(_as(blade_of(X, "X", owner, "a blade"), dual))
+    X = blade_of(X, "X", owner, "a blade")
+    X = unit_scale(X.undual() if dual else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
     return X, carrier, np.asarray(largest(carrier.coefficients) <= _rounding(rtol, X.dtype))
 
