@@ -13,8 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.pricing.gate_candidates import GatePrices, price_gates, removal_costs
-from clifford_rand_nn.pricing.gate_climb import climbed
+from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista

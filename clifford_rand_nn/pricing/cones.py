@@ -1,6 +1,7 @@
 """Pricing over the neurons with given activation patterns: one cone a pattern and sign."""
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +11,7 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
-from clifford_rand_nn.pricing.cone_projection import project_on_cones
-from clifford_rand_nn.pricing.cone_vertex import best_vertex
+from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones
 from clifford_rand_nn.pricing.outputs import Answers, longest_outputs
 from clifford_rand_nn.pricing.relaxation import relaxed_lengths
 
@@ -207,10 +207,7 @@ class ConePricer:
         active = np.zeros((len(g), d + 1), dtype=np.int64)
         reached = np.zeros(len(g), dtype=bool)
         self._projections += len(g)
-        if self._projections <= _INTERPRETED_UP_TO:
-            solve = project_on_cones
-        else:
-            from clifford_rand_nn.pricing.cone_kernel import project_on_cones_compiled as solve  # Numba loads here
+        solve = project_on_cones if self._projections <= _INTERPRETED_UP_TO else _compiled()
 
         def work(part: slice) -> None:
             solve(
@@ -254,3 +251,11 @@ def _independent(theta: Array) -> Array:
         return theta if theta.any() else theta[:, :0]
     _, sizes, axes = np.linalg.svd(theta, full_matrices=False)
     return np.asarray(theta @ axes[sizes > _ROUNDING * sizes[0]].T)
+
+
+@cache
+def _compiled() -> Callable[..., None]:
+    from numba import njit  # loads here, not at import
+
+    twin: Callable[..., None] = njit(cache=True, nogil=True)(project_on_cones)
+    return twin

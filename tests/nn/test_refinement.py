@@ -7,8 +7,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Gates, activation_patterns, sample_gates
-from clifford_rand_nn.pricing.gate_candidates import price_gates, removal_costs
-from clifford_rand_nn.pricing.gate_climb import climbed
+from clifford_rand_nn.pricing.gate_candidates import climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.solvers.fista import Fista
