@@ -18,23 +18,11 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 
-# What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs.
+# What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs. RuntimeError is of zipfile:
+# encrypted, or compressed in a way it does not know; or RecursionError. Warning is where warnings are errors.
 FAULTS = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    EOFError,
-    OSError,
-    MemoryError,
-    RuntimeError,  # of zipfile: encrypted, or compressed in a way it does not know; RecursionError
-    SyntaxError,
-    Warning,  # where warnings are errors
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, OSError, MemoryError),
+    *(RuntimeError, SyntaxError, Warning, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
 )
 _MOST_DIRECTORY = 2**20  # bytes of a zip directory: some 10,000 arrays; zipfile makes ten times as much of it
 _MOST_HEADER = 4096  # bytes of a header of plain dtype, which takes 118

@@ -234,10 +234,7 @@ class Certificate:
         family = Family("all", p, self.bias)
         pricer = family.pricer(data)
         wider = replace(
-            self,
-            claim=NetworkClaim(self.claim.network, family),
-            scope=pricer.scope,
-            n_patterns=pricer.n_atoms,
+            self, claim=NetworkClaim(self.claim.network, family), scope=pricer.scope, n_patterns=pricer.n_atoms
         )
         return wider.verify(X, y, sample_weight)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +41,7 @@ Model = (
     | CrossProductLassoRegressor
 )
 
-_ESTIMATORS: dict[str, Any] = {
-    estimator.__name__: estimator
-    for estimator in (
-        GatedReLUClassifier,
-        GatedReLURegressor,
-        ConvexReLUClassifier,
-        ConvexReLURegressor,
-        CrossProductLassoClassifier,
-        CrossProductLassoRegressor,
-    )
-}
+_ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Model)}
 # What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}

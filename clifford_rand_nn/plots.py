@@ -19,14 +19,7 @@ _ROWS = 50_000  # grid points predicted at once
 
 
 def plot_decision_regions(
-    ax: Any,
-    model: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    title: str = "",
-    *,
-    resolution: int = 500,
-    gates: Any = None,
+    ax: Any, model: Any, X: ArrayLike, y: ArrayLike, title: str = "", *, resolution: int = 500, gates: Any = None
 ) -> None:
     """Fill the regions that a classifier gives to each class, and mark the points of each class.
 

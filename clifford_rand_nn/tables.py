@@ -118,9 +118,6 @@ def check_ending(path: str | Path) -> str:
     return ending
 
 
-# ---------------------------------------------------------------------------------------------------- NPZ
-
-
 def _from_npz(
     file: Path, target: str | None, columns: Sequence[str] | None, weights: str | None, need_weights: bool
 ) -> Table:
@@ -169,16 +166,8 @@ def _npz_array(
     return array.reshape(n)
 
 
-# ---------------------------------------------------------------------------------------------------- CSV, Parquet
-
-
 def _from_frame(
-    file: Path,
-    frame: Any,
-    target: str | None,
-    columns: Sequence[str] | None,
-    weights: str | None,
-    need_weights: bool,
+    file: Path, frame: Any, target: str | None, columns: Sequence[str] | None, weights: str | None, need_weights: bool
 ) -> Table:
     there = [str(name) for name in frame.columns]
     if not need_weights and weights not in there:
@@ -202,9 +191,6 @@ def _from_frame(
     w = None if weights is None else _column_weights(file, weights, frame[[weights]])
     ignored = tuple(name for name in there if name not in {*names, target, weights})
     return Table(file, tuple(names), X, y, ignored, w)
-
-
-# ---------------------------------------------------------------------------------------------------- files as frames
 
 
 def read_frame(file: Path, text: Sequence[str] = ()) -> Any:
@@ -279,9 +265,6 @@ def _column_weights(file: Path, name: str, frame: Any) -> NDArray[np.float64]:
     """Return the column of a frame as weights of rows, at least 0."""
     _refuse_not_numeric(file, frame, "weights are numbers ≥ 0")
     return _checked_weights(file, name, frame[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-# ---------------------------------------------------------------------------------------------------- cells and names
 
 
 def _refuse_not_numeric(file: Path, frame: Any, remedy: str = "encode it as numbers or leave it out") -> None:

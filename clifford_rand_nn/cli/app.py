@@ -49,56 +49,15 @@ def _root(
     pass
 
 
-class Task(StrEnum):
-    """What a target is."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class ModelKind(StrEnum):
-    """What is trained."""
-
-    gated = "gated"
-    relu = "relu"
-    lasso = "lasso"
-
-
-class GateKind(StrEnum):
-    """How gates are chosen."""
-
-    cross = "cross"
-    gaussian = "gaussian"
-    leverage = "leverage"
-    volume = "volume"
-    simplex = "simplex"
-    polished = "polished"
-    opposite = "opposite"
-    exhaustive = "exhaustive"
-
-
-class Solver(StrEnum):
-    """What solves the convex program; which of them there are depends on the model."""
-
-    auto = "auto"
-    kernel = "kernel"
-    fista = "fista"
-    column_generation = "column_generation"
-    interior_point = "interior_point"
-    augmented_lagrangian = "augmented_lagrangian"
-    working_set = "working_set"
-    homotopy = "homotopy"
-    cvxpy = "cvxpy"
-
-
-class Penalty(StrEnum):
-    """What the penalty makes of a neuron's weights."""
-
-    l1 = "l1"
-    l2 = "l2"
-    ridge = "ridge"
-
+# What an option may say; which solvers there are depends on the model.
+Task = StrEnum("Task", "auto classification regression")
+ModelKind = StrEnum("ModelKind", "gated relu lasso")
+GateKind = StrEnum("GateKind", "cross gaussian leverage volume simplex polished opposite exhaustive")
+Solver = StrEnum(
+    "Solver",
+    "auto kernel fista column_generation interior_point augmented_lagrangian working_set homotopy cvxpy",
+)
+Penalty = StrEnum("Penalty", "l1 l2 ridge")
 
 _GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
 
@@ -131,10 +90,7 @@ def fit(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None,
-    task: Annotated[
-        Task,
-        typer.Option(help="What the target is; auto says what it chose."),
-    ] = Task.auto,
+    task: Annotated[Task, typer.Option(help="What the target is; auto says what it chose.")] = Task.auto,
     model: Annotated[
         ModelKind,
         typer.Option(help="Gated ReLU, for many features; ReLU over activation patterns; ReLU of cross products."),
@@ -188,8 +144,7 @@ def fit(
     ] = GateKind.cross,
     n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample.", rich_help_panel=_GATES)] = 50,
     sketch_dim: Annotated[
-        str,
-        typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES),
+        str, typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES)
     ] = "auto",
     refine: Annotated[
         int,
@@ -270,8 +225,7 @@ def embed(
     ] = None,
     pair: Annotated[bool, typer.Option("--pair", help="Features |e1 - e2| and e1·e2 of two columns of text.")] = False,
     cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder that keeps every vector.", show_default="embedding-cache beside --out"),
+        Path | None, typer.Option(help="Folder that keeps every vector.", show_default="embedding-cache beside --out")
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64,
 ) -> None:

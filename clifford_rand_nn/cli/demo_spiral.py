@@ -25,16 +25,8 @@ ACTIVE = 1e-6
 
 _FEW = 10  # points on each arm of the spiral that is fitted first, to import and compile everything
 
-SPIRAL_COLUMNS = (
-    "network",
-    "neurons",
-    "train accuracy",
-    "objective",
-    "above the optimum",
-    "certified gap",
-    "over",
-    "seconds",
-)
+_MEASURED = ("train accuracy", "objective", "above the optimum", "certified gap", "over", "seconds")
+SPIRAL_COLUMNS = ("network", "neurons", *_MEASURED)
 
 _BEST = "every network"
 _HIDDEN = "all pairs"  # of the table, not of the picture: it looks like the best
@@ -88,14 +80,8 @@ def fit_spiral(
     beta = PAPER_BETA / (2 * len(X))
 
     def pairs(subsample: int | None, solver: str) -> Callable[[Array], Any]:
-        options: dict[str, Any] = {
-            "penalty": "l2",
-            "subsample": subsample,
-            "solver": solver,
-            "tol": 1e-6,
-            "random_state": seed,
-        }
-        return lambda rows: CrossProductLassoClassifier(beta=beta, **options)
+        options: dict[str, Any] = {"penalty": "l2", "subsample": subsample, "solver": solver, "tol": 1e-6}
+        return lambda rows: CrossProductLassoClassifier(beta=beta, random_state=seed, **options)
 
     def sampled(method: str) -> Callable[[Array], Any]:
         def make(rows: Array) -> Any:

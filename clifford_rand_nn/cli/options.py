@@ -22,12 +22,7 @@ _REGRESSORS = {model: kind for (model, task), kind in _ESTIMATORS.items() if tas
 _LOSSES = {task: loss_names(task) for task in ("classification", "regression")}
 _OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
-_MODELS_OF = {
-    "gates": _SAMPLED,
-    "n_gates": _SAMPLED,
-    "sketch_dim": _SAMPLED,
-    "subsample": ("lasso",),
-}
+_MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 

@@ -7,16 +7,7 @@ import numpy as np
 from scipy.special import entr, expit, logit
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import (
-    entropy,
-    library,
-    log_softmax,
-    peak,
-    sigmoid,
-    softmax,
-    softplus,
-    solve,
-)
+from clifford_rand_nn.datafits.functions import entropy, library, log_softmax, peak, sigmoid, softmax, softplus, solve
 from clifford_rand_nn.datafits.loss import Loss
 
 _ROUNDING = 4.5  # roundings, 1e-15 in double precision

@@ -200,25 +200,11 @@ def _bar(n: int, wanted: bool) -> Iterator[tuple[Callable[[int], object], Callab
     if not wanted or n == 0:
         yield lambda _: None, lambda: None
         return
-    from rich.console import Console  # only here: a quiet run need not load it
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import console, progress  # only here: a quiet run need not load them
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    done = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn())
+    times = (progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
+    with progress.Progress(*done, *times, console=console.Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=n)
         yield (
             lambda count: bar.advance(task, count),

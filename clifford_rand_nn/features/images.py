@@ -18,8 +18,7 @@ _DEEP = ("I", "F")  # modes of Pillow with more than 8 bits a pixel: "I", "I;16"
 
 
 def image_features(
-    images: NDArray[Any] | str | Path | Sequence[str | Path],
-    normalize: str | tuple[ArrayLike, ArrayLike] | None = None,
+    images: NDArray[Any] | str | Path | Sequence[str | Path], normalize: str | tuple[ArrayLike, ArrayLike] | None = None
 ) -> NDArray[np.float32]:
     r"""Return images as rows of pixels (n, h·w·c), float32: :math:`x/255`, or :math:`(x/255 - \mu)/\sigma`.
 
