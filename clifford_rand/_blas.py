@@ -4,7 +4,6 @@ import os
 import threading
 from collections import Counter
 from functools import cache
-from types import TracebackType
 from typing import Any
 
 
@@ -69,9 +68,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         self._each(_Library.hold)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._each(_Library.release)
 
     def _each(self, act: Any) -> None:

@@ -21,6 +21,7 @@ from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vect
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 from clifford_rand.crossproduct.walk import walk
 
+_Progress = Callable[[int, int], object] | None
 _CHUNK_BYTES = 32 * 2**20  # of gathered rows and results
 # Measured on 2 cores, microseconds a subset in revolving-door order, elimination one by one and walk:
 #   d            8    16    24    32    48    64   100
@@ -76,15 +77,7 @@ class EveryCross:
     """
 
     def __init__(
-        self,
-        X: NDArray[Any],
-        peaks: NDArray[Any],
-        *,
-        size: int,
-        normalize: bool,
-        tol: float,
-        rtol: float,
-        progress: Callable[[int, int], object] | None,
+        self, X: NDArray, peaks: NDArray, size: int, normalize: bool, tol: float, rtol: float, progress: _Progress
     ) -> None:
         self._X, self._peaks = X, peaks
         self._size, self._normalize, self._tol, self._rtol, self._progress = size, normalize, tol, rtol, progress
@@ -126,7 +119,7 @@ def cross_all(
     chunk: int | None = None,
     tol: float = 1e-10,
     rtol: float | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: _Progress = None,
 ) -> EveryCross:
     """Return the cross products of every (d-1)-subset of the rows, as an iterable of chunks with their index.
 
@@ -183,12 +176,5 @@ def cross_all(
     if progress is not None and not callable(progress):
         raise fail("progress", owner, "a function of two integers, or None", progress)
     limit = max(check_positive(tol, "tol", owner), 1e-14)
-    return EveryCross(
-        X,
-        peaks,
-        size=size,
-        normalize=check_bool(normalize, "normalize", owner),
-        tol=limit,
-        rtol=check_rtol(rtol, d, X.dtype, owner),
-        progress=progress,
-    )
+    unit, tolerance = check_bool(normalize, "normalize", owner), check_rtol(rtol, d, X.dtype, owner)
+    return EveryCross(X, peaks, size, unit, limit, tolerance, progress)

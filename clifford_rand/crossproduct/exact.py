@@ -177,13 +177,17 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
            [0., 1., 0.]])
     """
     owner = "cross_many"
+    X, peaks, rows = checked_subsets(X, index, owner)
+    scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
+    return to_direction(scaled)[0] if check_bool(normalize, "normalize", owner) else to_value(scaled)
+
+
+def checked_subsets(X: ArrayLike, index: ArrayLike, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Return rows (n, d), their peaks and the subsets (m, d-1)."""
     X = as_real(X, "X", owner, finite=False)
     if X.ndim != 2 or X.shape[1] < 1:
         raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
-    peaks = finite_peaks(X, "X", owner)
-    rows = row_index(index, X.shape[0], X.shape[1] - 1, owner)
-    scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
-    return to_direction(scaled)[0] if check_bool(normalize, "normalize", owner) else to_value(scaled)
+    return X, finite_peaks(X, "X", owner), row_index(index, X.shape[0], X.shape[1] - 1, owner)
 
 
 def row_index(index: ArrayLike, n: int, k: int, owner: str) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.exact import row_index
 from clifford_rand.crossproduct.factor import inverses
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
-from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction
+from clifford_rand.crossproduct.scaled import to_direction
 
 _CHUNK_BYTES = 64 * 2**20
 
@@ -130,8 +130,4 @@ def _facets(
     direction += 0.0
     for b in np.flatnonzero(~good):  # dependent or nearly so: each product by its own elimination
         others = np.array([np.delete(subsets[b], i) for i in range(d)])
-        direction[b], log_norm[b] = to_direction(_one_by_one(X, others, rtol))
-
-
-def _one_by_one(X: NDArray[Any], subsets: NDArray[np.int64], rtol: float) -> ScaledVectors:
-    return null_vectors(X, subsets, rtol, finite_peaks(X, "X", "cross_simplex"))
+        direction[b], log_norm[b] = to_direction(null_vectors(X, others, rtol, finite_peaks(X, "X", "cross_simplex")))

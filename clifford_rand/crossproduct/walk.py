@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_positive, describe, fail
-from clifford_rand.crossproduct.exact import CrossProduct, row_index
-from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
+from clifford_rand._checks import check_positive
+from clifford_rand.crossproduct.exact import CrossProduct, checked_subsets
+from clifford_rand.crossproduct.paths import check_rtol, null_vectors
 from clifford_rand.crossproduct.scaled import to_direction, unit_scaled
 
 _STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to
@@ -59,11 +59,7 @@ def cross_walk(X: ArrayLike, index: ArrayLike, *, tol: float = 1e-10, rtol: floa
     True
     """
     owner = "cross_walk"
-    X = as_real(X, "X", owner, finite=False)
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
-    peaks = finite_peaks(X, "X", owner)
-    rows = row_index(index, X.shape[0], X.shape[1] - 1, owner)
+    X, peaks, rows = checked_subsets(X, index, owner)
     tol = max(check_positive(tol, "tol", owner), 1e-14)
     direction, log_norm = walk(X, rows, peaks, tol, check_rtol(rtol, X.shape[1], X.dtype, owner))
     return CrossProduct(direction.astype(X.dtype), log_norm.astype(X.dtype))

@@ -84,21 +84,12 @@ def _walsh_hadamard(W: NDArray[np.complexfloating], m: int) -> NDArray[np.comple
         factor = _hadamard(k).astype(W.real.dtype)
         inner = 1 << done
         if inner == 1:
-            W = _real_gemm(W.reshape(-1, 1 << k), factor)
+            W = W.reshape(-1, 1 << k) @ factor
         else:
             W = np.matmul(factor, W.reshape(-1, 1 << k, inner).view(factor.dtype).reshape(-1, 1 << k, 2 * inner))
-            W = np.ascontiguousarray(W).view(_complex_of(factor.dtype))
+            W = np.ascontiguousarray(W).view(np.result_type(factor.dtype, np.complex64))
         done += k
     return W.reshape(shape)
-
-
-def _complex_of(dtype: np.dtype) -> np.dtype:
-    return np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
-
-
-def _real_gemm(W: NDArray[np.complexfloating], factor: NDArray[np.floating]) -> NDArray[np.complexfloating]:
-    """Return W @ factor for complex W and a real factor that is symmetric: half the flops of a complex product."""
-    return np.matmul(W, factor.astype(W.dtype)) if len(factor) < 4 else W @ factor
 
 
 def to_matrices(values: NDArray, tables: Representation) -> NDArray[np.complexfloating]:

@@ -1,5 +1,6 @@
 """Wedge and contractions of all 2^d coefficients, by walking the 3^d pairs of masks that count."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -81,25 +82,22 @@ def _contract(
 
 def wedge_products(a: NDArray[Any], b: NDArray[Any], d: int) -> NDArray[Any]:
     """Return the wedge products of (N, 2^d) and (N, 2^d), coefficients in the order of their masks."""
-    out = np.empty_like(a)
-    for sample in range(len(a)):
-
-        def work(part: slice, n: int = sample) -> None:
-            _wedge(a[n], b[n], part.start, part.stop, out[n])
-
-        for_each_slice(work, 1 << d, least=1 << 8)
-    return out
+    return _each(_wedge, a, b, d)
 
 
 def contraction_products(
     a: NDArray[Any], b: NDArray[Any], weight: NDArray[Any], d: int, left: bool, right: bool
 ) -> NDArray[Any]:
     """Return Σ ⟨A_r B_s⟩_{s-r} (left), ⟨A_r B_s⟩_{r-s} (right) or ⟨A_r B_s⟩_{|r-s|} (both), as `wedge_products`."""
+    return _each(_contract, a, b, d, weight, left, right)
+
+
+def _each(kernel: Callable[..., object], a: NDArray[Any], b: NDArray[Any], d: int, *arguments: Any) -> NDArray[Any]:
     out = np.empty_like(a)
     for sample in range(len(a)):
 
         def work(part: slice, n: int = sample) -> None:
-            _contract(a[n], b[n], weight, left, right, part.start, part.stop, out[n])
+            kernel(a[n], b[n], *arguments, part.start, part.stop, out[n])
 
         for_each_slice(work, 1 << d, least=1 << 8)
     return out

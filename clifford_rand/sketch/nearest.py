@@ -86,13 +86,11 @@ def nearest_to_span(
     tolerance = check_rtol(rtol, max(A.shape[1], 4), dtype, owner)
     rows, _ = scaled_factors(A.astype(dtype))
     exact_basis = _basis(rows, tolerance)
-    if S is None:
-        estimate = _distances(X, None, exact_basis, dtype)
-        index = np.argsort(estimate, kind="stable")[:count]
-        return NearestToSpan(index, estimate[index], estimate)
-    estimate = _distances(X, S, _basis(np.asarray(rows @ S.T), tolerance), dtype)
+    basis = exact_basis if S is None else _basis(np.asarray(rows @ S.T), tolerance)
+    estimate = _distances(X, S, basis, dtype)
     index = np.argsort(estimate, kind="stable")[:count]
-    return NearestToSpan(index, _distances(X[index], None, exact_basis, dtype), estimate)
+    exact = estimate[index] if S is None else _distances(X[index], None, exact_basis, dtype)
+    return NearestToSpan(index, exact, estimate)
 
 
 def _basis(rows: NDArray[Any], rtol: float) -> NDArray[Any]:
