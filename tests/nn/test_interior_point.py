@@ -169,7 +169,7 @@ def test_both_forms_of_a_bound_have_one_central_path(kind):
     cone.aim(0.0, False)
     cone.turn(rng.standard_normal((20, 1)))
     limit = cone.limit()
-    ahead = cone.product_after(0.5 * limit)
+    ahead = cone.product(0.5 * limit)
     cone.advance(0.5 * limit)
     assert cone.product() == pytest.approx(ahead)
     inside = kind(U, 1.0, 0.1)

@@ -5,8 +5,6 @@ The unknown that moves them is U = K^T theta (N, C), or theta itself for the box
 direction, ``curvature`` and ``pull`` are what the inequality adds to the normal matrix and to its right-hand side.
 """
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,85 +15,63 @@ _IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant t
 _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the boundary of the domain
 
 
-class Complementarity(Protocol):
-    """What the interior-point method needs of inequalities on U (N, C)."""
+class Linear:
+    """Linear inequalities with their slacks s and multipliers z, and the direction of both."""
 
-    count: int
-
-    def weights(self) -> Array:
-        """Return the multipliers as weights Z (N, C)."""
-
-    def curvature(self) -> Array:
-        """Blocks (N, C, C) that K couples into the normal matrix."""
-
-    def product(self) -> float:
-        """Sum of slack times multiplier."""
-
-    def aim(self, target: float, second_order: bool) -> Array:
-        """Set the target; return the pull (N, C). ``second_order`` uses the direction found last."""
-
-    def turn(self, dU: Array) -> None:
-        """Fix the direction that follows from dU."""
-
-    def limit(self) -> float:
-        """Largest step along the direction that keeps slacks and multipliers positive; inf if all do."""
-
-    def product_after(self, step: float) -> float:
-        """Return `product` after a step along the direction."""
-
-    def advance(self, step: float) -> None:
-        """Take the step."""
-
-
-class TwoSided:
-    r""":math:`|U_j| \le \lambda` as two linear inequalities, C = 1: the weight is :math:`z^+-z^-`."""
-
-    def __init__(self, U: Array, radius: float, mu: float) -> None:
-        self.signs = np.array([[1.0], [-1.0]])
-        self.radius = radius
-        self.U = U[:, 0]
-        self.s = radius - self.signs * self.U
-        self.z = mu / self.s
+    def __init__(self, s: Array, mu: float) -> None:
+        self.s, self.z = s, mu / s
         self.count = self.z.size
         self.ds = self.dz = self.rc = np.zeros_like(self.z)
 
-    def weights(self) -> Array:
-        """Return z+ - z-."""
-        return np.asarray((self.z[0] - self.z[1])[:, None])
-
-    def curvature(self) -> Array:
-        """Return z+/s+ + z-/s-."""
-        return np.asarray((self.z / self.s).sum(axis=0)[:, None, None])
-
-    def product(self) -> float:
-        """Return s·z."""
-        return float(np.vdot(self.s, self.z))
-
-    def aim(self, target: float, second_order: bool) -> Array:
-        """Return r+/s+ - r-/s- with the residual r = sz + ds dz - target."""
+    def residual(self, target: float, second_order: bool) -> Array:
+        """Set and return r = sz + ds dz - target."""
         self.rc = self.s * self.z - target
         if second_order:
             self.rc = self.rc + self.ds * self.dz
-        pull = self.rc / self.s
-        return np.asarray((pull[0] - pull[1])[:, None])
+        return self.rc
 
-    def turn(self, dU: Array) -> None:
-        """Set ds = -+dU and dz = -(r + z ds)/s."""
-        self.ds = -self.signs * dU[:, 0]
+    def move(self, ds: Array) -> None:
+        """Set ds, and dz = -(r + z ds)/s."""
+        self.ds = ds
         self.dz = -(self.rc + self.z * self.ds) / self.s
 
     def limit(self) -> float:
-        """Ratio test."""
+        """Largest step along the direction that keeps slacks and multipliers positive; inf if all do."""
         return min(longest_step(self.s, self.ds), longest_step(self.z, self.dz))
 
-    def product_after(self, step: float) -> float:
-        """Product at the end of a step."""
+    def product(self, step: float = 0.0) -> float:
+        """Sum of slack times multiplier after a step along the direction."""
         return float(np.vdot(self.s + step * self.ds, self.z + step * self.dz))
 
     def advance(self, step: float) -> None:
         """Take the step."""
         self.s = self.s + step * self.ds
         self.z = self.z + step * self.dz
+
+
+class TwoSided(Linear):
+    r""":math:`|U_j| \le \lambda` as two linear inequalities, C = 1: the weight is :math:`z^+-z^-`."""
+
+    def __init__(self, U: Array, radius: float, mu: float) -> None:
+        self.signs = np.array([[1.0], [-1.0]])
+        super().__init__(radius - self.signs * U[:, 0], mu)
+
+    def weights(self) -> Array:
+        """Return the multipliers as weights Z (N, C): z+ - z-."""
+        return np.asarray((self.z[0] - self.z[1])[:, None])
+
+    def curvature(self) -> Array:
+        """Blocks (N, C, C) that K couples into the normal matrix: z+/s+ + z-/s-."""
+        return np.asarray((self.z / self.s).sum(axis=0)[:, None, None])
+
+    def aim(self, target: float, second_order: bool) -> Array:
+        """Set the target, return the pull (N, C), r+/s+ - r-/s-; ``second_order`` uses the direction found last."""
+        pull = self.residual(target, second_order) / self.s
+        return np.asarray((pull[0] - pull[1])[:, None])
+
+    def turn(self, dU: Array) -> None:
+        """Fix the direction that follows from dU: ds = -+dU."""
+        self.move(-self.signs * dU[:, 0])
 
 
 class Discs:
@@ -129,10 +105,6 @@ class Discs:
         blocks[:, diagonal, diagonal] += self.p[:, None]
         return np.asarray(blocks)
 
-    def product(self) -> float:
-        """Return s·p."""
-        return float(np.vdot(self.s, self.p))
-
     def aim(self, target: float, second_order: bool) -> Array:
         """Return U r/s - bend with the residual r = sp + dp ds - p|dU|²/2 - target and the bend dp dU."""
         self.rc = self.s * self.p - target
@@ -159,9 +131,10 @@ class Discs:
         step = step[(a > 0) & (step > 0)]
         return min(float(step.min(initial=np.inf)), longest_step(self.p, self.dp))
 
-    def product_after(self, step: float) -> float:
-        """Product at the end of a step."""
-        return float(np.vdot(self._slack(self.U + step * self.dU), self.p + step * self.dp))
+    def product(self, step: float = 0.0) -> float:
+        """Sum of slack times multiplier after a step."""
+        s = self._slack(self.U + step * self.dU) if step else self.s
+        return float(np.vdot(s, self.p + step * self.dp))
 
     def advance(self, step: float) -> None:
         """Take the step."""
@@ -170,7 +143,7 @@ class Discs:
         self.p = self.p + step * self.dp
 
 
-class Box:
+class Box(Linear):
     """Finite bounds of theta (n, C), where the conjugate of the loss ends with a finite slope."""
 
     def __init__(self, theta: Array, low: Array, high: Array, mu: float) -> None:
@@ -178,10 +151,7 @@ class Box:
         self.side, *self.where = np.nonzero(np.isfinite(bounds))
         self.sign = sides[self.side, 0, 0]
         self.shape = theta.shape
-        self.s = self.sign * (theta[tuple(self.where)] - bounds[(self.side, *self.where)])
-        self.z = mu / self.s
-        self.count = self.z.size
-        self.ds = self.dz = self.rc = np.zeros_like(self.z)
+        super().__init__(self.sign * (theta[tuple(self.where)] - bounds[(self.side, *self.where)]), mu)
 
     def _spread(self, values: Array) -> Array:
         out = np.zeros(self.shape)
@@ -200,38 +170,17 @@ class Box:
         """Return the sum of z/s, (n, C)."""
         return self._spread(self.z / self.s)
 
-    def product(self) -> float:
-        """Return s·z."""
-        return float(np.vdot(self.s, self.z))
-
     def aim(self, target: float, second_order: bool) -> Array:
-        """Return minus the sum of r/s, signed, (n, C)."""
-        self.rc = self.s * self.z - target
-        if second_order:
-            self.rc = self.rc + self.ds * self.dz
-        return self._spread(-self.sign * self.rc / self.s)
+        """Set the target; return minus the sum of r/s, signed, (n, C)."""
+        return self._spread(-self.sign * self.residual(target, second_order) / self.s)
 
     def turn(self, dtheta: Array) -> None:
-        """Set ds = ±dtheta and dz = -(r + z ds)/s."""
-        self.ds = self.sign * dtheta[tuple(self.where)]
-        self.dz = -(self.rc + self.z * self.ds) / self.s
+        """Fix the direction that follows from dtheta: ds = ±dtheta."""
+        self.move(self.sign * dtheta[tuple(self.where)])
 
     def shorten(self, length: float) -> None:
         """Scale the direction found last."""
         self.ds, self.dz = length * self.ds, length * self.dz
-
-    def limit(self) -> float:
-        """Ratio test."""
-        return min(longest_step(self.s, self.ds), longest_step(self.z, self.dz))
-
-    def product_after(self, step: float) -> float:
-        """Product at the end of a step."""
-        return float(np.vdot(self.s + step * self.ds, self.z + step * self.dz))
-
-    def advance(self, step: float) -> None:
-        """Take the step."""
-        self.s = self.s + step * self.ds
-        self.z = self.z + step * self.dz
 
 
 def longest_step(value: Array, change: Array) -> float:

@@ -55,7 +55,7 @@ class KernelPath:
         self._buffers: dict[Any, NDArray[Any]] = {}
         self._free = terms.mix.shape[1]  # outputs with biases of their own; of a softmax the last one is the gauge
         self._balanced = self._free < problem.outputs
-        self._borders = self._bias_columns()
+        self._borders = kernel.biases(problem.outputs, self._free)
         self._target = problem.n * problem.beta
         self.radius = self._target
         bounded = np.isfinite(np.stack([*terms.open, *terms.closed])).any()
@@ -75,14 +75,6 @@ class KernelPath:
     def _one_sided(self) -> bool:
         low, high = self.terms.closed
         return bool((np.isfinite(low) != np.isfinite(high)).any())
-
-    def _bias_columns(self) -> Array:
-        """Columns (n, C, q C') of the predictions that biases span."""
-        Q = self.kernel.Q
-        out = np.zeros((self.problem.n, self.problem.outputs, Q.shape[1], self._free))
-        for a in range(self._free):
-            out[:, a, :, a] = Q
-        return out.reshape(self.problem.n, self.problem.outputs, -1)
 
     def _inside(self, theta: Array) -> Array:
         """Draw a dual point into the interior of a bounded domain, towards the residual of the zero network."""
@@ -230,7 +222,7 @@ class KernelPath:
 
         dtheta, deta, _, ds, longest = turn(away + box.aim(0.0, False), excess, -self.eta * self.s)
         length = min(1.0, longest)
-        reached = float((self.eta + length * deta) @ (self.s + length * ds)) + box.product_after(length)
+        reached = float((self.eta + length * deta) @ (self.s + length * ds)) + box.product(length)
         share = 1.0 if length < _SHORT else min(max(reached / (count * mu), 0.0), 1.0) ** 3
         target = max(share * mu, floor)
         if length < _SHORT:  # the second-order terms of a step that is not taken would lead astray

@@ -81,6 +81,13 @@ class GatedKernel:
         masked = self.mask * theta if C == 1 else (self.mask[:, :, None] * theta[:, None, :]).reshape(n, -1)
         return _product(self.rows.T, masked).reshape(-1, self.n_patterns, C)
 
+    def biases(self, outputs: int, free: int) -> Array:
+        """Return the columns (n, C, q C') of what biases predict; of a softmax the last output is the gauge."""
+        out = np.zeros((self.n, outputs, self.Q.shape[1], free))
+        for a in range(free):
+            out[:, a, :, a] = self.Q
+        return out.reshape(self.n, outputs, -1)
+
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, as the problem does, by the kernel's own products."""
         found = self.correlations(theta)

@@ -22,9 +22,7 @@ _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
 _ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
-_NEAR = (
-    0.08  # share of beta_max down to which the path is followed from the null network: below, steps inwards cost less
-)
+_NEAR = 0.08  # of beta_max: the path is followed from the null network down to here; below, steps inwards cost less
 _STRIDE = 0.29  # how far beta falls at a time on that way: from 1 to 0.3 takes four steps, to 0.1 more than ten
 _PASSING = 2  # steps at a beta on that way
 _MOVES = 8  # Newton steps in the weights of the gates: two to four are usual
@@ -34,7 +32,7 @@ _SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelInteriorPoint(KernelMethod):
+class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
     r"""Interior-point method for `GatedReLUProblem` of up to some ten thousand rows.
 
     Works in the n dual variables through :math:`FF^T = (XX^T)\circ(DD^T)`, whatever the number of weights is: a step
@@ -63,6 +61,9 @@ class KernelInteriorPoint(KernelMethod):
     <Status.OPTIMAL: 'optimal'>
     """
 
+    _kinds = GatedReLUProblem, GatedKernel
+    _hint = "KernelNewton is for the penalty 'ridge'."
+
     @staticmethod
     def factors(problem: GatedReLUProblem) -> int:
         """Return how many matrices of order n a step factorises: one if all outputs have the same curvature."""
@@ -79,35 +80,7 @@ class KernelInteriorPoint(KernelMethod):
             square *= 1.5
         return float(8 * n * (n * square + 4 * C * (problem.map.n_patterns + problem.map.Q.shape[1])))
 
-    def solve(
-        self, problem: GatedReLUProblem, start: Point | None = None, kernel: list[GatedKernel] | None = None
-    ) -> Result[Coefficients]:
-        """Minimise the problem, from scratch or from a solution for another beta.
-
-        Parameters
-        ----------
-        start : Point, optional
-            A solution for a beta nearby.
-        kernel : list of GatedKernel, optional
-            The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
-            neither on beta nor on the targets.
-
-        Raises
-        ------
-        ArgumentError
-            The matrices would take more than ``max_memory``, the problem has another penalty, or the kernel
-            is one of other rows or gates.
-        """
-        needed = self.memory(problem) if isinstance(problem, GatedReLUProblem) else 0.0
-        self._admit(
-            problem, GatedReLUProblem, needed, start, kernel, GatedKernel, "KernelNewton is for the penalty 'ridge'."
-        )
-        with self._threads(problem):
-            return self._solve(problem, start, kernel)
-
-    def _solve(
-        self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel] | None
-    ) -> Result[Coefficients]:
+    def _solve(self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel]) -> Result[Coefficients]:
         watch = Watch[Point](self, problem.relative_gap, ADVICE)
         known = kernel[0].last if start is not None and kernel else None
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
@@ -118,14 +91,13 @@ class KernelInteriorPoint(KernelMethod):
                 f = problem.predictions(z)
                 watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
             if watch.status is None:
-                kept = [] if kernel is None else kernel
-                if not kept:
-                    kept.append(GatedKernel(problem))
+                if not kernel:
+                    kernel.append(GatedKernel(problem))
                 with ONE_BLAS_THREAD if problem.n <= _ALONE else nullcontext():
-                    followed = self._follow(problem, kept[0], start, watch)
+                    followed = self._follow(problem, kernel[0], start, watch)
                 if not followed:
                     try:
-                        path = KernelPath(problem, kept[0], DualTerms(problem.datafit, problem.map.Q), start)
+                        path = KernelPath(problem, kernel[0], DualTerms(problem.datafit, problem.map.Q), start)
                         self._run(path, watch)
                     except np.linalg.LinAlgError:
                         watch.stop(Status.STALLED)

@@ -47,12 +47,8 @@ class NewtonStep:
         self.problem, self.kernel = problem, kernel
         self._radius = problem.n * problem.beta
         self._buffers: dict[Any, NDArray[Any]] = {}
-        n, C = problem.datafit.y.shape
-        outputs = C if problem.datafit.loss.separable else C - 1  # of a softmax the last output is the gauge
-        border = np.zeros((n, C, kernel.Q.shape[1], outputs))
-        for a in range(outputs):
-            border[:, a, :, a] = kernel.Q
-        self._border = border.reshape(n, C, -1)
+        C = problem.outputs
+        self._border = kernel.biases(C, C if problem.datafit.loss.separable else C - 1)
 
     def bound(self, f: Array) -> DualBound:
         """Return the lower bound that predictions prove."""
@@ -105,14 +101,8 @@ class NewtonStep:
         target = f - shift + np.where(np.isinf(model.h), 0.0, model.h * model.residual)
         if kept.any():
             target = target - kernel.apply(kept) / radius
-        system = KernelSystem(
-            kernel,
-            np.array([1 / radius]),
-            model.h,
-            model.balanced,
-            self._buffers,
-            single and len(f) >= MANY_ROWS,
-        )
+        single = single and len(f) >= MANY_ROWS
+        system = KernelSystem(kernel, np.array([1 / radius]), model.h, model.balanced, self._buffers, single)
         solved = system.solve(np.concatenate([self._border, target[:, :, None]], axis=2))
         columns, theta = solved[:, :, :-1], solved[:, :, -1]
         if columns.shape[2]:
@@ -149,7 +139,7 @@ class NewtonStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelNewton(KernelMethod):
+class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
     r"""Newton's method for `GatedRidgeProblem` of up to some ten thousand rows, on one matrix of order n.
 
     With :math:`K = \sum_iD_iXX^TD_i = (XX^T)\circ(DD^T)` and :math:`\lambda = n\beta` the network is
@@ -180,6 +170,9 @@ class KernelNewton(KernelMethod):
     1
     """
 
+    _kinds = GatedRidgeProblem, SummedKernel
+    _hint = "KernelInteriorPoint is for the penalty 'group_l2'."
+
     @staticmethod
     def memory(problem: GatedRidgeProblem) -> float:
         """Return the bytes of the matrices of a solve."""
@@ -187,38 +180,6 @@ class KernelNewton(KernelMethod):
         loss = problem.datafit.loss
         square = 1.5 + (1.5 if loss.is_quadratic else C) + (0.0 if loss.separable else 2.0)
         return float(8 * n * (n * square + problem.map.n_patterns + 4 * C * problem.map.Q.shape[1]))
-
-    def solve(
-        self, problem: GatedRidgeProblem, start: Point | None = None, kernel: list[SummedKernel] | None = None
-    ) -> Result[Coefficients]:
-        """Minimise the problem, from scratch or from a solution for another beta.
-
-        Parameters
-        ----------
-        start : Point, optional
-            A solution for a beta nearby; not needed where the last solve on ``kernel`` was for this problem.
-        kernel : list of SummedKernel, optional
-            The kernel of the problem, or nothing yet: then it is made and put there for the next solve. It depends
-            neither on beta nor on the targets, and keeps the last predictions for the next beta.
-
-        Raises
-        ------
-        ArgumentError
-            The matrices would take more than ``max_memory``, the problem has another penalty, or the kernel
-            is one of other rows or gates.
-        """
-        needed = self.memory(problem) if isinstance(problem, GatedRidgeProblem) else 0.0
-        self._admit(
-            problem,
-            GatedRidgeProblem,
-            needed,
-            start,
-            kernel,
-            SummedKernel,
-            "KernelInteriorPoint is for the penalty 'group_l2'.",
-        )
-        with self._threads(problem):
-            return self._solve(problem, start, [] if kernel is None else kernel)
 
     def _solve(
         self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]

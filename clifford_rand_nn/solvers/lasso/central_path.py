@@ -6,13 +6,20 @@ from scipy.linalg import cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.interior.complementarity import Box, Complementarity, Discs, DualTerms, TwoSided
+from clifford_rand_nn.solvers.interior.complementarity import Box, Discs, DualTerms, TwoSided
 
 _BLOCK = 1 << 22  # entries of the scaled copy of a block of columns: 32 MB
 _DROP = 1e-3  # share of the identity that the left-out columns may add; a refinement step gains three digits
 _REFINE = 4
 _ROUNDING = 1e-13  # residual of the linear system, relative, below which refinement ends
 _RIDGE = 1e-14  # first ridge, of the largest diagonal entry, where rounding has made the matrix indefinite
+_START = 0.5  # the starting point has its largest correlation at this share of the bound
+_SPREAD = 10.0  # the first weights explain the predictions so often: 24 steps on the spiral; 1 takes 26, 100 takes 24
+# A penalty below this share of the largest correlation is far beyond the rounding of the loss: the path goes down to
+# it, objective and bound have the problem's own beta.
+_LEAST_RADIUS = 1e-24
+_BOUNDARY = 0.99  # share of the way to the boundary
+_SHORTEST = 1e-10  # a step below this share of the direction is lost in rounding
 
 
 class NormalMatrix:
@@ -143,15 +150,6 @@ def _cholesky(H: Array) -> tuple[Array, bool]:
                 raise
 
 
-_START = 0.5  # the starting point has its largest correlation at this share of the bound
-_SPREAD = 10.0  # the first weights explain the predictions so often: 24 steps on the spiral; 1 takes 26, 100 takes 24
-# A penalty below this share of the largest correlation is far beyond the rounding of the loss: the path goes down to
-# it, objective and bound have the problem's own beta.
-_LEAST_RADIUS = 1e-24
-_BOUNDARY = 0.99  # share of the way to the boundary
-_SHORTEST = 1e-10  # a step below this share of the direction is lost in rounding
-
-
 class CentralPath:
     r"""A strictly feasible dual point with multipliers, and the step that brings it on.
 
@@ -180,7 +178,7 @@ class CentralPath:
         wanted = float(np.vdot(unit, terms.predictions(start) - self.intercept()))
         if wanted > 0:
             mu = min(mu, _SPREAD * wanted / float(np.vdot(unit, unit)))
-        self.cones: Complementarity = kind(U, self.radius, mu)
+        self.cones: TwoSided | Discs = kind(U, self.radius, mu)
         self.box = Box(start, low, high, mu)
         self._measure()
 
@@ -233,7 +231,7 @@ class CentralPath:
             return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta))
 
         length = min(1.0, turn(0.0, False)[2])
-        reached = (cones.product_after(length) + box.product_after(length)) / total
+        reached = (cones.product(length) + box.product(length)) / total
         dtheta, dt, limit = turn(max(min(max(reached / mu, 0.0), 1.0) ** 3 * mu, floor), True)
         length = min(1.0, _BOUNDARY * limit)
         if not length > _SHORTEST:

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
-from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, NormCones, SecondOrderCones
+from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -29,9 +29,7 @@ _STALLED = 12  # iterations without a smaller gap after which rounding has won
 _NEAR, _EXACT_WORK = 3.0, 1e9
 _AFFORDABLE = 2e10
 _SMALL = 2e8  # flops of an iteration below which a second BLAS thread waits longer than it works
-_INSIDE = (
-    1e-7  # of the scale of predictions: violations of the cones up to here are projected away, then the gap counts
-)
+_INSIDE = 1e-7  # of the scale of predictions: violations of cones up to here are projected away, then the gap counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +144,7 @@ class _Point:
         problem = program.problem
         n, C, G = problem.n, problem.outputs, 2 * problem.n_patterns
         kind = SecondOrderCones if problem.p == 2 else AbsoluteValues
-        self.norms: NormCones = kind(G, C * program.rank, program.kappa, _START)
+        self.norms: SecondOrderCones | AbsoluteValues = kind(G, C * program.rank, program.kappa, _START)
         self.U = np.zeros((G, C, program.width))
         self.t = program.level
         datafit = problem.datafit.in_units(program.scale)
@@ -162,7 +160,7 @@ class _Point:
         f = program.forward(self.U) + self.t
         roots = loss.linearise(f)
         error = self._mismatch()
-        count = max(norms.degree() + loss.count + s.size, 1)
+        count = max(norms.count + loss.count + s.size, 1)
         mu = self._products() / count
         ridge = max(_RIDGE * mu, _LEAST_RIDGE)
         root = norms.root()

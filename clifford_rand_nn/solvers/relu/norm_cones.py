@@ -1,7 +1,5 @@
 """What the interior-point method for the convex ReLU program needs of its norms and of its loss."""
 
-from typing import Protocol
-
 import numpy as np
 
 from clifford_rand._typing import Array
@@ -9,38 +7,11 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
 
 
-class NormCones(Protocol):
-    r"""The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) by cones with a dual z (G, m), :math:`z = -\kappa\,u/||u||`.
-
-    Linearised: :math:`\Delta z = S(q-\Delta u)`, with S and the pull q for a target complementarity.
-    """
-
-    z: Array
-
-    def root(self) -> Array:
-        """Symmetric roots of the blocks S (G, m, m)."""
-
-    def pull(self, target: float, second_order: bool) -> Array:
-        """Return q (G, m) for a target; ``second_order`` corrects by the direction found last."""
-
-    def turn(self, du: Array) -> None:
-        """Fix the direction that follows from du."""
-
-    def limit(self) -> float:
-        """Largest step along the direction that stays in the cones."""
-
-    def product(self, step: float = 0.0) -> float:
-        """Sum of the complementarity products after a step."""
-
-    def degree(self) -> int:
-        """Return the number of products."""
-
-    def advance(self, step: float) -> None:
-        """Take the step."""
-
-
 class SecondOrderCones:
     r"""p = 2: :math:`(\tau_g, u_g)` in the second-order cone, its dual :math:`(\kappa, z_g)`, Nesterov-Todd scaling.
+
+    The penalty :math:`\kappa\sum_g||u_g||` of U (G, m) has the dual z (G, m), :math:`z = -\kappa\,u/||u||`. Linearised:
+    :math:`\Delta z = S(q-\Delta u)`, with blocks S (G, m, m) and the pull q for a target complementarity.
 
     With the scaling point w (unit hyperbolic norm) and :math:`\eta`, :math:`W^{-2} = \eta^{-2}(2(Jw)(Jw)^T-J)`. As the
     first entry of the dual stays :math:`\kappa`, :math:`\tau` is eliminated:
@@ -54,7 +25,7 @@ class SecondOrderCones:
     def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
         self.kappa = kappa
         self.u, self.z = np.zeros((n_groups, m)), np.zeros((n_groups, m))
-        self.tau = np.full(n_groups, tau)
+        self.tau, self.count = np.full(n_groups, tau), n_groups
         self.dtau, self.du, self.dz = np.zeros(n_groups), self.u, self.z
         self._scale()
 
@@ -78,7 +49,7 @@ class SecondOrderCones:
         return out0, out1
 
     def root(self) -> Array:
-        """Return the roots of S."""
+        """Symmetric roots of the blocks S (G, m, m)."""
         # S = eta^-2 (I - ww'/|w|²(1 - 1/(2w0²-1)))
         square = np.maximum(self.w0**2 - 1, np.finfo(np.float64).tiny)
         shrink = (1 - 1 / np.sqrt(2 * self.w0**2 - 1)) / square
@@ -88,7 +59,7 @@ class SecondOrderCones:
         return np.asarray(S / self.eta[:, None, None])
 
     def pull(self, target: float, second_order: bool) -> Array:
-        """Return the pull of the target."""
+        """Return q (G, m) for a target; ``second_order`` corrects by the direction found last."""
         # W (lambda \ d), d = target e - lambda∘lambda - (W^-1 ds)∘(W dz)
         l0, l1 = self.lam0, self.lam1
         d0 = target - l0**2 - np.einsum("gm,gm->g", l1, l1)
@@ -106,7 +77,7 @@ class SecondOrderCones:
         return self.q1
 
     def turn(self, du: Array) -> None:
-        """Fix the direction."""
+        """Fix the direction that follows from du."""
         rest = self.q1 - du
         along = np.einsum("gm,gm->g", self.w1, rest)
         self.du = du
@@ -114,18 +85,14 @@ class SecondOrderCones:
         self.dz = (rest - (2 * along / (2 * self.w0**2 - 1))[:, None] * self.w1) / (self.eta**2)[:, None]
 
     def limit(self) -> float:
-        """Return the largest step."""
+        """Largest step along the direction that stays in the cones."""
         dual = _cone_limit(np.full_like(self.tau, self.kappa), self.z, np.zeros_like(self.tau), self.dz)
         return min(_cone_limit(self.tau, self.u, self.dtau, self.du), dual)
 
     def product(self, step: float = 0.0) -> float:
-        """Return the sum of the products after a step."""
+        """Sum of the ``count`` complementarity products after a step."""
         u, z = self.u + step * self.du, self.z + step * self.dz
         return float(self.kappa * (self.tau + step * self.dtau).sum() + np.sum(u * z))
-
-    def degree(self) -> int:
-        """Return the number of products."""
-        return int(self.tau.size)
 
     def advance(self, step: float) -> None:
         """Take the step."""
@@ -139,7 +106,7 @@ class AbsoluteValues:
 
     def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
         self.kappa = kappa
-        self.parts = np.full((2, n_groups, m), tau)
+        self.parts, self.count = np.full((2, n_groups, m), tau), 2 * n_groups * m
         self.z = np.zeros((n_groups, m))
         self.dparts, self.dz = np.zeros_like(self.parts), self.z
 
@@ -174,16 +141,12 @@ class AbsoluteValues:
     def limit(self) -> float:
         """Return the largest step."""
         a, da = self._duals(), np.stack([self.dz, -self.dz])
-        return min(_limit(self.parts, self.dparts), _limit(a, da))
+        return min(longest_step(self.parts, self.dparts), longest_step(a, da))
 
     def product(self, step: float = 0.0) -> float:
         """Return the sum of the products after a step."""
         dz = step * np.stack([self.dz, -self.dz])
         return float(np.sum((self.parts + step * self.dparts) * (self._duals() + dz)))
-
-    def degree(self) -> int:
-        """Return the number of products."""
-        return int(self.parts.size)
 
     def advance(self, step: float) -> None:
         """Take the step."""
@@ -195,12 +158,6 @@ def _hyperbolic(a0: Array, a1: Array) -> Array:
     """Return sqrt(a0² - |a1|²), as a product, which cancels less."""
     size = np.sqrt(np.einsum("gm,gm->g", a1, a1))
     return np.asarray(np.sqrt(np.maximum((a0 - size) * (a0 + size), np.finfo(np.float64).tiny)))
-
-
-def _limit(a: Array, da: Array) -> float:
-    """Largest step with a + step·da ≥ 0."""
-    falling = da < 0
-    return float(np.min(-a[falling] / da[falling])) if falling.any() else np.inf
 
 
 def _cone_limit(a0: Array, a1: Array, d0: Array, d1: Array) -> float:
@@ -218,7 +175,7 @@ def _cone_limit(a0: Array, a1: Array, d0: Array, d1: Array) -> float:
     steps = np.full(a0.shape, np.inf)
     hit = real & (low > 0)
     steps[hit] = C[hit] / low[hit]
-    return float(min(steps.min(), _limit(a0, d0)))
+    return float(min(steps.min(), longest_step(a0, d0)))
 
 
 class LossTerm:
