@@ -13,6 +13,7 @@ from clifford_rand._checks import check_integer, check_positive, describe, fail
 Solution = TypeVar("Solution")
 
 SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with
+_LIMITS = ("tol", "max_iter", "max_time", "max_memory", "callback")
 _NO_BOUND = (
     "no positive lower bound was found. If unpenalised biases alone separate the classes, the infimum 0 of this loss "
     "is not attained: use fewer gates, bias=False or loss='squared'"
@@ -112,8 +113,7 @@ class Limits:
     @classmethod
     def of(cls, owner: str, **limits: Any) -> Self:
         """Return limits that a function called ``owner`` was given."""
-        names = ("tol", "max_iter", "max_time", "max_memory", "callback")
-        check_limits(owner, *(limits.get(name, getattr(cls, name)) for name in names))
+        check_limits(owner, *(limits.get(name, getattr(cls, name)) for name in _LIMITS))
         return cls(**limits)
 
     def after(self, seconds: float, **changes: Any) -> Self:
@@ -124,8 +124,7 @@ class Limits:
 
     def shared(self, **changes: Any) -> dict[str, Any]:
         """Return the limits as keywords, for another solver."""
-        names = ("tol", "max_iter", "max_time", "max_memory", "callback")
-        return {name: getattr(self, name) for name in names} | changes
+        return {name: getattr(self, name) for name in _LIMITS} | changes
 
     def admit(self, problem: object, kind: type, start: object = None, hint: str = "") -> None:
         """Refuse a problem of another kind, and a start that is no point or of another shape than its points."""

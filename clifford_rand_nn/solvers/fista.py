@@ -17,13 +17,13 @@ from clifford_rand_nn.solvers.watch import Watch
 
 # The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.
-_RELAX = 0.98
+RELAX = 0.98
 # A start from the solution on every eighth row does not pay: the gap there was 0.6 to 1.0, and as many iterations were
 # left (n = 16,000, d = 64, P = 40, beta from 0.1 to 0.001 beta_max). Nor does the kernel method's on 3000 rows of
 # 20,000 (d = 384, P = 200): 30, 180, 40 and 140 iterations from there to 1e-2, 40, 150, 40 and 140 without.
 _TRIALS = 200  # steps of an iteration; each is shorter, so where so many fail the data overflow
-_GROW = 1.1  # least growth of the Lipschitz estimate when the test fails
-_NOISE = 64  # predictions that differ by less than so many roundings differ by rounding only
+GROW = 1.1  # least growth of the Lipschitz estimate when the test fails
+NOISE = 64  # predictions that differ by less than so many roundings differ by rounding only
 # Single precision ends at this gap. To there it takes as many iterations as double precision (n = 3000, d = 64, P = 50,
 # beta from 0.1 to 0.001 beta_max); to 1e-5 a fifth more on the worst of six problems, and 5e-6 was the least gap there.
 _SINGLE = 1e-4
@@ -136,7 +136,7 @@ class Fista(Limits):
                     z = Point(z.U.astype(np.float64), z.c)
                     f = problem.predictions(z)
                 watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
-                if single and self.precision == "auto" and (_rounded(watch.history) or not finite):
+                if single and self.precision == "auto" and (rounded(watch.history) or not finite):
                     single, state = False, state.in_double(z, f)
                 elif not finite and watch.status is None:
                     watch.stop(Status.NOT_FINITE)
@@ -178,13 +178,13 @@ class _State:
         dtype = y.U.dtype
         omega = 1.0 if metric is None else metric.omega
         kappa, largest = problem.datafit.row_curvature / problem.n, problem.datafit.curvature / problem.n
-        noise = _NOISE * np.finfo(dtype).eps
+        noise = NOISE * np.finfo(dtype).eps
         gU, gc = problem.map.adjoint((problem.datafit.residual(f_y) / -problem.n).astype(dtype, copy=False))
         self.slope = f_y, gU
         if not np.isfinite(gU).all():
             return False
         direction = gU if metric is None else metric.solve(gU)
-        L *= _RELAX
+        L *= RELAX
         for _ in range(_TRIALS):
             U = direction * dtype.type(-1 / L)
             U += y.U
@@ -204,7 +204,7 @@ class _State:
             needed = float(np.sum(kappa * (f_new - f_y) ** 2))
             if needed <= L * square + largest * (noise * np.linalg.norm(f_new)) ** 2:
                 break
-            L = max(_GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
+            L = max(GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
         else:
             return False
         ahead = Point(new.U - z.U, new.c - z.c)
@@ -244,7 +244,7 @@ def _single_pays(problem: GatedProblem) -> bool:
     return sound and rows.size * problem.map.n_patterns * problem.outputs >= _SINGLE_PAYS
 
 
-def _rounded(history: list[HistoryRow]) -> bool:
+def rounded(history: list[HistoryRow]) -> bool:
     """Whether single precision is used up: the gap is near rounding, or two checks in a row did not lower it."""
     gaps = [row.relative_gap for row in history]
     return gaps[-1] <= _SINGLE or (len(gaps) > 2 and gaps[-1] > _STALLED * gaps[-3])

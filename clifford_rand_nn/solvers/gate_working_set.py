@@ -85,13 +85,11 @@ class GateWorkingSet(Limits):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        owner = "GateWorkingSet"
-        if "tol" not in getattr(self.inner, "__dataclass_fields__", ()) or not callable(
-            getattr(self.inner, "solve", None)
-        ):
+        fields, solve = getattr(self.inner, "__dataclass_fields__", ()), getattr(self.inner, "solve", None)
+        if "tol" not in fields or not callable(solve):
             rule = "a solver such as Fista(): a dataclass with a field tol and a method solve(problem, start)"
-            raise fail("inner", owner, rule, self.inner)
-        check_integer(self.max_rounds, "max_rounds", owner)
+            raise fail("inner", "GateWorkingSet", rule, self.inner)
+        check_integer(self.max_rounds, "max_rounds", "GateWorkingSet")
 
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem over all its gates, from ``start`` or the best point without a gate."""
@@ -101,7 +99,7 @@ class GateWorkingSet(Limits):
         self.admit_memory(needed, f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with watch:
             self._rounds(problem, problem.null_point() if start is None else start, watch)
-        return watch.result(f"working_set:{_name(self.inner)}", watch.point)
+        return watch.result(f"working_set:{type(self.inner).__name__.lower()}", watch.point)
 
     def _rounds(self, problem: GatedReLUProblem, z: Point, watch: Watch[Coefficients]) -> None:
         f = problem.predictions(z)
@@ -120,7 +118,8 @@ class GateWorkingSet(Limits):
             if self.max_memory is not None and needed > self.max_memory:
                 return watch.stop(Status.MAX_MEMORY)
             inner = self._inner(max(_LAST * self.tol, _SHARE * watch.gap), watch)
-            found = inner.solve(small, small.point(_taken(coefficients, gates)))
+            taken = coefficients._replace(coef=np.ascontiguousarray(coefficients.coef[:, gates]))
+            found = inner.solve(small, small.point(taken))
             steps += found.n_iter
             coefficients = _spread(found.coefficients, gates, chosen.size)
             bound, sizes = priced(problem, found.dual_point)
@@ -187,16 +186,8 @@ def _largest(values: Array, most: int) -> NDArray[np.intp]:
     return order[values[order] > -np.inf]
 
 
-def _taken(all_of_them: Coefficients, gates: NDArray[np.intp]) -> Coefficients:
-    return Coefficients(np.ascontiguousarray(all_of_them.coef[:, gates]), *all_of_them[1:])
-
-
 def _spread(some: Coefficients, gates: NDArray[np.intp], n_gates: int) -> Coefficients:
     C, _, d = some.coef.shape
     coef = np.zeros((C, n_gates, d))
     coef[:, gates] = some.coef
     return Coefficients(coef, some.gate_intercept, some.intercept)
-
-
-def _name(solver: object) -> str:
-    return type(solver).__name__.lower()

@@ -11,17 +11,11 @@ from clifford_rand_nn.datafits.functions import cast
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.gated import Coefficients, Point
 from clifford_rand_nn.solvers.arrays.kernel import run_kernel
-from clifford_rand_nn.solvers.arrays.namespace import constant
-from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
+from clifford_rand_nn.solvers.arrays.problem import ArrayProblem, constant
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
+from clifford_rand_nn.solvers.fista import GROW, NOISE, RELAX, rounded
 from clifford_rand_nn.solvers.watch import Watch
 
-# As in `solvers.fista`, where they are explained.
-_RELAX = 0.98
-_GROW = 1.1
-_NOISE = 64
-_NARROW = 1e-4
-_STALLED = 0.98
 _CHECK_EVERY = 10
 
 
@@ -154,7 +148,7 @@ def _run_fista(problem: ArrayProblem, watch: Watch[Point]) -> None:
             watch.check(k, problem.objective(z, f), problem.dual_bound(f), z, f)
             if watch.status is None and not math.isfinite(float(state.L)):
                 watch.stop(Status.NOT_FINITE)
-            if narrow and _rounded(watch.history):
+            if narrow and rounded(watch.history):
                 narrow, state = False, _State.at(z, f, float(state.L))
 
 
@@ -178,7 +172,7 @@ class _State:
         xp, z, y, L, datafit = problem.xp, self.z, self.y, self.L, problem.datafit
         kappa, largest = datafit.row_curvature / problem.n, datafit.curvature / problem.n
         dtype, wide = problem.X.dtype if narrow else self.f.dtype, self.f.dtype
-        noise = _NOISE * float(xp.finfo(dtype).eps)
+        noise = NOISE * float(xp.finfo(dtype).eps)
         gU, gc = problem.map.adjoint(cast(-datafit.residual(self.f_y) / problem.n, dtype))
         new = Point(problem.penalty.prox(y.U - cast(gU, wide) / L, 1 / L), y.c - cast(gc, wide) / L)
         f_new = cast(problem.map.forward(cast(new.U, dtype), new.c), wide)
@@ -188,7 +182,7 @@ class _State:
         fits = needed <= L * square + (largest * noise**2) * xp.sum(f_new * f_new)
         moved = square > 0
         wanted = needed / xp.where(moved, square, xp.ones_like(square))
-        grown = xp.where(moved, xp.maximum(_GROW * L, xp.minimum(wanted, 2 * L)), 2 * L)
+        grown = xp.where(moved, xp.maximum(GROW * L, xp.minimum(wanted, 2 * L)), 2 * L)
 
         ahead = Point(new.U - z.U, new.c - z.c)
         t = xp.where(_dot(xp, move, ahead) < 0, xp.ones_like(L), self.t)  # the step points against the momentum
@@ -199,7 +193,7 @@ class _State:
             xp.where(fits, f_new, self.f),
             Point(xp.where(fits, new.U + m * ahead.U, y.U), xp.where(fits, new.c + m * ahead.c, y.c)),
             xp.where(fits, f_new + m * (f_new - self.f), self.f_y),
-            xp.where(fits, _RELAX * L, grown),
+            xp.where(fits, RELAX * L, grown),
             xp.where(fits, t_new, self.t),
         )
 
@@ -207,9 +201,3 @@ class _State:
 def _dot(xp: Any, a: Point, b: Point) -> Any:
     """Inner product, without axes."""
     return xp.sum(a.U * b.U) + xp.sum(a.c * b.c)
-
-
-def _rounded(history: list[HistoryRow]) -> bool:
-    """Whether single precision is used up: the gap is near rounding, or two checks in a row did not lower it."""
-    gaps = [row.relative_gap for row in history]
-    return gaps[-1] <= _NARROW or (len(gaps) > 2 and gaps[-1] > _STALLED * gaps[-3])

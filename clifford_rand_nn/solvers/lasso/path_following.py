@@ -129,22 +129,11 @@ def homotopy(
         return follower.follow(max_breakpoints)
 
 
-class _Found(NamedTuple):
-    row: PathRow
-    point: PathPoint
-
-
 class _Follower:
     """The state of a path that is being followed, in the scale λ = nβ."""
 
     def __init__(
-        self,
-        K: Array,
-        y: Array,
-        fit_intercept: bool,
-        weights: Array | None,
-        beta_min: float,
-        limits: Limits,
+        self, K: Array, y: Array, fit_intercept: bool, weights: Array | None, beta_min: float, limits: Limits
     ) -> None:
         self.began = time.perf_counter()
         self.n = len(K)
@@ -188,7 +177,7 @@ class _Follower:
         lam = float(np.abs(self.p).max(initial=0.0))
         if lam <= self.floor:
             lam = 0.0  # the targets are constant, or no column varies with them
-        self._keep(self._solve(lam))
+        self._keep(*self._solve(lam))
         stalls = 0
         while lam > lam_end:
             if len(self.rows) >= max_breakpoints:
@@ -206,13 +195,13 @@ class _Follower:
                 self.active.remove(j)  # before the others are solved for, which then make up for the rounding of its 0
             if end >= lam * (1 - _TIE):
                 continue
-            found = self._solve(end)
-            if not found.row.relative_gap <= _GAP:
-                gap = f"{found.row.relative_gap:.1e}"
+            row, point = self._solve(end)
+            if not row.relative_gap <= _GAP:
+                gap = f"{row.relative_gap:.1e}"
                 return self._path(Status.STALLED, f"below which the relative gap is {gap}: {_ADVICE}")
             lam = end
             stalls = 0
-            self._keep(found)
+            self._keep(row, point)
         return self._path(Status.OPTIMAL)
 
     def _turn(self, lam: float) -> NDArray[np.intp] | None:
@@ -242,7 +231,7 @@ class _Follower:
             return lam_end, np.zeros(a.size, dtype=bool)
         return end, zeros >= end * (1 - _TIE)
 
-    def _solve(self, lam: float) -> _Found:
+    def _solve(self, lam: float) -> tuple[PathRow, PathPoint]:
         """Return the solution at λ on the active columns and its duality gap."""
         values = self.active.weights(self.y, lam)
         residual = self.y - self.active.matrix @ values
@@ -263,13 +252,13 @@ class _Follower:
         intercept = self.mean - float(self.columns.means[index] @ values)
         beta = self.beta_min if lam == self.n * self.beta_min else lam / self.n  # exactly what was asked for
         row = PathRow(len(self.rows), time.perf_counter() - self.began, beta, index.size, primal / self.n, gap)
-        return _Found(row, PathPoint(index, values, intercept))
+        return row, PathPoint(index, values, intercept)
 
-    def _keep(self, found: _Found) -> None:
-        self.rows.append(found.row)
-        self.points.append(found.point)
+    def _keep(self, row: PathRow, point: PathPoint) -> None:
+        self.rows.append(row)
+        self.points.append(point)
         if self.limits.callback is not None:
-            self.limits.callback(found.row)
+            self.limits.callback(row)
 
     def _path(self, status: Status, why: str = "") -> LassoPath:
         index, values, intercepts = zip(*self.points, strict=True)

@@ -120,11 +120,7 @@ def _interior(A: Array) -> Array | None:
     r = A.shape[1]
     if len(A) == 0:
         return np.zeros(r)
-    E = np.vstack([A.T, np.ones((1, len(A)))])
-    target = np.zeros(r + 1)
-    target[r] = 1.0
-    multipliers, _ = nnls(E, target, maxiter=30 * len(A) + 100)
-    rest = E @ multipliers - target
+    rest = _nnls_rest(np.vstack([A.T, np.ones((1, len(A)))]))
     if -rest[r] <= _MARGIN**2:  # |h| = 1 / margin
         return None
     h = -rest[:r] / rest[r]
@@ -196,9 +192,12 @@ def _least_distance(A: Array, g: Array, h: Array, d: int) -> Array:
     size = max(float(g.max()), 0.0) * float(np.linalg.norm(h / weight))  # max(g) h is feasible: a bound of the length
     if size == 0:
         return np.zeros_like(h)
-    E = np.vstack([weight[:, None] * A.T, g / size])
+    rest = _nnls_rest(np.vstack([weight[:, None] * A.T, g / size]))
+    return np.asarray(-size * weight * rest[:-1] / rest[-1])
+
+
+def _nnls_rest(E: Array) -> Array:
+    """Return what non-negative combinations of the columns of E leave of the last unit vector, negated."""
     target = np.zeros(len(E))
     target[-1] = 1.0
-    multipliers, _ = nnls(E, target, maxiter=30 * len(A) + 100)
-    rest = E @ multipliers - target
-    return np.asarray(-size * weight * rest[:-1] / rest[-1])
+    return np.asarray(E @ nnls(E, target, maxiter=30 * E.shape[1] + 100)[0] - target)
