@@ -19,8 +19,8 @@ from .gates.sampling import sample_gates as sample_gates
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
 from .networks import TwoLayerNetwork as TwoLayerNetwork
-from .paths.gated import gated_path as gated_path
 from .paths.path import RegularizationPath as RegularizationPath
+from .paths.path import gated_path as gated_path
 from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
 from .pruning import prune as prune

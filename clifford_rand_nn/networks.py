@@ -157,9 +157,8 @@ class TwoLayerNetwork:
             The neurons are ReLU.
         """
         if self.gates is None:
-            raise fail(
-                "network", "to_gated", "gated", describe("a network of ReLU neurons"), "Use to_neurons or to_relu."
-            )
+            found = describe("a network of ReLU neurons")
+            raise fail("network", "to_gated", "gated", found, "Use to_neurons or to_relu.")
         units = np.arange(len(self.b1)) if self.units is None else self.units
         _, first, unit = np.unique(units, return_index=True, return_inverse=True)
         C, d = len(self.b2), self.W1.shape[1]

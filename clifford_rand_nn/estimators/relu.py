@@ -134,9 +134,8 @@ class ConvexReLU(GatedFamily):
         single = targets.shape[1] == 1
         if not single and self.solver not in ("auto", "column_generation"):
             hint = "The other solvers' program has one output."
-            raise fail(
-                "solver", type(self).__name__, "'auto' or 'column_generation' for several outputs", self.solver, hint
-            )
+            rule = "'auto' or 'column_generation' for several outputs"
+            raise fail("solver", type(self).__name__, rule, self.solver, hint)
         if self.solver == "auto":  # a list of patterns is best solved whole, all patterns need no list
             return not single or (isinstance(self.gates, str) and self.gates == "exhaustive")
         return self.solver == "column_generation"

@@ -258,9 +258,8 @@ def target_codes(y: ArrayLike, n: int) -> Array:
     """Return targets (n, C): numbers as they are, classes as unit vectors."""
     array: NDArray[Any] = np.asarray(y)
     if array.ndim not in (1, 2) or len(array) != n or array.size == 0:
-        raise fail(
-            "y", "sample_gates", f"of shape ({n},) or ({n}, C), one for each row", describe(f"shape {array.shape}")
-        )
+        rule = f"of shape ({n},) or ({n}, C), one for each row"
+        raise fail("y", "sample_gates", rule, describe(f"shape {array.shape}"))
     if array.ndim == 1 and array.dtype.kind not in "f":
         classes, which = np.unique(array, return_inverse=True)
         return np.asarray(np.eye(len(classes))[which])

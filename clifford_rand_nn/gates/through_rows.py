@@ -170,13 +170,9 @@ def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 
 def _check_side(side: str, k: int, n_gates: int) -> None:
     if side == "all" and n_gates * 2.0**k > _MOST_GATES:
-        raise fail(
-            "side",
-            "sample_gates",
-            f"such that at most {_MOST_GATES} gates result",
-            describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates"),
-            "Use side='random', fewer gates or a smaller sketch_dim.",
-        )
+        found = describe(f"'all' for {n_gates} planes through {k} rows, {n_gates} * 2^{k} gates")
+        hint = "Use side='random', fewer gates or a smaller sketch_dim."
+        raise fail("side", "sample_gates", f"such that at most {_MOST_GATES} gates result", found, hint)
 
 
 def _smaller(X: NDArray[np.float64], sketch_dim: int | None, bias: bool) -> int:
