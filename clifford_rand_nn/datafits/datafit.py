@@ -17,9 +17,7 @@ from clifford_rand_nn.datafits.functions import library, solve
 from clifford_rand_nn.datafits.loss import Loss
 
 _AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond it
-_OFF_SIMPLEX = (
-    4500.0  # roundings, 1e-12 in double precision, that the entries of a row which sum to zero may miss it by
-)
+_OFF_SIMPLEX = 4500.0  # roundings, 1e-12 in double precision, by which a row of entries that sum to zero may miss it
 _NEWTON_STEPS = 8
 _BALANCED = 4.5  # roundings, 1e-15 in double precision, below which an equality of the dual is met as well as can be
 _STEPS = 2000

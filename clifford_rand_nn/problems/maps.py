@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, zeros
-from clifford_rand_nn.problems.coordinates import coordinates, row_tiles, unpenalised_basis
-from clifford_rand_nn.problems.masked import masked_product, masked_transpose
+from clifford_rand_nn.problems.coordinates import (
+    coordinates,
+    masked_product,
+    masked_transpose,
+    row_tiles,
+    unpenalised_basis,
+)
 from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30

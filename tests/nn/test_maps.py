@@ -5,11 +5,9 @@ import pytest
 
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems import coordinates as coordinates_module
-from clifford_rand_nn.problems import masked
-from clifford_rand_nn.problems.coordinates import coordinates, unpenalised_basis
+from clifford_rand_nn.problems.coordinates import coordinates, masked_product, masked_transpose, unpenalised_basis
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
-from clifford_rand_nn.problems.masked import masked_product, masked_transpose
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.fista import Fista
 
@@ -34,9 +32,9 @@ def plain(X, mask, U):
 @pytest.mark.parametrize("shape", [(1, 1, 1, 1), (37, 5, 7, 1), (37, 5, 7, 3), (4, 9, 3, 2), (20, 3, 0, 1)])
 def test_products_are_sums_over_gates(shape, small_tiles, monkeypatch):
     if small_tiles:  # several tiles in each of several threads
-        monkeypatch.setattr(masked, "_ROWS", 3)
-        monkeypatch.setattr(masked, "_TILE", 1)
-        monkeypatch.setattr(masked, "_THREADED", 1)
+        monkeypatch.setattr(coordinates_module, "_ROWS", 3)
+        monkeypatch.setattr(coordinates_module, "_ENTRIES", 1)
+        monkeypatch.setattr(coordinates_module, "_THREADED", 1)
     X, mask, U, R = data(*shape)
     expected = plain(X, mask, U)
     np.testing.assert_allclose(masked_product(X, mask, U), expected, rtol=1e-12, atol=1e-13)
@@ -226,8 +224,8 @@ def test_large_float64_data_start_in_single_precision(monkeypatch):
 
 
 def test_threads_give_the_same_bits_twice(monkeypatch):
-    monkeypatch.setattr(masked, "_THREADED", 1)
-    monkeypatch.setattr(masked, "_ROWS", 16)
+    monkeypatch.setattr(coordinates_module, "_THREADED", 1)
+    monkeypatch.setattr(coordinates_module, "_ROWS", 16)
     first, second = (Fista(tol=1e-7).solve(problem(np.float32)) for _ in range(2))
     for a, b in zip(first.coefficients, second.coefficients, strict=True):
         np.testing.assert_array_equal(a, b)
