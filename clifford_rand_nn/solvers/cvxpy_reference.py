@@ -31,17 +31,6 @@ _OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a solver found, in the problem's own units: coefficients, objective, predictions, dual value and point."""
-
-    coefficients: Any
-    objective: float
-    fitted: Array
-    dual_value: float
-    theta: Array
-
-
-@dataclass(frozen=True)
 class Program:
     """A CVXPY problem in units of its own, its parameter, and how to read the reply.
 
@@ -52,13 +41,13 @@ class Program:
         ``factor`` times the problem's beta.
     factor : float
     read : callable
-        The `Reply` once the problem is solved, for the problem with the beta it is given.
+        Objective, dual bound, coefficients and predictions once the problem is solved, for the beta of the one given.
     """
 
     problem: cp.Problem
     beta: cp.Parameter
     factor: float
-    read: Callable[[Any], Reply]
+    read: Callable[[Any], tuple[float, DualBound, Any, Array]]
 
 
 def translate(problem: object) -> Program:
@@ -139,7 +128,7 @@ def _gated(problem: GatedProblem) -> Program:
     penalty = None if not P else 0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2)
     stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
-    def read(now: GatedProblem) -> Reply:
+    def read(now: GatedProblem) -> tuple[float, DualBound, Any, Array]:
         coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
         coefficients = Coefficients(coef, gate, unit * t.value[0])
         fitted = np.tile(coefficients.intercept, (n, 1))
@@ -147,7 +136,7 @@ def _gated(problem: GatedProblem) -> Program:
             fitted += D[:, [i]] * (now.X @ coef[:, i].T + gate[:, i])
         norms = np.linalg.norm(coef, axis=(0, 2))
         charge = now.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
-        return Reply(coefficients, now.datafit.value(fitted) + charge, fitted, *now.dual_bound(fitted))
+        return now.datafit.value(fitted) + charge, now.dual_bound(fitted), coefficients, fitted
 
     return Program(stated, beta, n / size**2 if ridge else n / (size * unit), read)
 
@@ -170,14 +159,14 @@ def _relu(problem: ConvexReLUProblem) -> Program:
             penalty = _norms(U, problem.p) + (0 if penalty is None else penalty)
     stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
 
-    def read(now: ConvexReLUProblem) -> Reply:
+    def read(now: ConvexReLUProblem) -> tuple[float, DualBound, Any, Array]:
         coefficients = now.start()._replace(intercept=unit * t.value[0])
         if P:
             (plus, b_plus), (minus, b_minus) = (_values(U, b, size, unit) for U, b in halves)
             coefficients = ReLUCoefficients(plus, minus, b_plus, b_minus, coefficients.intercept)
         coefficients = now.feasible(coefficients)
         fitted = now.network_predictions(coefficients)
-        return Reply(coefficients, now.objective(coefficients, fitted), fitted, *now.dual_bound(fitted))
+        return now.objective(coefficients, fitted), now.dual_bound(fitted), coefficients, fitted
 
     return Program(stated, beta, n / (size * unit), read)
 
@@ -192,13 +181,13 @@ def _lasso(problem: LassoProblem) -> Program:
     penalty = None if Z is None else (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
     stated, beta = _stated(_loss(problem.datafit, f, unit), penalty, [f == inside])
 
-    def read(now: LassoProblem) -> Reply:
+    def read(now: LassoProblem) -> tuple[float, DualBound, Any, Array]:
         values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)
         norms = np.linalg.norm(values, axis=1)
         (used,) = np.nonzero(norms > _KEPT * norms.max(initial=0.0))
         weights = Weights(used, values[used], unit * t.value[0])
         fitted = now.predictions(weights)
-        return Reply(weights, now.objective(weights, fitted), fitted, *now.dual_bound(fitted))
+        return now.objective(weights, fitted), now.dual_bound(fitted), weights, fitted
 
     return Program(stated, beta, n / (size * unit), read)
 
@@ -261,10 +250,7 @@ class CvxpyReference(Limits):
     def solve_path(self, problem: Problem, betas: Iterable[float]) -> list[Result[Any]]:
         """Minimise the problem for each of ``betas``, in place of its own; it is compiled once."""
         program = translate(problem)
-        results = []
-        for beta in betas:
-            results.append(self._solve(program, _with_beta(problem, beta), time.perf_counter()))
-        return results
+        return [self._solve(program, _with_beta(problem, beta), time.perf_counter()) for beta in betas]
 
     def _solve(self, program: Program, problem: Problem, began: float) -> Result[Any]:
         watch = Watch[Any](self, problem.relative_gap, "tighten options", began)
@@ -280,11 +266,9 @@ class CvxpyReference(Limits):
             raise RuntimeError(f"{self.solver} found no solution: {program.problem.status}")
         if any(variable.value is None for variable in program.problem.variables()):
             raise RuntimeError(f"{self.solver} returned no point: {program.problem.status}")
-        reply = program.read(problem)
-        n_iter = int(program.problem.solver_stats.num_iters or 0)
+        found, n_iter = program.read(problem), int(program.problem.solver_stats.num_iters or 0)
         with watch:
-            bound = DualBound(reply.dual_value, reply.theta)
-            watch.check(n_iter, reply.objective, bound, reply.coefficients, reply.fitted)
+            watch.check(n_iter, *found)
         if watch.status is None:
             watch.stop(Status.STALLED)
         return watch.result(f"cvxpy:{self.solver}", watch.point)

@@ -18,9 +18,6 @@ from clifford_rand_nn.solvers.watch import Watch
 # The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
 # d = 384, P = 50 it took 830 instead of 1210 iterations to a gap of 1e-6; 0.95 and 0.90 took 850.
 RELAX = 0.98
-# A start from the solution on every eighth row does not pay: the gap there was 0.6 to 1.0, and as many iterations were
-# left (n = 16,000, d = 64, P = 40, beta from 0.1 to 0.001 beta_max). Nor does the kernel method's on 3000 rows of
-# 20,000 (d = 384, P = 200): 30, 180, 40 and 140 iterations from there to 1e-2, 40, 150, 40 and 140 without.
 _TRIALS = 200  # steps of an iteration; each is shorter, so where so many fail the data overflow
 GROW = 1.1  # least growth of the Lipschitz estimate when the test fails
 NOISE = 64  # predictions that differ by less than so many roundings differ by rounding only

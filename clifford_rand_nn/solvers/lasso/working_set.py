@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,9 @@ from clifford_rand_nn.solvers.lasso.basic import polished
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.watch import Watch
 
-Found_co = TypeVar("Found_co", covariant=True)
-
 # How many times as many columns of a matrix as are added the sample of them is drawn from. On the spiral 4 took 19
 # rounds, 16 and 64 took 14, and the largest columns themselves took 25.
 _DEPTH = 64
-Solution = TypeVar("Solution")
 _CENTRAL = 0.1  # the first masters are solved to this gap: their dual points are central, which saves rounds
 _SHARE = 0.1  # of the gap so far: the tolerance of the next master; and of tol, that of the last one
 _VIOLATED = 1e-13  # of the bound: an atom that is above it by less is so by rounding
@@ -34,29 +31,9 @@ _CROWDED = 8  # atoms in use per one that matters, above which half of them are 
 _ROOM = 1.5  # growth of that limit with every drop, so that in the end nothing is dropped and the method converges
 
 
-class AtomSet(Protocol[Found_co]):
-    """A family of atoms, and those of it that are in use as the columns of ``K`` (n, m)."""
-
-    @property
-    def K(self) -> Array:
-        """The columns in use."""
-
-    def price(self, theta: Array, most: int, above: float) -> tuple[float, Any]:
-        """Return the supremum of |k^T theta| over the family, and at most ``most`` new atoms with values ``above``."""
-
-    def added(self, found: Any) -> "AtomSet[Found_co]":
-        """Return the set with what `price` found."""
-
-    def kept(self, index: NDArray[np.intp]) -> "AtomSet[Found_co]":
-        """Return the set with only the columns at ``index`` in use."""
-
-    def solution(self, weights: Weights) -> Found_co:
-        """Return weights of columns of K as a solution over the family."""
-
-
 @dataclass(frozen=True, eq=False)
 class PricedNeurons:
-    """Neurons of a pricer on the rows of X."""
+    """Neurons of a pricer on the rows of X, and those in use with their columns K (n, m)."""
 
     X: Array
     pricer: Pricer
@@ -64,20 +41,20 @@ class PricedNeurons:
     K: Array
 
     def price(self, theta: Array, most: int, above: float) -> tuple[float, tuple[Neurons, Array]]:
-        """Ask the pricer."""
+        """Return the supremum of |k^T theta| over the family, and at most ``most`` new atoms with values ``above``."""
         size, neurons = self.pricer.price(theta, most)
         columns = neurons.training_columns(self.X)
         new = np.flatnonzero(np.linalg.norm(columns.T @ theta, axis=1) > above)
         return size, (neurons.take(new), columns[:, new])
 
     def added(self, found: tuple[Neurons, Array]) -> "PricedNeurons":
-        """Join them."""
+        """Return the set with what `price` found."""
         parts = [part for part in (self.neurons, found[0]) if len(part)]  # an empty one knows no spanning rows
         neurons = Neurons.joined(parts) if parts else self.neurons
         return PricedNeurons(self.X, self.pricer, neurons, np.concatenate([self.K, found[1]], axis=1))
 
     def kept(self, index: NDArray[np.intp]) -> "PricedNeurons":
-        """Drop the others."""
+        """Return the set with only the columns at ``index`` in use."""
         return PricedNeurons(self.X, self.pricer, self.neurons.take(index), self.K[:, index])
 
     def solution(self, weights: Weights) -> WeightedNeurons:
@@ -110,11 +87,11 @@ class MatrixColumns:
         return float(sizes.max(initial=0.0)), np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
 
     def added(self, found: NDArray[np.intp]) -> "MatrixColumns":
-        """Join them."""
+        """Return the set with what `price` found."""
         return MatrixColumns(self.dictionary, np.concatenate([self.index, found]))
 
     def kept(self, index: NDArray[np.intp]) -> "MatrixColumns":
-        """Drop the others."""
+        """Return the set with only the columns at ``index`` in use."""
         return MatrixColumns(self.dictionary, self.index[index])
 
     def solution(self, weights: Weights) -> Weights:
@@ -221,8 +198,8 @@ class WorkingSet(Limits):
         """Minimise a problem whose family is the columns of its K."""
         return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)))
 
-    def _solve(self, family: LassoProblem, atoms: AtomSet[Solution]) -> Result[Solution]:
-        watch = Watch[tuple[AtomSet[Solution], Weights]](self, family.relative_gap)
+    def _solve(self, family: LassoProblem, atoms: Any) -> Result[Any]:
+        watch = Watch[Any](self, family.relative_gap)
         with watch:
             self._rounds(family, atoms, watch)
         with watch, ONE_BLAS_THREAD:
@@ -230,9 +207,7 @@ class WorkingSet(Limits):
         atoms, weights = watch.point
         return watch.result("working_set", atoms.solution(weights))
 
-    def _rounds(
-        self, family: LassoProblem, atoms: AtomSet[Solution], watch: Watch[tuple[AtomSet[Solution], Weights]]
-    ) -> None:
+    def _rounds(self, family: LassoProblem, atoms: Any, watch: Watch[Any]) -> None:
         """Solve masters and add atoms until the watch or rounding ends it."""
         radius = family.n * family.beta
         most = min(2 * family.n, _MOST) if self.most is None else self.most
@@ -265,7 +240,7 @@ class WorkingSet(Limits):
             atoms = more
         return None
 
-    def _make_basic(self, family: LassoProblem, watch: Watch[tuple[AtomSet[Solution], Weights]]) -> None:
+    def _make_basic(self, family: LassoProblem, watch: Watch[Any]) -> None:
         """Take a basic form of the best point."""
         atoms, weights = watch.point
         master = _over(family, atoms.K)
@@ -277,12 +252,13 @@ class WorkingSet(Limits):
         own, _ = self._priced(family, atoms, family.datafit.residual(fitted), 1)
         watch.polish(master.objective(weights, fitted), own, (atoms, weights), fitted)
 
-    def _priced(self, family: LassoProblem, atoms: AtomSet[Solution], theta: Array, most: int) -> tuple[DualBound, Any]:
+    def _priced(self, family: LassoProblem, atoms: Any, theta: Array, most: int) -> tuple[DualBound, Any]:
         """Lower bound over the family from the dual point of a master, and the atoms that cut the point off."""
         radius = family.n * family.beta
         found: list[Any] = []
 
         def size(theta: Array) -> float:
+            value: float
             value, new = atoms.price(theta, most, radius * (1 + _VIOLATED))
             found.append(new)
             return value

@@ -101,7 +101,7 @@ class AugmentedLagrangian(Limits):
         watch = Watch[ReLUCoefficients](self, problem.relative_gap)
         with watch, np.errstate(over="ignore", invalid="ignore"):  # what overflows is judged
             state = _State(ReLUProgram(problem), start)
-            found = state.constant() if start is None else problem.feasible(start)
+            found = state.program.constant() if start is None else problem.feasible(start)
             f = problem.network_predictions(found)
             watch.check(0, problem.objective(found, f), problem.dual_bound(f, state.multipliers()), found, f)
             self._run(state, watch)
@@ -127,7 +127,7 @@ class AugmentedLagrangian(Limits):
             found, f, objective = watch.point, watch.fitted, watch.objective
             bound = problem.dual_bound(program.scale * state.x.f, state.multipliers())
             highest = max(bound.value, watch.bound.value)
-            coefficients = state.coefficients()
+            coefficients = program.coefficients(state.U, state.t)
             # outside their cones units are other neurons, whose network may lie below the bound over these patterns
             promise = problem.relative_gap(max(problem.network_objective(coefficients), highest), highest)
             if work <= _PROJECT_WORK or promise <= max(self.tol, _PROMISE * watch.gap) or last:
@@ -245,12 +245,6 @@ class _State:
         on = self.program.problem.patterns[:, None, :, None]
         z = -self.weights[1] * self.program.scale * self.m.s.reshape(n, 2, G // 2, C)
         return np.asarray(np.maximum(np.where(on, z, -z), 0))
-
-    def coefficients(self) -> ReLUCoefficients:
-        return self.program.coefficients(self.U, self.t)
-
-    def constant(self) -> ReLUCoefficients:
-        return self.program.coefficients(np.zeros_like(self.U), self.program.level)
 
 
 def _shrink(U: Array, radius: float, p: int) -> Array:

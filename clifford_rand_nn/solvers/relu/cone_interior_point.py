@@ -97,10 +97,10 @@ class ConeInteriorPoint(Limits):
         watch = Watch[ReLUCoefficients](self, problem.relative_gap, "try a larger tol or a larger beta")
         with watch:
             point = _Point(ReLUProgram(problem))
-            found = point.constant()
+            found = point.program.constant()
             f = problem.network_predictions(found)
             # priced where that is cheap, as multipliers say nothing yet: from beta_max on the constant is the optimum
-            multipliers = None if self._work(problem) <= _EXACT_WORK else point.multipliers()
+            multipliers = None if self._work(problem) <= _EXACT_WORK else point.program.multipliers(point.z)
             watch.check(0, problem.objective(found, f), problem.dual_bound(f, multipliers), found, f)
             if watch.status is None:
                 with np.errstate(all="ignore"):  # a step that overflows is not taken
@@ -116,11 +116,11 @@ class ConeInteriorPoint(Limits):
             moved = point.step()
             gap, found, f, objective, bound = watch.gap, watch.point, watch.fitted, watch.objective, watch.bound
             if point.error <= _INSIDE:
-                found = problem.feasible(point.coefficients())
+                found = problem.feasible(point.program.coefficients(point.U, point.t))
                 f = problem.network_predictions(found)
                 objective = problem.objective(found, f)
-                theta = point.dual_point()
-                bound = problem.bound_at(theta, point.multipliers())
+                theta = point.program.scale * point.loss.theta
+                bound = problem.bound_at(theta, point.program.multipliers(point.z))
                 near = point.complementarity() <= _NEAR * self.tol * min(objective, watch.objective)
                 if near and self._work(problem) <= _EXACT_WORK:
                     bound = max(bound, problem.bound_at(theta), key=lambda bound: bound.value)
@@ -201,9 +201,6 @@ class _Point:
         self.error = float(np.abs(self._mismatch()).max(initial=0.0))
         return True
 
-    def dual_point(self) -> Array:
-        return np.asarray(self.program.scale * self.loss.theta)
-
     def _products(self) -> float:
         return self.norms.product() + self.loss.product() + float(np.sum(self.s * self.z))
 
@@ -213,16 +210,6 @@ class _Point:
     def _limit(self, ds: Array, dz: Array) -> float:
         return min(self.norms.limit(), self.loss.limit(), longest_step(self.s, ds), longest_step(self.z, dz))
 
-    def constant(self) -> ReLUCoefficients:
-        """Return the network that is the starting intercept alone."""
-        return self.program.coefficients(np.zeros_like(self.U), self.program.level)
-
-    def coefficients(self) -> ReLUCoefficients:
-        return self.program.coefficients(self.U, self.t)
-
     def complementarity(self) -> float:
         """Sum of slack times multiplier in the scale of the objective: the gap that the method itself expects."""
         return float(self._products() * self.program.scale**2 / self.program.problem.n)
-
-    def multipliers(self) -> Array:
-        return self.program.multipliers(self.z)

@@ -119,6 +119,10 @@ class ReLUProgram:
         plus, minus = (np.ascontiguousarray(half.transpose(1, 0, 2)) for half in (W[:P], W[P:]))
         return ReLUCoefficients(plus, minus, b[:P].T.copy(), b[P:].T.copy(), self.scale * t)
 
+    def constant(self) -> ReLUCoefficients:
+        """Return the network that is the starting intercept alone."""
+        return self.coefficients(np.zeros((2 * self.mask.shape[1], self.problem.outputs, self.width)), self.level)
+
     def units(self, c: ReLUCoefficients) -> tuple[Array, Array]:
         """Inverse of `coefficients`, of their part in the span of the data."""
         W = np.concatenate([c.coef_plus.transpose(1, 0, 2), c.coef_minus.transpose(1, 0, 2)])
