@@ -26,9 +26,7 @@ NOISE = 64  # predictions that differ by less than so many roundings differ by r
 _SINGLE = 1e-4
 _STALLED = 0.98  # it also ends when a gap is more than this share of the gap two checks ago
 _SINGLE_PAYS = 2.5e7  # multiplications of a product from which float64 data are rounded for it
-# Multiplications of a product from which steps are made in the map's metric: below, its prox takes as long as it saves.
-# From there it was never slower: n = 500, P = 500 as fast; n = 2000, d = 384, P = 50, to 1e-6: 430, 1550, 270 and
-# 1090 iterations became 130, 760, 110 and 710 (beta 0.1 and 0.01 of beta_max; with free biases, without).
+# Multiplications of a product from which steps are made in the map's metric (docs: fast path); it was never slower.
 _METRIC_PAYS = 2.5e7
 # A check costs as much as two iterations in single precision. Where the gap can be estimated for free, one is made
 # where the estimate meets the tolerance or is this share of the last gap; where it is this near to the tolerance,

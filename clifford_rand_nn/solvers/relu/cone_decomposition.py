@@ -149,15 +149,8 @@ def _least_linear(A: Array, u: Array, low: Array, d: int) -> Array:
     n, r = A.shape
     eye = np.eye(d, r)
     none, one = np.zeros((d, d)), np.eye(d)
-    rows = np.vstack(
-        [
-            np.hstack([-A, np.zeros((n, 2 * d))]),
-            np.hstack([eye, -one, none]),
-            np.hstack([-eye, -one, none]),
-            np.hstack([eye, none, -one]),
-            np.hstack([-eye, none, -one]),
-        ]
-    )
+    bounds_of = np.block([[eye, -one, none], [-eye, -one, none], [eye, none, -one], [-eye, none, -one]])
+    rows = np.vstack([np.hstack([-A, np.zeros((n, 2 * d))]), bounds_of])
     sides = np.concatenate([-low, -u[:d], u[:d], np.zeros(2 * d)])
     cost = np.concatenate([np.zeros(r), np.ones(2 * d)])
     bounds = [(None, None)] * r + [(0, None)] * (2 * d)

@@ -105,13 +105,13 @@ class AbsoluteValues:
     r"""p = 1: :math:`u = u^+-u^-` with the duals :math:`a^\pm = \kappa\pm z`, and :math:`u^\pm a^\pm` the products."""
 
     def __init__(self, n_groups: int, m: int, kappa: float, tau: float) -> None:
-        self.kappa = kappa
+        self.kappa, self.sign = kappa, np.array([1.0, -1.0])[:, None, None]
         self.parts, self.count = np.full((2, n_groups, m), tau), 2 * n_groups * m
         self.z = np.zeros((n_groups, m))
         self.dparts, self.dz = np.zeros_like(self.parts), self.z
 
     def _duals(self) -> Array:
-        return np.stack([self.kappa + self.z, self.kappa - self.z])
+        return np.asarray(self.kappa + self.sign * self.z)
 
     def _spread(self) -> Array:
         return np.asarray((self.parts / self._duals()).sum(axis=0))
@@ -128,24 +128,23 @@ class AbsoluteValues:
         a = self._duals()
         c = target - self.parts * a
         if second_order:
-            c = c - self.dparts * np.stack([self.dz, -self.dz])
+            c = c - self.dparts * self.sign * self.dz
         self.c = c / a
         return np.asarray(self.c[0] - self.c[1])
 
     def turn(self, du: Array) -> None:
         """Fix the direction."""
         self.dz = (self.c[0] - self.c[1] - du) / self._spread()
-        share = self.parts / self._duals()
-        self.dparts = np.stack([self.c[0] - share[0] * self.dz, self.c[1] + share[1] * self.dz])
+        self.dparts = self.c - self.parts / self._duals() * self.sign * self.dz
 
     def limit(self) -> float:
         """Return the largest step."""
-        a, da = self._duals(), np.stack([self.dz, -self.dz])
+        a, da = self._duals(), self.sign * self.dz
         return min(longest_step(self.parts, self.dparts), longest_step(a, da))
 
     def product(self, step: float = 0.0) -> float:
         """Return the sum of the products after a step."""
-        dz = step * np.stack([self.dz, -self.dz])
+        dz = step * self.sign * self.dz
         return float(np.sum((self.parts + step * self.dparts) * (self._duals() + dz)))
 
     def advance(self, step: float) -> None:
