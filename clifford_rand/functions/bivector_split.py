@@ -39,13 +39,9 @@ def split(B: "Multivector", rtol: float) -> "tuple[Multivector, ...]":
     for row in rows:
         planes = commuting_planes(frame.matrix(row), frame.signs, rtol)
         if planes is None:
-            raise fail(
-                "B",
-                "bivector_split",
-                "a sum of commuting simple bivectors",
-                describe(f"one for which none was found to a relative error of {rtol:.1g}"),
-                "There is none where x ↦ Bx - xB has a Jordan block beyond those of a null rotation.",
-            )
+            given = describe(f"one for which none was found to a relative error of {rtol:.1g}")
+            hint = "There is none where x ↦ Bx - xB has a Jordan block beyond those of a null rotation."
+            raise fail("B", "bivector_split", "a sum of commuting simple bivectors", given, hint)
         found.append([plane[frame.upper] for plane in planes])
     most = max(map(len, found))
     mixed = any(np.iscomplexobj(plane) for planes in found for plane in planes)

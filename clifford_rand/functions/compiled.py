@@ -71,9 +71,8 @@ class CompiledFunction:
 
     def _inputs(self, values: Sequence[Any]) -> list[NDArray[Any]]:
         if len(values) != len(self._arguments):
-            raise fail(
-                "values", "the compiled function", f"{len(self._arguments)} arguments", describe(f"{len(values)}")
-            )
+            wanted = f"{len(self._arguments)} arguments"
+            raise fail("values", "the compiled function", wanted, describe(f"{len(values)}"))
         inputs: list[NDArray[Any]] = []
         for argument, value in zip(self._arguments, values, strict=True):
             if not hasattr(argument, "keys"):
@@ -96,12 +95,8 @@ def _components(value: Any, keys: Any) -> Any:
         return value
     held = value._select(keys)
     if not np.all(held == value):
-        raise fail(
-            "values",
-            "the compiled function",
-            f"without components outside grades {keys.grades}",
-            describe(f"a multivector of grades {value.grades}"),
-        )
+        rule = f"without components outside grades {keys.grades}"
+        raise fail("values", "the compiled function", rule, describe(f"a multivector of grades {value.grades}"))
     return held.coefficients
 
 

@@ -42,12 +42,8 @@ def exponential(A: "Multivector") -> "Multivector":
         B = B._make(B.keys, times_power(B.coefficients, -exponent))
         result = _of_square(sigma, B, exponent)
     if not np.isfinite(result.coefficients).all():
-        raise fail(
-            "A",
-            "exp",
-            f"small enough for exp(A) to be a {A.dtype}",
-            describe("a multivector whose exponential is out of range"),
-        )
+        rule = f"small enough for exp(A) to be a {A.dtype}"
+        raise fail("A", "exp", rule, describe("a multivector whose exponential is out of range"))
     return result
 
 
@@ -137,13 +133,9 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
     bound = np.maximum(_sum(cube) ** (1 / 3), _sum(fourth) ** (1 / 4)).astype(np.float64)
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300) / THETA)).astype(np.int64) + exponent)
     if steps.max(initial=0) > LARGEST_POWER:
-        raise fail(
-            "A",
-            "exp",
-            f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar",
-            describe(f"norm {2.0 ** int(steps.max()):.3g}"),
-            "No digit of the result would be right.",
-        )
+        rule = f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar"
+        found = describe(f"norm {2.0 ** int(steps.max()):.3g}")
+        raise fail("A", "exp", rule, found, "No digit of the result would be right.")
     powers = [_power(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
     result = powers[3] * (1 / math.factorial(16))
     for low in (
@@ -191,13 +183,9 @@ def _exact(A: "Multivector") -> "Multivector":
     sigma, B = _without_scalar(A)
     s, rest = _without_scalar(B.anticommutator(B))
     if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
-        raise fail(
-            "A",
-            "exp",
-            "a scalar and a part with scalar square, where the coefficients are fractions or symbols",
-            describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts"),
-            "Substitute numbers first, or convert with astype(float).",
-        )
+        rule = "a scalar and a part with scalar square, where the coefficients are fractions or symbols"
+        found = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")
+        raise fail("A", "exp", rule, found, "Substitute numbers first, or convert with astype(float).")
     both = np.frompyfunc(exponential_of_square, 1, 2)
     C, S = (np.asarray(part, dtype=object) for part in both(np.asarray(s, dtype=object)))
     result = B._make(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object)) + C

@@ -92,13 +92,8 @@ def _log_of_one(frame: Frame, values: Array, eps: float, owner: str) -> tuple[An
     R = R * largest if unit else R / np.sqrt(squared)
     if R.dtype.kind == "c":
         if R.coefficients.imag.any():
-            raise fail(
-                "A",
-                owner,
-                "real where more than one plane turns",
-                describe("complex coefficients"),
-                "Only d ≤ 3 and R = s + B with B simple have a logarithm for complex numbers here.",
-            )
+            hint = "Only d ≤ 3 and R = s + B with B simple have a logarithm for complex numbers here."
+            raise fail("A", owner, "real where more than one plane turns", describe("complex coefficients"), hint)
         R = R.astype(np.float64)
     scale = float(np.abs(R.coefficients).max())
     best: Any = None
@@ -131,13 +126,9 @@ def _no_versor(owner: str, scalar: Any, other: Any) -> "ArgumentError":
 
 
 def _no_logarithm(owner: str) -> "ArgumentError":
-    return fail(
-        "A",
-        owner,
-        "a versor s exp(B) with a real bivector B",
-        describe("a versor for which there is none"),
-        "It may be minus a boost or a null rotation. Its negative, or the square of it, has a logarithm.",
-    )
+    rule = "a versor s exp(B) with a real bivector B"
+    hint = "It may be minus a boost or a null rotation. Its negative, or the square of it, has a logarithm."
+    return fail("A", owner, rule, describe("a versor for which there is none"), hint)
 
 
 def _candidates(frame: Frame, R: "Multivector", eps: float, owner: str) -> Any:

@@ -32,12 +32,8 @@ def unit_form(A: "Multivector", owner: str) -> "UnitForm":
     """Return the unit algebra of the basis vectors that ``A`` uses (numeric metrics)."""
     used = used_vectors(A.keys)
     if used.bit_count() > LARGEST_DENSE:
-        raise fail(
-            "A",
-            owner,
-            f"a versor, or else made of at most {LARGEST_DENSE} basis vectors",
-            describe(f"a general multivector that uses {used.bit_count()} basis vectors"),
-        )
+        rule = f"a versor, or else made of at most {LARGEST_DENSE} basis vectors"
+        raise fail("A", owner, rule, describe(f"a general multivector that uses {used.bit_count()} basis vectors"))
     return _form(A.algebra, used)
 
 

@@ -96,13 +96,9 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
         if varying:
             raise fail("metric", "geometric_derivative", "constant", describe(f"entries that depend on {varying}"))
     if metric.is_degenerate:
-        raise fail(
-            "metric",
-            "geometric_derivative",
-            "non-degenerate, to have reciprocal vectors",
-            describe(repr(F.algebra)),
-            'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.',
-        )
+        rule = "non-degenerate, to have reciprocal vectors"
+        hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
+        raise fail("metric", "geometric_derivative", rule, describe(repr(F.algebra)), hint)
     if metric.is_unit:
         inverse = np.diag(metric.diagonal.astype(np.int64))  # its own inverse
     elif metric.is_exact:

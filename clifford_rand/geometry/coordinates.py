@@ -25,13 +25,8 @@ def as_multivector(value: Any, name: str, owner: str) -> Any:
 def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
     """Refuse two multivectors of different algebras."""
     if a.algebra is not b.algebra and a.algebra != b.algebra:
-        raise fail(
-            name,
-            owner,
-            f"of the same algebra, {a.algebra!r}",
-            describe(f"a multivector of {b.algebra!r}"),
-            "Convert it with algebra.convert(…).",
-        )
+        found = describe(f"a multivector of {b.algebra!r}")
+        raise fail(name, owner, f"of the same algebra, {a.algebra!r}", found, "Convert it with algebra.convert(…).")
 
 
 def relative(dtype: np.dtype, rtol: float) -> float:

@@ -33,13 +33,9 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
     kept = [n for n, mask in enumerate(masks) if all(places[i] is not None for i in places if mask >> i & 1)]
     lost = [n for n in range(len(masks)) if n not in set(kept) and nonzero[n]]
     if lost and not drop:
-        raise fail(
-            "A",
-            "convert",
-            f"a multivector whose blades are all in {algebra!r}",
-            describe(f"a coefficient on {source.names.blade(masks[lost[0]])}"),
-            "Name a basis vector for each in mapping=, or use drop=True to leave them out.",
-        )
+        rule = f"a multivector whose blades are all in {algebra!r}"
+        hint = "Name a basis vector for each in mapping=, or use drop=True to leave them out."
+        raise fail("A", "convert", rule, describe(f"a coefficient on {source.names.blade(masks[lost[0]])}"), hint)
     used = 0
     for n in kept:
         used |= masks[n] if nonzero[n] else 0
@@ -75,12 +71,8 @@ def _check_mapping(algebra: Any, source: Any, mapping: Mapping[str, str]) -> dic
 def _check_metric(algebra: Any, source: Any, places: dict[int, int]) -> None:
     """Refuse two vectors with one image, and inner products that differ."""
     if len(set(places.values())) < len(places):
-        raise fail(
-            "mapping",
-            "convert",
-            "to different basis vectors",
-            describe(", ".join(f"{source.names.vector(i)} → {algebra.names.vector(j)}" for i, j in places.items())),
-        )
+        found = describe(", ".join(f"{source.names.vector(i)} → {algebra.names.vector(j)}" for i, j in places.items()))
+        raise fail("mapping", "convert", "to different basis vectors", found)
     for i, image_i in places.items():
         for j, image_j in places.items():
             here, there = _product(source.form, i, j), _product(algebra.form, image_i, image_j)

@@ -44,9 +44,8 @@ def factorise_blade(A: Any, rtol: float = 1e-9) -> tuple[Any, list[Any]]:
         return (values * scale)[..., 0][()], []
     rows, rest = span_of(values, len(live), k)
     if (rest > relative(values.dtype, rtol)).any():
-        raise fail(
-            "A", "factorise_blade", "a blade, a wedge of vectors", describe(f"a multivector of grade {k} that is none")
-        )
+        rule = "a blade, a wedge of vectors"
+        raise fail("A", "factorise_blade", rule, describe(f"a multivector of grade {k} that is none"))
     size = (wedge_rows(rows).conj() * values).sum(axis=-1)
     length = np.abs(size)
     phase = np.where(length > 0, size, 1) / np.where(length > 0, length, 1)
@@ -70,13 +69,8 @@ def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     d = A.algebra.d
     held = np.asarray(A.coefficients != 0, dtype=bool).reshape(-1, A.keys.size).all(axis=0)
     if not held.any():
-        raise fail(
-            "A",
-            "factorise_blade",
-            "a batch with one blade that all elements have",
-            describe("no such blade"),
-            "Factorise the elements one by one.",
-        )
+        rule = "a batch with one blade that all elements have"
+        raise fail("A", "factorise_blade", rule, describe("no such blade"), "Factorise the elements one by one.")
     place = int(np.argmax(held))
     pivot = int(A.keys.masks[place])
     size = A.coefficients[..., place]
@@ -157,13 +151,8 @@ def _top_grade(A: Any, left: Any, limit: float) -> int:
         if held.all():
             return int(k)
         if held.any():
-            raise fail(
-                "A",
-                "factorise_versor",
-                "a batch of versors with the same highest grade",
-                describe(f"{A!r}"),
-                "Factorise the elements one by one.",
-            )
+            rule = "a batch of versors with the same highest grade"
+            raise fail("A", "factorise_versor", rule, describe(f"{A!r}"), "Factorise the elements one by one.")
     return 0
 
 
@@ -208,12 +197,8 @@ class _Directions:
         q = np.take_along_axis(Q, best[..., None], axis=-2)[..., 0, :]
         length = np.take_along_axis(size, best, axis=-1)
         if (length <= ROUNDING * np.finfo(size.dtype).eps).any():
-            raise fail(
-                "A",
-                "factorise_versor",
-                "a versor whose part of highest grade is not orthogonal to every vector",
-                describe("a blade of null directions of a degenerate metric"),
-            )
+            rule = "a versor whose part of highest grade is not orthogonal to every vector"
+            raise fail("A", "factorise_versor", rule, describe("a blade of null directions of a degenerate metric"))
         dual = (q @ self.gram).conj() / length
         return self._largest_square(np.stack([dual + q, dual - q], axis=-2))
 

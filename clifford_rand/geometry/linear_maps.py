@@ -57,13 +57,9 @@ def _mapped(values: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
 def _as_matrix(F: ArrayLike, target: Any, d: int) -> NDArray[Any]:
     matrix = as_coefficients(F, "F", "outermorphism", rule="a matrix of numbers or symbols")
     if matrix.ndim < 2 or matrix.shape[-2:] != (target.d, d):
-        raise fail(
-            "F",
-            "outermorphism",
-            f"an array of shape (..., {target.d}, {d}), the image of e_i in column i",
-            describe(f"shape {matrix.shape}"),
-            "Name the algebra of the images with target=." if matrix.ndim >= 2 and matrix.shape[-1] == d else "",
-        )
+        rule = f"an array of shape (..., {target.d}, {d}), the image of e_i in column i"
+        hint = "Name the algebra of the images with target=." if matrix.ndim >= 2 and matrix.shape[-1] == d else ""
+        raise fail("F", "outermorphism", rule, describe(f"shape {matrix.shape}"), hint)
     return matrix
 
 
@@ -106,13 +102,8 @@ LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 def _check_dimension(d: int, owner: str) -> None:
     if d > LARGEST:
-        raise fail(
-            "A",
-            owner,
-            f"of an algebra with d ≤ {LARGEST}",
-            describe(f"d = {d}"),
-            "Use the products, which need no matrix.",
-        )
+        rule = f"of an algebra with d ≤ {LARGEST}"
+        raise fail("A", owner, rule, describe(f"d = {d}"), "Use the products, which need no matrix.")
 
 
 def left_matrix(A: Any) -> NDArray[Any]:
@@ -168,9 +159,8 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     array = as_array(M, "M", "from_left_matrix")
     size = 1 << algebra.d
     if array.ndim < 2 or array.shape[-2:] != (size, size):
-        raise fail(
-            "M", "from_left_matrix", f"an array of shape (..., {size}, {size})", describe(f"shape {array.shape}")
-        )
+        rule = f"an array of shape (..., {size}, {size})"
+        raise fail("M", "from_left_matrix", rule, describe(f"shape {array.shape}"))
     A = algebra.multivector(array[..., :, 0].copy())
     again = left_matrix(A)
     if array.dtype == object:
@@ -190,13 +180,8 @@ def spinor_matrix(A: Any) -> NDArray[Any]:
 
     metric = A.algebra.form
     if not metric.is_unit or metric.is_degenerate:
-        raise fail(
-            "A",
-            "spinor_matrix",
-            "of an algebra whose basis vectors are orthogonal with squares 1 and -1",
-            describe(repr(A.algebra)),
-            "Use left_matrix.",
-        )
+        rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
+        raise fail("A", "spinor_matrix", rule, describe(repr(A.algebra)), "Use left_matrix.")
     if A.coefficients.dtype == object:
         raise fail("A", "spinor_matrix", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
     d = metric.d

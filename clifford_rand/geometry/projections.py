@@ -107,9 +107,8 @@ def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
     for v in listed:
         check_same_algebra(listed[0], v, "vectors", OWNER)
         if v.keys.grades != (1,):
-            raise fail(
-                "vectors", OWNER, "vectors", describe(f"a multivector with grades {v.keys.grades}"), "Use grade(1)."
-            )
+            rule = "vectors"
+            raise fail("vectors", OWNER, rule, describe(f"a multivector with grades {v.keys.grades}"), "Use grade(1).")
     if len(listed) > algebra.d:
         raise fail("vectors", OWNER, f"at most {algebra.d} vectors", describe(f"{len(listed)}"))
     listed = [v._on(keys) for v in listed]
@@ -139,12 +138,8 @@ def _check_regular(products: NDArray[Any], rows: NDArray[Any], gram: NDArray[Any
 
 
 def _singular() -> Exception:
-    return fail(
-        "vectors",
-        OWNER,
-        "such that the Gram matrix a_i · a_j is not singular",
-        describe("linearly dependent vectors, or vectors with a null span"),
-    )
+    rule = "such that the Gram matrix a_i · a_j is not singular"
+    return fail("vectors", OWNER, rule, describe("linearly dependent vectors, or vectors with a null span"))
 
 
 def _exact(vectors: list[Any]) -> list[Any]:

@@ -144,12 +144,8 @@ def _any_orthogonal(a: Any, lowest: float, wanted: NDArray[np.bool_]) -> NDArray
     best = np.argmax(share >= share.max(axis=-1, keepdims=True, initial=0) * 0.999, axis=-1)[..., None]
     found = np.take_along_axis(share, best, axis=-1)
     if (wanted & (found <= lowest)).any():
-        raise fail(
-            "b",
-            OWNER,
-            "such that a + b is not null, as no vector with a square ≠ 0 is orthogonal to a",
-            describe(f"{a.algebra!r}"),
-        )
+        rule = "such that a + b is not null, as no vector with a square ≠ 0 is orthogonal to a"
+        raise fail("b", OWNER, rule, describe(f"{a.algebra!r}"))
     return np.take_along_axis(m, best[..., None], axis=-2)[..., 0, :]
 
 
@@ -164,12 +160,8 @@ def _between_blades(a: Any, b: Any, k: int) -> Any:
     if k == d - 1 and r == 0 and not definite:
         return rotor_between(a.dual(), b.dual())  # R is even, so it commutes with I
     if not definite or np.result_type(a.coefficients, b.coefficients).kind == "c":
-        raise fail(
-            "a",
-            OWNER,
-            "vectors, or blades of a real algebra with a definite metric",
-            describe(f"blades of grade {k} of {algebra!r}"),
-        )
+        rule = "vectors, or blades of a real algebra with a definite metric"
+        raise fail("a", OWNER, rule, describe(f"blades of grade {k} of {algebra!r}"))
     shape = np.broadcast_shapes(a.shape, b.shape)
     dtype = np.result_type(a.coefficients, b.coefficients)
     sign = 1 if q == 0 else -1
@@ -225,9 +217,8 @@ def _exact(a: Any, b: Any, k: int) -> Any:
         raise fail("a", OWNER, "a vector if it has fractions or symbols", describe(f"grade {k}"), "Use astype(float).")
     square, other = expand(a * a)["1"], expand(b * b)["1"]
     if not np.all(expand(a * a) == expand(b * b)):
-        raise fail(
-            "b", OWNER, "of the square of a where there are fractions or symbols", describe(f"{other}, not {square}")
-        )
+        rule = "of the square of a where there are fractions or symbols"
+        raise fail("b", OWNER, rule, describe(f"{other}, not {square}"))
     R = expand(square + b * a)
     if np.any((R * ~R)["1"] == 0) if a.coefficients.dtype == object else False:
         raise fail("b", OWNER, "such that a + b is not null", describe(f"{b!r}"), "Convert with astype(float).")

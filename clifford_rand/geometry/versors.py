@@ -243,11 +243,6 @@ def vector_matrix(R: Any) -> NDArray[Any]:
         inverse = _versor_inverse(U)
         images = None if inverse is None else _vector_images(U, inverse)
     if images is None:
-        raise fail(
-            "R",
-            "vector_matrix",
-            "a versor, so that R x R⁻¹ is a vector",
-            describe("another multivector"),
-            "Use left_matrix and right_matrix for other products.",
-        )
+        hint = "Use left_matrix and right_matrix for other products."
+        raise fail("R", "vector_matrix", "a versor, so that R x R⁻¹ is a vector", describe("another multivector"), hint)
     return np.swapaxes(images._on(keys).coefficients.copy(), -1, -2)
