@@ -4,11 +4,10 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.frame import LARGEST_DIMENSION, frame_of, working_dtype
+from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, frame_of, working_dtype
 from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basis
 from clifford_rand.functions.unit_form import span_form
 
@@ -52,8 +51,6 @@ def split(B: "Multivector", rtol: float) -> "tuple[Multivector, ...]":
     target = np.result_type(kept, np.complex64) if mixed else kept
     return tuple(frame.leave(frame.bivector(part.reshape(*B.shape, -1)), B, target) for part in array)
 
-
-Array = NDArray[Any]
 
 _CLUSTERS = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)  # relative distances of eigenvalues that are tried as equal
 _RANKS = (1e-14, 1e-12, 1e-9)  # relative singular values of the nilpotent rest that are tried as zero
@@ -144,10 +141,8 @@ def _split(b: Array, g: Array, gap: float, rank: float) -> list[Array] | None:
             return None
         centre = sum(near) / len(near)
         if b.dtype.kind == "f":  # eigenvalues of a real matrix that are real or imaginary but for rounding
-            centre = complex(
-                0.0 if abs(centre.real) <= max(gap, 1e-9) * abs(centre) else centre.real,
-                0.0 if abs(centre.imag) <= max(gap, 1e-9) * abs(centre) else centre.imag,
-            )
+            least = max(gap, 1e-9) * abs(centre)
+            centre = complex(*(0.0 if abs(x) <= least else x for x in (centre.real, centre.imag)))
         left = [z for z in left if min(abs(z - centre), abs(z + centre)) > 2 * gap * scale + 1e-9 * abs(centre)]
         found = _eigenplanes(X, g, centre, 2 * gap * scale + 1e-9 * abs(centre), len(near), b.dtype)
         if found is None:
@@ -178,13 +173,10 @@ def _eigenplanes(X: Array, g: Array, value: complex, radius: float, count: int, 
         return None
     W = W @ np.linalg.inv(pairing)
     small = W.T @ (g[:, None] * (X @ U))  # X on U, in the basis U
-    spread, turn = (
-        np.linalg.eig(small)
-        if np.abs(small - np.diag(np.diag(small))).max() > 1e-14
-        else (np.diag(small), np.eye(count))
-    )
+    any_basis = np.diag(small), np.eye(count)  # serves for eigenvalues that are equal to rounding
+    spread, turn = np.linalg.eig(small) if np.abs(small - np.diag(any_basis[0])).max() > 1e-14 else any_basis
     if np.linalg.cond(turn) > 1e6 or (real and turn.dtype.kind == "c"):
-        spread, turn = np.diag(small), np.eye(count)  # equal to rounding, so that any basis serves
+        spread, turn = any_basis
     U, W = U @ turn, W @ np.linalg.inv(turn).T
     return [spread[k] * (np.outer(U[:, k], W[:, k]) - np.outer(W[:, k], U[:, k])) for k in range(count)]
 
@@ -214,10 +206,8 @@ def _turning_planes(X: Array, g: Array, U: Array) -> list[Array] | None:
             error = np.abs(speed - np.diag(np.diag(speed))).max()
             if error < least:
                 u, least = U @ C, error
-                best = [
-                    -2 * speed[k, k].imag / lengths[k] * (np.outer(u[:, k], u[:, k].conj())).imag
-                    for k in range(C.shape[1])
-                ]
+                factors = [-2 * speed[k, k].imag / length for k, length in enumerate(lengths)]
+                best = [factor * np.outer(v, v.conj()).imag for factor, v in zip(factors, u.T, strict=True)]
     return None if best is None else [(plane - plane.T) / 2 for plane in best]
 
 

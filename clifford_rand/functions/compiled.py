@@ -1,7 +1,7 @@
 """Numeric functions generated from symbolic multivectors."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -117,7 +117,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     ArgumentError
         For another backend, a batch, an argument that is not made of distinct symbols, a symbol without an argument.
     """
-    from clifford_rand.symbolic import find_symbol, symbols_in
+    from clifford_rand.symbolic import array_source, find_symbol, numpy_function, symbols_in
 
     check_choice(backend, "backend", "lambdify", ("numpy", "numba"))
     if mv.ndim:
@@ -139,7 +139,18 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
         what = f"no argument for {', '.join(map(str, missing))}" if missing else "a symbol twice"
         raise fail("arguments", "lambdify", rule, describe(what))
     expressions = mv.coefficients.tolist()
-    kernel, source = (_with_numba if backend == "numba" else _with_numpy)(symbols, expressions)
+    kernel: Any
+    if backend == "numba":
+        import numba
+
+        source = array_source(symbols, expressions)
+        namespace: dict[str, Any] = {}
+        exec(compile(source, "<lambdify>", "exec"), namespace)  # the text is generated here, from names made here
+        # error_model: a division by zero gives inf or NaN, as in NumPy
+        kernel = numba.njit(nogil=True, error_model="numpy")(namespace["kernel"])
+    else:
+        kernel = numpy_function(symbols, expressions)
+        source = inspect.getsource(kernel)
     return CompiledFunction(mv, given, symbols, backend, kernel, source)
 
 
@@ -147,22 +158,3 @@ def _as_symbol(value: Any) -> Any:
     if not getattr(value, "is_Symbol", False):
         raise fail("arguments", "lambdify", "symbols, their names, or multivectors of distinct symbols", value)
     return value
-
-
-def _with_numpy(symbols: Sequence[Any], expressions: Sequence[Any]) -> tuple[Callable[..., Any], str]:
-    from clifford_rand.symbolic import numpy_function
-
-    function = numpy_function(symbols, expressions)
-    return function, inspect.getsource(function)
-
-
-def _with_numba(symbols: Sequence[Any], expressions: Sequence[Any]) -> tuple[Callable[..., Any], str]:
-    import numba
-
-    from clifford_rand.symbolic import array_source
-
-    source = array_source(symbols, expressions)
-    namespace: dict[str, Any] = {}
-    exec(compile(source, "<lambdify>", "exec"), namespace)  # the text is generated here, from names made here
-    # error_model: a division by zero gives inf or NaN, as in NumPy
-    return numba.njit(nogil=True, error_model="numpy")(namespace["kernel"]), source

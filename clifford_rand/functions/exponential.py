@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
-from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, power_of_two, times_power
+from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
 
@@ -39,7 +39,7 @@ def exponential(A: "Multivector") -> "Multivector":
         if result is not None:
             return result
         exponent = power_of_two(B.coefficients)
-        B = B._make(B.keys, times_power(B.coefficients, -exponent))
+        B = multiplied(B, -exponent)
         result = _of_square(sigma, B, exponent)
     if not np.isfinite(result.coefficients).all():
         rule = f"small enough for exp(A) to be a {A.dtype}"
@@ -126,7 +126,7 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
     d = U.algebra.d
     U = U._on(keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1))))
     own = power_of_two(U.coefficients)  # the change of basis may have changed the size
-    U = U._make(U.keys, times_power(U.coefficients, -own))
+    U = multiplied(U, -own)
     exponent = exponent + own
     square = U * U
     cube, fourth = square * U, square * square
@@ -136,7 +136,7 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
         rule = f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar"
         found = describe(f"norm {2.0 ** int(steps.max()):.3g}")
         raise fail("A", "exp", rule, found, "No digit of the result would be right.")
-    powers = [_power(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
+    powers = [multiplied(P, k * (exponent - steps)) for k, P in enumerate((U, square, cube, fourth), start=1)]
     result = powers[3] * (1 / math.factorial(16))
     for low in (
         12,
@@ -166,10 +166,6 @@ def _squared(A: "Multivector") -> NDArray[Any]:
 
 def _sum(A: "Multivector") -> NDArray[Any]:
     return np.asarray(np.abs(A.coefficients).sum(axis=-1))
-
-
-def _power(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
-    return A._make(A.keys, times_power(A.coefficients, exponent))
 
 
 # ---- fractions and symbols

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.kernels.outermorphism import move_components
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -71,8 +72,6 @@ class Frame:
         return like._make(mv.keys, values.astype(dtype))
 
     def _move(self, values: Array, keys: Any, F: Array) -> Array:
-        from clifford_rand.kernels.outermorphism import move_components
-
         return move_components(values, keys.masks, F, keys.masks)
 
     # ---- bivectors as matrices
@@ -100,9 +99,7 @@ class Frame:
         return self.algebra._new(self.bivectors, B)
 
 
-@lru_cache(maxsize=64)
-def _frame_of(algebra: "Algebra") -> Frame:
-    return Frame(algebra)
+_frame_of = lru_cache(maxsize=64)(Frame)
 
 
 def frame_of(mv: "Multivector", owner: str) -> Frame:

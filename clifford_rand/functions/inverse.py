@@ -20,6 +20,7 @@ from clifford_rand.functions.norms import (
     expand,
     is_exact,
     is_exact_zero,
+    multiplied,
     norm_squared,
     power_of_two,
     safe_range,
@@ -27,6 +28,7 @@ from clifford_rand.functions.norms import (
     times_power,
 )
 from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vectors
+from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -72,7 +74,7 @@ def _by_reverse(A: "Multivector", rtol: float | None) -> "Multivector | None":
     size = np.abs(scalar)
     if not np.all((size > low) & (size < high)):  # out of range, or zero: once more with the largest component near 1
         exponent = power_of_two(A.coefficients)
-        A = A._make(keys, times_power(A.coefficients, -exponent))
+        A = multiplied(A, -exponent)
         reverse = A.reverse()
         scalar, rest = _norm_and_rest(A, reverse, structural)
         size = np.abs(scalar)
@@ -123,12 +125,11 @@ def _by_matrices(A: "Multivector", rtol: float | None) -> "Multivector":
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         X = small._make(keys, array[..., keys.masks]).grade(*inverse_grades(small.keys, d))
         if null:
-            scaled = small._make(small.keys, times_power(small.coefficients, -exponent))
+            scaled = multiplied(small, -exponent)
             for _ in range(null.bit_length()):  # = ⌈log₂(null + 1)⌉
                 X = X * 2 - X * (scaled * X)  # not X * (2 - …): a product by a number keeps float32
             X = X.grade(*inverse_grades(small.keys, d))
-        X = X._make(X.keys, times_power(X.coefficients, -exponent))
-        result = form.give(X, A)
+        result = form.give(multiplied(X, -exponent), A)
     return _in_range(result)
 
 
@@ -140,8 +141,6 @@ def _in_range(inverse: "Multivector") -> "Multivector":
 
 def _inverse_of_live(live: NDArray[Any], signature: tuple[int, ...], limit: float) -> NDArray[Any]:
     """Return the inverses of (..., 2^d) coefficients in the order of the masks, by their matrices."""
-    from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
-
     tables = representation_of(signature)
     flat = live.reshape(-1, live.shape[-1])
     result = np.empty_like(flat)
@@ -172,8 +171,6 @@ def _size(values: NDArray[Any]) -> NDArray[Any]:
 
 def _or_infinite(M: NDArray[Any], tables: Any) -> NDArray[Any]:
     """Return the coefficients of the inverse, infinite where the matrix has none."""
-    from clifford_rand.kernels.representation import from_matrices
-
     try:
         return from_matrices(np.linalg.inv(M), tables)
     except np.linalg.LinAlgError:

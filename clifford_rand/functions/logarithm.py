@@ -4,10 +4,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.functions.frame import LARGEST_DIMENSION, Frame, frame_of, working_dtype
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, Frame, frame_of, working_dtype
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
 from clifford_rand.functions.simple_log import closed_form, simple_root
 from clifford_rand.functions.unit_form import span_form
@@ -15,8 +15,6 @@ from clifford_rand.functions.unit_form import span_form
 if TYPE_CHECKING:
     from clifford_rand.errors import ArgumentError
     from clifford_rand.multivector.multivector import Multivector
-
-Array = NDArray[Any]
 
 _EPS = float(np.finfo(np.float64).eps)
 _STEPS = 6  # Newton: quadratic, and exact after three in null directions
@@ -65,8 +63,6 @@ def _joined(
     R: "Multivector", scalars: Array, parts: Array, dtype: Any, closed: "Multivector | None", done: Array
 ) -> "Multivector":
     """Return log s + B, without a scalar where every s is 1, from both ways."""
-    from clifford_rand.basis.keys import keys_of_grades
-
     d = R.algebra.d
     if closed is not None:
         parts = np.where(done[..., None], closed.grade(2).values, parts)
@@ -105,7 +101,9 @@ def _log_of_one(frame: Frame, values: Array, eps: float, owner: str) -> tuple[An
         if least <= 500 * eps * scale:
             break
     if best is None or not least <= _loose(eps) * scale:
-        raise _no_logarithm(owner)
+        rule = "a versor s exp(B) with a real bivector B"
+        hint = "It may be minus a boost or a null rotation. Its negative, or the square of it, has a logarithm."
+        raise fail("A", owner, rule, describe("a versor for which there is none"), hint)
     shift, B = best
     return (0.0 if unit else float(np.log(largest) + np.log(squared) / 2) + shift), B
 
@@ -116,19 +114,9 @@ def _loose(eps: float) -> float:
 
 
 def _no_versor(owner: str, scalar: Any, other: Any) -> "ArgumentError":
-    return fail(
-        "A",
-        owner,
-        "an even versor with A ~A a positive scalar",
-        describe(f"A ~A with scalar part {scalar:.3g} and {other:.3g} in other grades, for A scaled to components ≤ 1"),
-        "Only products of an even number of vectors have one.",
-    )
-
-
-def _no_logarithm(owner: str) -> "ArgumentError":
-    rule = "a versor s exp(B) with a real bivector B"
-    hint = "It may be minus a boost or a null rotation. Its negative, or the square of it, has a logarithm."
-    return fail("A", owner, rule, describe("a versor for which there is none"), hint)
+    found = f"A ~A with scalar part {scalar:.3g} and {other:.3g} in other grades, for A scaled to components ≤ 1"
+    hint = "Only products of an even number of vectors have one."
+    return fail("A", owner, "an even versor with A ~A a positive scalar", describe(found), hint)
 
 
 def _candidates(frame: Frame, R: "Multivector", eps: float, owner: str) -> Any:
@@ -221,10 +209,11 @@ def _phi1(X: Array) -> Array:
     return np.asarray(expm(block)[:n, n:])
 
 
-def _exp_times(frame: Frame, B: Array, X: "Multivector") -> "Multivector":
-    """Return exp(B) X by Taylor steps of size ≤ 1: every basis bivector is a matrix of norm 1."""
+def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multivector":
+    """Return exp(B) X, or exp(B), by Taylor steps of size ≤ 1: every basis bivector is a matrix of norm 1."""
     steps = max(1, int(np.ceil(np.abs(B).sum())))
     generator = frame.bivector(B / steps)
+    X = frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
     for _ in range(steps):
         term = X
         for k in range(1, 40):
@@ -235,13 +224,9 @@ def _exp_times(frame: Frame, B: Array, X: "Multivector") -> "Multivector":
     return X
 
 
-def _one(frame: Frame) -> "Multivector":
-    return frame.algebra.scalar(1.0)._on(frame.even)
-
-
 def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
     """Tell whether exp(B) is nearer to R than to -R, in the blades without null vectors, where both are exact."""
-    image = _exp_times(frame, B, _one(frame)).coefficients
+    image = _exp_times(frame, B).coefficients
     null = sum(1 << int(i) for i in frame.null)
     kept = (frame.even.masks & null) == 0
     return float(np.abs((image - R.coefficients)[kept]).max()) <= float(np.abs((image + R.coefficients)[kept]).max())
@@ -257,7 +242,7 @@ def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: boo
     scale = float(np.abs(R.coefficients).max())
 
     def image(scalar: float, B: Array) -> tuple["Multivector", Array, float]:
-        E = _exp_times(frame, B, _one(frame)) * np.exp(scalar)
+        E = _exp_times(frame, B) * np.exp(scalar)
         F = R.coefficients - E.coefficients
         return E, F, float(np.abs(F).max())
 

@@ -57,7 +57,7 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     A = as_inexact(A)
     limit = 16 * eps_of(A.dtype) if rtol is None else rtol  # a null vector of rounded components is at a few eps
     square, exponent = _scaled_square(A)
-    scaled = _times_power(A, -exponent)
+    scaled = multiplied(A, -exponent)
     with np.errstate(under="ignore"):
         terms = size_squared(scaled)  # the null blades are left out, so this is of order 1
     bad = ~(np.abs(square) > limit * terms)
@@ -79,10 +79,11 @@ def _scaled_square(A: "Multivector") -> tuple[NDArray[Any], NDArray[np.int64]]:
     live, _, _ = _weights(A.algebra.form, A.keys)
     exponent = power_of_two(A.coefficients if live is None else A.coefficients[..., live])
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # in null blades, which do not enter
-        return np.asarray(norm_squared(_times_power(A, -exponent))), exponent
+        return np.asarray(norm_squared(multiplied(A, -exponent))), exponent
 
 
-def _times_power(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+def multiplied(A: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
+    """Return A · 2^exponent: see `times_power`."""
     return A._make(A.keys, times_power(A.coefficients, exponent))
 
 
@@ -170,18 +171,14 @@ def is_exact_zero(value: Any) -> bool:
     return bool(value == 0) or (hasattr(value, "expand") and bool(value.expand() == 0))
 
 
+@lru_cache(maxsize=8)
 def eps_of(dtype: np.dtype) -> float:
     """Return the unit of rounding of a floating or complex dtype."""
-    return _range(dtype)[0]
-
-
-def safe_range(dtype: np.dtype) -> tuple[float, float]:
-    """Return the limits between which a sum of products of two components has lost nothing to under- or overflow."""
-    return _range(dtype)[1:]
+    return float(np.finfo(dtype).eps)
 
 
 @lru_cache(maxsize=8)
-def _range(dtype: np.dtype) -> tuple[float, float, float]:
-    info = np.finfo(dtype)
-    eps = float(info.eps)
-    return eps, float(info.tiny) / eps**2, float(info.max) * eps
+def safe_range(dtype: np.dtype) -> tuple[float, float]:
+    """Return the limits between which a sum of products of two components has lost nothing to under- or overflow."""
+    eps = eps_of(dtype)
+    return float(np.finfo(dtype).tiny) / eps**2, float(np.finfo(dtype).max) * eps

@@ -4,15 +4,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.frame import working_dtype
+from clifford_rand.functions.frame import Array, working_dtype
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
-
-Array = NDArray[Any]
 
 # 1 - θ cot θ = Σ c_k θ^{2k+2} (Bernoulli numbers); the term left out is below 1e-15 of the sum for θ < 0.3
 _COTANGENT = (1 / 3, 1 / 45, 2 / 945, 1 / 4725, 2 / 93555, 1382 / 638512875, 4 / 18243225)
@@ -44,7 +41,8 @@ def closed_form(R: "Multivector", work: Any, dtype: Any) -> "tuple[Multivector |
     s, B, p = values[..., 0], values[..., 1 : 1 + bivectors.size], values[..., 1 + bivectors.size :]
     part = R._make(bivectors, B)
     if d == 4:
-        if p.any() and not _has_motors(R, work):
+        signature = (R.algebra.p, R.algebra.q, R.algebra.r)
+        if p.any() and not (work == np.float64 and R.algebra.form.is_unit and signature in ((3, 0, 1), (0, 3, 1))):
             return None, nothing
         excess = part.wedge(part).coefficients[..., 0] - 2 * s * p[..., 0]  # 0 for versors
         fine &= np.abs(excess) <= 64 * np.finfo(dtype).eps * np.abs(B).max(axis=-1) ** 2
@@ -91,11 +89,6 @@ def _single_log(R: "Multivector") -> "Multivector | None":
     beta = math.sqrt(abs(squared))
     angle = math.atan2(beta, s) if squared > 0 else math.asinh(beta)
     return R._make(keys, R.coefficients[1:] * (angle / beta if beta > 1e-150 else 1 / s))
-
-
-def _has_motors(R: "Multivector", work: Any) -> bool:
-    algebra = R.algebra
-    return work == np.float64 and algebra.form.is_unit and (algebra.p, algebra.q, algebra.r) in ((3, 0, 1), (0, 3, 1))
 
 
 def _real_factor(s: Array, squared: Array, n: Array, noise: Array) -> tuple[Array, Array]:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand.functions.frame import Array
 from clifford_rand.functions.norms import times_power
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 
-def cosh_and_sinhc(sigma: Any, s: Any, exponent: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def cosh_and_sinhc(sigma: Any, s: Any, exponent: Array) -> tuple[Array, Array]:
     """Return e^σ cosh z and 2^n e^σ sinh z / z for z = 2^n √s."""
     sigma, s = np.asarray(sigma), np.asarray(s)
     if s.dtype.kind == "c":
@@ -38,15 +39,13 @@ def cosh_and_sinhc(sigma: Any, s: Any, exponent: NDArray[np.int64]) -> tuple[NDA
     return np.where(s < 0, cosine, boost[0]), np.where(s < 0, sine, boost[1])
 
 
-def _hyperbolic(sigma: NDArray[Any], z: NDArray[Any], exponent: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _hyperbolic(sigma: Array, z: Array, exponent: Array) -> tuple[Array, Array]:
     """Return e^σ cosh z and 2^n e^σ sinh z / z for Re z ≥ 0, the large exponents added before they are raised."""
     grown = np.exp(sigma + z)
     return grown * (1 + np.exp(-2 * z)) / 2, grown * _scaled_quotient(-np.expm1(-2 * z), 2 * z, exponent, 2.0)
 
 
-def _scaled_quotient(
-    top: NDArray[Any], bottom: NDArray[Any], exponent: NDArray[np.int64], factor: float = 1.0
-) -> NDArray[Any]:
+def _scaled_quotient(top: Array, bottom: Array, exponent: Array, factor: float = 1.0) -> Array:
     """Return 2^n top/bottom, 2^n where both are zero."""
     quotient = np.where(bottom == 0, 1, top / np.where(bottom == 0, 1, bottom))
     return times_power(quotient[..., None], exponent)[..., 0]
@@ -58,7 +57,7 @@ NEAR = 4.0  # |u| up to which the integral is used, where |u² - v²| < 1
 
 
 def exponential_of_two_planes(
-    sigma: Any, B: "Multivector", exponent: NDArray[np.int64], s: Any, q: "Multivector", t: Any
+    sigma: Any, B: "Multivector", exponent: Array, s: Any, q: "Multivector", t: Any
 ) -> "Multivector":
     """Return exp(σ + 2^n B) from s, q, t of B² = s + q, q² = t; q and B commute."""
     third = B.anticommutator(q)
@@ -74,7 +73,7 @@ def exponential_of_two_planes(
 
 
 def _by_planes(
-    sigma: Any, B: "Multivector", exponent: NDArray[np.int64], q: "Multivector", t: NDArray[Any], third: "Multivector"
+    sigma: Any, B: "Multivector", exponent: Array, q: "Multivector", t: Array, third: "Multivector"
 ) -> "Multivector":
     """Return Σ± C(x±) P± + S(x±) B P±, P± = (1 ± q/ρ)/2, with x± = 2⟨(B P±)²⟩_0 instead of s ± ρ, which cancels."""
     real = B.dtype.kind != "c"
@@ -94,13 +93,7 @@ def _by_planes(
 
 
 def _by_differences(
-    sigma: Any,
-    B: "Multivector",
-    exponent: NDArray[np.int64],
-    s: NDArray[Any],
-    q: "Multivector",
-    t: NDArray[Any],
-    third: "Multivector",
+    sigma: Any, B: "Multivector", exponent: Array, s: Array, q: "Multivector", t: Array, third: "Multivector"
 ) -> "Multivector":
     """Return C₀ + C₁ q + (S₀ + S₁ q) B."""
     real = B.dtype.kind != "c"
@@ -115,9 +108,7 @@ def _by_differences(
     return C0 + twice + once + third._make(third.keys, third.coefficients * S1[..., None])
 
 
-def _coefficients(
-    a: NDArray[Any], b: NDArray[Any], rho: NDArray[Any], scale: NDArray[np.float64]
-) -> tuple[NDArray[Any], ...]:
+def _coefficients(a: Array, b: Array, rho: Array, scale: NDArray[np.float64]) -> tuple[Array, ...]:
     """Return C₀, c² C₁, c S₀, c³ S₁ for c B, c the scale: c is spread over the factors, whose product is in range."""
     u, v = (a + b) / 2, (a - b) / 2
     u, v = np.where(np.abs(u) >= np.abs(v), u, v), np.where(np.abs(u) >= np.abs(v), v, u)
@@ -148,7 +139,7 @@ def _coefficients(
     return C0, C1, S0, S1
 
 
-def _sinhc(z: NDArray[Any]) -> NDArray[Any]:
+def _sinhc(z: Array) -> Array:
     safe = np.where(z == 0, 1, z)
     return np.where(z == 0, 1, np.sinh(safe) / safe)
 
@@ -160,7 +151,7 @@ def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return tau, w / 4 * tau**2  # ½ of the integral, and ½ of the interval's length
 
 
-def _integral(U: NDArray[Any], V: NDArray[Any]) -> NDArray[Any]:
+def _integral(U: Array, V: Array) -> Array:
     """Return ½ ∫₀¹ τ² sinhc(τU) sinhc(τV) dτ."""
     tau, weight = _nodes()
     return (_sinhc(U[..., None] * tau) * _sinhc(V[..., None] * tau)) @ weight

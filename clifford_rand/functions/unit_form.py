@@ -14,6 +14,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, keys_of_array
 from clifford_rand.basis.metric import Metric, metric_of_gram
 from clifford_rand.basis.rules import as_masks, bits_of
+from clifford_rand.kernels.outermorphism import move_components
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -47,23 +48,15 @@ def span_form(A: "Multivector", most: int) -> "UnitForm | None":
         return None
     used = used_vectors(A.sparse().keys)
     found = bits_of(used)
-    spare = []
-    for sign in (1, -1):
-        if metric.diagonal is not None:
-            free = [i for i in np.flatnonzero(np.sign(metric.diagonal) == sign).tolist() if not used >> i & 1]
-        else:
-            alone = ~metric.gram[found].any(axis=0) & (np.sign(np.diag(metric.gram)) == sign)
-            free = [i for i in np.flatnonzero(alone).tolist() if not used >> i & 1]
-        spare += free[:2]
+    squares = np.sign(np.diag(metric.gram) if metric.diagonal is None else metric.diagonal)
+    if metric.diagonal is None:
+        squares = np.where(metric.gram[found].any(axis=0), 0, squares)  # those are not orthogonal to what is used
+    squares[found] = 0
+    spare = [i for sign in (1, -1) for i in np.flatnonzero(squares == sign).tolist()[:2]]
     total = found + spare[: max(0, most - len(found))]
     if len(found) > most or len(total) >= d:
         return None
     return _form(A.algebra, sum(1 << i for i in total))
-
-
-@lru_cache(maxsize=64)
-def _form(algebra: Any, used: int) -> "UnitForm":
-    return UnitForm(algebra, used)
 
 
 class UnitForm:
@@ -122,10 +115,11 @@ class UnitForm:
 
     def _moved(self, keys: Keys, array: NDArray[Any], F: NDArray[np.float64]) -> tuple[Keys, NDArray[Any]]:
         """Apply a change of basis: the grades stay."""
-        from clifford_rand.kernels.outermorphism import move_components
-
         filled = keys.filled
         return filled, move_components(array, keys.masks, F, filled.masks).astype(array.dtype, copy=False)
+
+
+_form = lru_cache(maxsize=64)(UnitForm)
 
 
 @lru_cache(maxsize=256)
@@ -137,9 +131,7 @@ def _relabelled(
     for j, i in enumerate(vectors):
         masks |= np.asarray(keys.masks >> i & 1, dtype=np.int64) << j
     new, position = keys_of_array(len(vectors), masks)
-    source = np.empty(len(position), dtype=np.int64)
-    source[position] = np.arange(len(position))
-    return new, source, _factor(new, vectors, size)
+    return new, np.argsort(position), _factor(new, vectors, size)
 
 
 @lru_cache(maxsize=256)
@@ -149,8 +141,7 @@ def _restored(
     """Return the keys in ``d`` dimensions, and the source and the factor of each of their components."""
     masks = as_masks([sum(1 << i for j, i in enumerate(vectors) if int(mask) >> j & 1) for mask in keys.masks], d)
     old, position = keys_of_array(d, masks)
-    source = np.empty(len(position), dtype=np.int64)
-    source[position] = np.arange(len(position))
+    source = np.argsort(position)
     return old, source, 1.0 / _factor(keys, vectors, size)[source]
 
 

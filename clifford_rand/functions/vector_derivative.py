@@ -53,6 +53,8 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
     >>> cr.geometric_derivative(alg("x2*e1 - x1*e2", x1=x["e1"], x2=x["e2"]), x)
     -2*e12
     """
+    from clifford_rand.symbolic import derivative
+
     check_choice(rule, "rule", "geometric_derivative", tuple(_MIRRORED))
     check_choice(side, "side", "geometric_derivative", ("left", "right"))
     symbols = _coordinates(F.algebra, x)
@@ -60,16 +62,10 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
     coefficients = F.coefficients.astype(object)
     total = None
     for symbol, vector in zip(symbols, reciprocal, strict=True):
-        part = F._make(F.keys, _partial(coefficients, symbol))
+        part = F._make(F.keys, derivative(coefficients, symbol))
         term = getattr(vector, rule)(part) if side == "left" else getattr(part, _MIRRORED[rule])(vector)
         total = term if total is None else total + term
     return total
-
-
-def _partial(coefficients: Any, symbol: Any) -> Any:
-    from clifford_rand.symbolic import derivative
-
-    return derivative(coefficients, symbol)
 
 
 def _coordinates(algebra: Any, x: Any) -> list[Any]:

@@ -77,25 +77,15 @@ def _check_metric(algebra: Any, source: Any, places: dict[int, int]) -> None:
         for j, image_j in places.items():
             here, there = _product(source.form, i, j), _product(algebra.form, image_i, image_j)
             if i <= j and here != there:
-                raise fail(
-                    "A",
-                    "convert",
-                    "of an algebra with the same inner products of the basis vectors it has",
-                    describe(
-                        f"{source.names.vector(i)}·{source.names.vector(j)} = {here} and "
-                        f"{algebra.names.vector(image_i)}·{algebra.names.vector(image_j)} = {there}"
-                    ),
-                    "Name other basis vectors in mapping=.",
-                )
+                rule = "of an algebra with the same inner products of the basis vectors it has"
+                found = f"{source.names.vector(i)}·{source.names.vector(j)} = {here} and "
+                found += f"{algebra.names.vector(image_i)}·{algebra.names.vector(image_j)} = {there}"
+                raise fail("A", "convert", rule, describe(found), "Name other basis vectors in mapping=.")
 
 
 def _product(metric: Any, i: int, j: int) -> Any:
     """Return e_i · e_j without the d × d matrix of a diagonal metric."""
-    if metric.diagonal is not None:
-        return (
-            metric.diagonal[i].item()
-            if i == j and hasattr(metric.diagonal[i], "item")
-            else (metric.diagonal[i] if i == j else 0)
-        )
-    entry = metric.gram[i, j]
+    if metric.diagonal is not None and i != j:
+        return 0
+    entry = metric.gram[i, j] if metric.diagonal is None else metric.diagonal[i]
     return entry.item() if hasattr(entry, "item") else entry

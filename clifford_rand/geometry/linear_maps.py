@@ -11,6 +11,8 @@ from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, 
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import is_odd_swap
 from clifford_rand.functions.norms import as_inexact
+from clifford_rand.kernels.outermorphism import move_components
+from clifford_rand.kernels.representation import representation_of, to_matrices
 
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
@@ -89,8 +91,6 @@ def _images(target: Any, F: NDArray[Any], wanted: list[Any], grades: tuple[int, 
 
 
 def _by_shears(A: Any, F: NDArray[Any], target: Any) -> Any:
-    from clifford_rand.kernels.outermorphism import move_components
-
     keys: Keys = A.keys.filled
     dtype = np.result_type(A.coefficients, F)
     values = move_components(A.coefficients.astype(dtype, copy=False), A.keys.masks, F, keys.masks)
@@ -176,8 +176,6 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
 
 def spinor_matrix(A: Any) -> NDArray[Any]:
     """Return A as a complex matrix: (..., 2^m, 2^m) for d = 2m; for d = 2m + 1 two of them, (..., 2, 2^m, 2^m)."""
-    from clifford_rand.kernels.representation import representation_of, to_matrices
-
     metric = A.algebra.form
     if not metric.is_unit or metric.is_degenerate:
         rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
