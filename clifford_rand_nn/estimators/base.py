@@ -26,8 +26,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.estimators.parameters import Parameters
-from clifford_rand_nn.estimators.progress import progress_line
+from clifford_rand_nn.estimators.parameters import Parameters, progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients

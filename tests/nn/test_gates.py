@@ -18,8 +18,7 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
-from clifford_rand_nn.gates.sampling import METHODS
-from clifford_rand_nn.gates.through_rows import auto_sketch_dim
+from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 
 
 def assert_sides(X, gates):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from clifford_rand_nn.estimators.progress import progress_line
+from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.solvers.base import HistoryRow
 
 ROWS = [HistoryRow(0, 0.0, 2.0, 1.0), HistoryRow(7, 0.1, 0.123456789, 3.2e-4)]
