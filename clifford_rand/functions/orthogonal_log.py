@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Choice = Callable[[complex], bool]
 
+_EPS = float(np.finfo(np.float64).eps)
+_COMMUTE = 500  # units of rounding: the relative size of XM - MX that counts as zero, for a logarithm to 1e-12
+_TRIES = 60  # generic elements of a centraliser; one in three or more serves where any does (d ≤ 10)
+_TRIES = 60  # generic elements of the centraliser
+_CLUSTER = 1e-3  # relative: a Jordan block of size 3 spreads its eigenvalues by eps^(1/3) = 6e-6
+
 
 def invariant_subspace(X: Array, choose: Choice) -> Array:
     """Return an orthonormal basis (d, m), complex, of the invariant subspace of the chosen eigenvalues."""
@@ -53,11 +59,6 @@ def complex_structure(X: Array) -> Array:
         if change <= 8 * m * np.finfo(np.float64).eps * np.abs(Y).max():
             break
     return Y
-
-
-_EPS = float(np.finfo(np.float64).eps)
-_COMMUTE = 500  # units of rounding: the relative size of XM - MX that counts as zero, for a logarithm to 1e-12
-_TRIES = 60  # generic elements of a centraliser; one in three or more serves where any does (d ≤ 10)
 
 
 def rotation_planes(M: Array) -> tuple[Array, Array, Array]:
@@ -222,10 +223,6 @@ def _structure(N: Array, h: Array, scale: float, eps: float) -> Array | None:
         if least < 1.5:
             break
     return best
-
-
-_TRIES = 60  # generic elements of the centraliser
-_CLUSTER = 1e-3  # relative: a Jordan block of size 3 spreads its eigenvalues by eps^(1/3) = 6e-6
 
 
 def commuting_turn(L: Array, g: Array, eps: float) -> Array | None:

@@ -21,6 +21,10 @@ from clifford_rand.functions.norms import times_power
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
+NODES = 20  # Gauss–Legendre: the integrand has exponential type |u| + |v| ≤ 8 there, and 16 nodes leave 7e-17
+SEPARATE = 0.1  # |ρ| / |q| from which J = q/ρ is right to a digit less than q
+NEAR = 4.0  # |u| up to which the integral is used, where |u² - v²| < 1
+
 
 def cosh_and_sinhc(sigma: Any, s: Any, exponent: Array) -> tuple[Array, Array]:
     """Return e^σ cosh z and 2^n e^σ sinh z / z for z = 2^n √s."""
@@ -49,11 +53,6 @@ def _scaled_quotient(top: Array, bottom: Array, exponent: Array, factor: float =
     """Return 2^n top/bottom, 2^n where both are zero."""
     quotient = np.where(bottom == 0, 1, top / np.where(bottom == 0, 1, bottom))
     return times_power(quotient[..., None], exponent)[..., 0]
-
-
-NODES = 20  # Gauss–Legendre: the integrand has exponential type |u| + |v| ≤ 8 there, and 16 nodes leave 7e-17
-SEPARATE = 0.1  # |ρ| / |q| from which J = q/ρ is right to a digit less than q
-NEAR = 4.0  # |u| up to which the integral is used, where |u² - v²| < 1
 
 
 def exponential_of_two_planes(

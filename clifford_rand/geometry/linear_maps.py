@@ -17,6 +17,8 @@ from clifford_rand.kernels.representation import representation_of, to_matrices
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
 
+LARGEST = 12  # dimensions: 2^24 entries of one matrix
+
 
 def outermorphism(A: Any, F: ArrayLike, target: Any = None) -> Any:
     """Return Σ_S A_S F(e_S1) ∧ F(e_S2) ∧ …, F (..., d', d) with the image of e_i in column i.
@@ -97,13 +99,10 @@ def _by_shears(A: Any, F: NDArray[Any], target: Any) -> Any:
     return target.multivector(values.astype(dtype, copy=False), keys.grades)
 
 
-LARGEST = 12  # dimensions: 2^24 entries of one matrix
-
-
 def _check_dimension(d: int, owner: str) -> None:
     if d > LARGEST:
-        rule = f"of an algebra with d ≤ {LARGEST}"
-        raise fail("A", owner, rule, describe(f"d = {d}"), "Use the products, which need no matrix.")
+        hint = "Use the products, which need no matrix."
+        raise fail("A", owner, f"of an algebra with d ≤ {LARGEST}", describe(f"d = {d}"), hint)
 
 
 def left_matrix(A: Any) -> NDArray[Any]:

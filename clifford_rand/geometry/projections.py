@@ -21,6 +21,8 @@ from clifford_rand.geometry.coordinates import (
 )
 from clifford_rand.geometry.subspaces import is_blade
 
+OWNER = "reciprocal_frame"
+
 
 def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     """Return (grade, c B, (c B)⁻¹) of a blade that is not null, c a power of two."""
@@ -38,8 +40,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
         wrong = bool(np.asarray(rest != 0, dtype=bool).any())
     else:
         weights = blade_weights(B.algebra.form, B.keys)
-        weighted = B.coefficients if weights is None else B.coefficients * weights
-        size = np.square(np.abs(weighted)).sum(axis=-1)
+        size = np.square(np.abs(B.coefficients * (1 if weights is None else weights))).sum(axis=-1)
         null = np.asarray(np.abs(norm) <= ROUNDING * np.finfo(B.coefficients.dtype).eps * size)
         wrong = False  # is_blade below has a tolerance
     if wrong or not np.all(is_blade(B)):
@@ -71,9 +72,6 @@ def reflect(A: Any, B: Any, *, inside: bool = False) -> Any:
     check_same_algebra(A, B, "B", "reflect")
     grade, B, _ = _with_inverse(B, "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
-
-
-OWNER = "reciprocal_frame"
 
 
 def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:

@@ -109,9 +109,7 @@ def _between_vectors(a: Any, b: Any) -> Any:
     if not near.any():
         return other
     first = _normalised((a + b) * a, unused=~near)
-    return first._make(
-        first.keys, np.where(near, first._on(first.keys).coefficients, other._on(first.keys).coefficients)
-    )
+    return first._make(first.keys, np.where(near, first.coefficients, other.coefficients))
 
 
 def _normalised(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:

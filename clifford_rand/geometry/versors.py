@@ -13,6 +13,8 @@ from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, quotient
 
 RTOL = 1e-9  # default tolerance of is_versor
 ALWAYS = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector: see inspect_versor
+LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
+CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
 
 
 def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArray[Any], Any, NDArray[np.bool_]]:
@@ -58,14 +60,11 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     keys = keys_of_grades(metric.d, (1,))
     basis = U._make(keys, np.eye(metric.d, dtype=U.coefficients.dtype))
     weights = blade_weights(metric, keys)
-    if weights is not None:
-        basis = basis._make(keys, basis.coefficients / weights[:, None])
+    basis = basis if weights is None else basis._make(keys, basis.coefficients / weights[:, None])
     one = U[..., None] if U.ndim else U
     images = (one * basis) * ~one
-    other = images.coefficients
     out = blade_weights(metric, images.keys)
-    if out is not None:
-        other = other * out
+    other = images.coefficients if out is None else images.coefficients * out
     other = other[..., images.keys.grade_of != 1]
     close: NDArray[np.bool_] = np.asarray(np.abs(other).max(axis=(-1, -2), initial=0) <= limit * size)
     return close
@@ -95,10 +94,6 @@ def _is_exact_versor(A: Any) -> Any:
         image = (A * A._make(keys_of_grades(A.algebra.d, (1,)), np.eye(A.algebra.d, dtype=np.int64)[i])) * ~A
         accepted &= vanishes(image, image.keys.grade_of != 1)
     return bool(accepted) if accepted.ndim == 0 else accepted
-
-
-LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
-CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
 
 
 def sandwich(R: Any, X: Any) -> Any:
