@@ -16,7 +16,6 @@ Choice = Callable[[complex], bool]
 _EPS = float(np.finfo(np.float64).eps)
 _COMMUTE = 500  # units of rounding: the relative size of XM - MX that counts as zero, for a logarithm to 1e-12
 _TRIES = 60  # generic elements of a centraliser; one in three or more serves where any does (d ≤ 10)
-_TRIES = 60  # generic elements of the centraliser
 _CLUSTER = 1e-3  # relative: a Jordan block of size 3 spreads its eigenvalues by eps^(1/3) = 6e-6
 
 
