@@ -55,6 +55,8 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
         If entries are masked, as the numbers below a mask mean nothing, or NumPy makes no array of ``value``, as of
         rows of different lengths.
     """
+    if type(value) is np.ndarray and value.dtype.isnative:
+        return value
     if _is_masked(value):
         raise fail(name, owner, "without masked entries", describe("some masked"), "Fill them, or leave the rows out.")
     try:
@@ -69,7 +71,7 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
 def _is_masked(value: object) -> bool:
     """Tell whether an array, or one in a list of lists, has masked entries; numpy.ma is not imported for it."""
     if isinstance(value, np.ndarray):
-        return type(value) is not np.ndarray and bool(np.any(getattr(value, "mask", False)))
+        return bool(np.any(getattr(value, "mask", False)))
     if not isinstance(value, list | tuple):
         return False
     return any(_is_masked(part) for part in value if isinstance(part, np.ndarray | list | tuple))
