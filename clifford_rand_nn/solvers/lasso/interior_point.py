@@ -57,7 +57,7 @@ class InteriorPoint(Limits):
     >>> problem = LassoProblem(np.eye(3), [0.0, 0.0, 3.0], beta=0.1)
     >>> result = InteriorPoint().solve(problem)
     >>> result.status, result.coefficients.columns.tolist(), result.coefficients.values.round(6).tolist()
-    ('optimal', [2], [[2.55]])
+    (<Status.OPTIMAL: 'optimal'>, [2], [[2.55]])
     """
 
     tol: float = 1e-8

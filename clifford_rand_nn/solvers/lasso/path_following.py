@@ -103,7 +103,7 @@ def homotopy(
     >>> K = np.array([[0.0, 0.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0]])  # two equal columns
     >>> path = homotopy(K, [0.0, 1.0, 2.0], beta_min=0.01)
     >>> path.status, path.n_active.tolist()
-    ('optimal', [0, 1])
+    (<Status.OPTIMAL: 'optimal'>, [0, 1])
     >>> path.at(0.02).values.round(12).tolist()
     [0.97]
     """

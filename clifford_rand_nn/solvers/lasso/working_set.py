@@ -131,7 +131,7 @@ class WorkingSet(Limits):
     >>> problem = LassoProblem(rng.random((20, 500)), rng.random(20), beta=1e-3)
     >>> result = WorkingSet(tol=1e-9).solve_columns(problem)
     >>> result.status, result.coefficients.columns.size < 20
-    ('optimal', True)
+    (<Status.OPTIMAL: 'optimal'>, True)
     """
 
     tol: float = 1e-8
