@@ -14,6 +14,7 @@ from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
+from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -87,8 +88,8 @@ class ConvexReLU(GatedFamily):
         sampled, family = self._candidates(X, targets)
         network: TwoLayerNetwork
         if self._by_columns(targets):
-            pricer = family.pricer(X)
-            result: Result[Any] = self._generate_columns(task, pricer, shared)
+            result: Result[Any]
+            result, pricer = self._generate_columns(task, family, shared)
             result = self._pruned(result, task, family)
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
@@ -145,15 +146,27 @@ class ConvexReLU(GatedFamily):
             task.X, task.targets, patterns, self.beta, penalty=self.penalty, bias=self.bias, **self._options(task)
         )
 
-    def _generate_columns(self, task: Task, pricer: Pricer, shared: list[Any] | None) -> Result[WeightedNeurons]:
+    def _generate_columns(
+        self, task: Task, family: Family, shared: list[Any] | None
+    ) -> tuple[Result[WeightedNeurons], Pricer]:
+        """Solve on the distinct rows, which neither copies nor order nor weights change; bring back what rows have."""
+        first, place = merged_rows(np.hstack([task.X, task.targets]))
+        own = np.ones(len(place)) if task.weights is None else task.weights
+        weights: Array = np.bincount(place, own * (len(first) / len(place))).astype(np.float64)  # of mean 1, too
+        rows = task._replace(X=task.X[first], targets=task.targets[first], weights=weights)
+        pricer = family.pricer(rows.X)
         start = shared.pop() if shared else None
         with self._limited(WorkingSet, task) as solver:
             found: Result[WeightedNeurons] = solver.solve(
-                task.X, task.targets, self.beta, pricer, start=start, **self._options(task)
+                rows.X, rows.targets, self.beta, pricer, start=start, **self._options(rows)
             )
+        neurons, values, intercept = found.coefficients
         if shared is not None:
-            shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
-        return found
+            shared.append(neurons)  # to start from, all the atoms are better than the pruned ones
+        spanning = np.concatenate([first, len(place) + np.arange(task.X.shape[1])])[neurons.rows]
+        theta = found.dual_point[place] * (own / weights[place])[:, None]
+        kept = WeightedNeurons(replace(neurons, rows=spanning), values, intercept)
+        return replace(found, coefficients=kept, fitted=found.fitted[place], dual_point=theta), pricer
 
     def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
         method: Any = "cvxpy"

@@ -305,10 +305,15 @@ def distinct_rows(X: NDArray[np.float64]) -> NDArray[np.intp]:
     >>> distinct_rows(np.array([[2.0, 0.0], [-1.0, 5.0], [2.0, 0.0], [2.0, -1.0]])).tolist()
     [1, 3, 0]
     """
+    return merged_rows(X)[0]
+
+
+def merged_rows(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return `distinct_rows`, and for each row of X (n, d) its place among them."""
     bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
     # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
     keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
-    return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True)[1]
+    return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True, return_inverse=True)[1:]
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:
