@@ -104,7 +104,7 @@ def fit_network(name: str, X: Array, y: NDArray[Any], n_gates: int, seed: int) -
     >>> X, y = spiral(20)
     >>> fit = fit_network("lasso-sampled", X, y, 50, 0)
     >>> fit.over(), bool(fit.proof.relative_gap <= 1e-6)
-    ('98 columns', True)
+    ('99 columns', True)
     """
     check_choice(name, "name", "fit_network", tuple(SPIRAL_NETWORKS))
     check_integer(n_gates, "n_gates", "fit_network")
