@@ -209,8 +209,6 @@ class CentralPath:
         cones, box, terms = self.cones, self.box, self.terms
         total = cones.count + box.count
         mu = (cones.product() + box.product()) / total
-        if not mu > 0:
-            return False
         floor = min(self.problem.n * least / total, mu)  # far above the optimum ``least`` may be above what is reached
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = -self.theta.sum(axis=0)[: self.t.size]
