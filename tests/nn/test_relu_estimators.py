@@ -340,3 +340,25 @@ def test_columns_in_memory_and_in_blocks_have_one_optimum(loss, subsample):
     if subsample is None:  # the matrix would take 566,400 bytes
         small = CrossProductLassoClassifier(loss=loss, beta=1e-2, max_memory=5e5).fit(X, y > 0)
         assert small.certificate_.primal == pytest.approx(primal[0], rel=3e-6)
+
+
+def test_what_copies_share_is_brought_back_to_every_row(monkeypatch):
+    """Copies are solved as one row; the dual point, the fit and the spanning rows are those of all rows again."""
+    monkeypatch.setattr(
+        "clifford_rand_nn.estimators.relu.pruned", lambda result, *rest: result
+    )  # as where it gains nothing
+    rng = np.random.default_rng(3)
+    X = rng.integers(-2, 3, (12, 2)).astype(float)
+    Y = np.stack([np.abs(X[:, 0]), X[:, 1] - X[:, 0]], axis=1)
+    copies = rng.integers(1, 4, 12)
+    order = rng.permutation(copies.sum())
+    many, targets = np.repeat(X, copies, axis=0)[order], np.repeat(Y, copies, axis=0)[order]
+    one = ConvexReLURegressor(gates="exhaustive", beta=1e-2).fit(X, Y, copies)
+    all_rows = ConvexReLURegressor(gates="exhaustive", beta=1e-2).fit(many, targets)
+    np.testing.assert_allclose(all_rows.predict(X), one.predict(X), rtol=1e-9, atol=1e-12)
+    for model, rows, wanted in ((one, X, Y), (all_rows, many, targets)):
+        again = model.certificate_.verify(rows, wanted)
+        assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+        np.testing.assert_allclose(model.result_.fitted, model.predict(rows), atol=1e-9)
+        neurons = model.result_.coefficients.neurons
+        np.testing.assert_allclose(neurons.training_columns(rows), neurons.columns(rows), atol=1e-9)
