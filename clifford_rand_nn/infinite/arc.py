@@ -1,4 +1,9 @@
-"""The share of half-spaces that hold two rows, times their inner product, in place."""
+r"""The share of half-spaces that hold two rows, times their inner product, in place.
+
+The share is :math:`\frac{\pi-\theta}{2\pi} = \frac14+\frac{\arcsin c}{2\pi}`, c the cosine. Near c = ±1 it comes from
+:math:`\arcsin c = \frac\pi2-2\arcsin\sqrt{(1-c)/2}`, and the arcsine below 1/2 from a polynomial, so that a row has no
+branch and runs on vector registers.
+"""
 
 import math
 from typing import Any
@@ -6,16 +11,60 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+# Polynomials in z = s² ≤ 1/4 for arcsin(s)/s: interpolation in the Chebyshev points of [0, 1/4], of degree 5 with an
+# error of 5e-9 and of degree 12 with one of 2e-17.
+_FLAGS = {"contract"}  # products and sums in one instruction
+_F = np.float32
+_S0, _S1, _S2 = _F(0.999999995983738), _F(0.16666782005775338), _F(0.07494696687423973)
+_S3, _S4, _S5 = _F(0.045520635631714566), _F(0.02399399965364759), _F(0.04241737375979984)
+_D1, _D2, _D3, _D4 = 0.16666666666664942, 0.07500000000385201, 0.044642856805998936, 0.03038195969768514
+_D5, _D6, _D7, _D8 = 0.022371749733164054, 0.01735977964134998, 0.01388484282640208, 0.012170138592391726
+_D9, _D10, _D11, _D12 = 0.0065293020047365695, 0.019513468251252167, -0.016187392271599134, 0.03187962140081284
+# Rows whose cosine is so near to 1 are one, as equal rows are but for rounding: the share is then off by up to 2e-8, in
+# single precision 1.6e-4.
+_SAME, _SAME_SINGLE = 1.0 - 32 * 2.0**-52, _F(1.0 - 4 * 2.0**-23)
 
-@njit(cache=True, nogil=True)
+
 def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
-    r"""Multiply inner (n, m) by :math:`(\pi-\theta)/(2\pi)`, cosines (n, m) being those of the angles times lengths."""
-    same = 1.0 - 32.0 * np.finfo(inner.dtype).eps  # rows whose cosine is so near to 1 are one
+    r"""Multiply inner (n, m) by :math:`(\pi-\theta)/(2\pi)`, cosines (n, m) being those of the angles times lengths.
+
+    All arrays are of one type, float64 (error of the share below 4e-16) or float32 (1e-7), but for cosines next to ±1.
+    """
+    kernel = _single if inner.dtype == np.float32 else _double
+    kernel(inner, cosines, _inverse(lengths), _inverse(lengths2))
+
+
+def _inverse(lengths: Any) -> Any:
+    """Return one over each length, and 0 for a row of zeros, whose inner products are 0."""
+    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _double(inner: Any, cosines: Any, inverse: Any, inverse2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
-            size = lengths[i] * lengths2[j]
-            c = cosines[i, j] / size if size > 0 else 0.0
-            if c < same:
-                inner[i, j] *= 0.5 - math.acos(max(c, -1.0)) * (0.5 / math.pi)
-            else:
-                inner[i, j] *= 0.5
+            c = cosines[i, j] * (inverse[i] * inverse2[j])
+            size = abs(c) if abs(c) < _SAME else 1.0
+            near = size > 0.5
+            z = 0.5 * (1.0 - size) if near else size * size
+            s = math.sqrt(z) if near else size
+            p = _D8 + z * (_D9 + z * (_D10 + z * (_D11 + z * _D12)))
+            p = 1.0 + z * (_D1 + z * (_D2 + z * (_D3 + z * (_D4 + z * (_D5 + z * (_D6 + z * (_D7 + z * p)))))))
+            turn = s * p * (1.0 / math.pi)
+            share = 0.5 - turn if near else 0.25 + 0.5 * turn
+            inner[i, j] *= share if c > 0.0 else 0.5 - share
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _single(inner: Any, cosines: Any, inverse: Any, inverse2: Any) -> None:
+    one, half, quarter, turns = _F(1.0), _F(0.5), _F(0.25), _F(1.0 / math.pi)
+    for i in range(inner.shape[0]):
+        for j in range(inner.shape[1]):
+            c = cosines[i, j] * (inverse[i] * inverse2[j])
+            size = abs(c) if abs(c) < _SAME_SINGLE else one
+            near = size > half
+            z = half * (one - size) if near else size * size
+            s = math.sqrt(z) if near else size
+            turn = s * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5))))) * turns
+            share = half - turn if near else quarter + half * turn
+            inner[i, j] *= share if c > _F(0.0) else half - share
