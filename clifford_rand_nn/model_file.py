@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
@@ -17,6 +18,7 @@ from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
 from clifford_rand_nn.certificates import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
@@ -28,11 +30,12 @@ from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
 
 FORMAT = "clifford-rand-model"
-VERSION = 3  # raised when a reader of the old layout could not read the new one
-_READABLE = (1, 2, 3)  # version 1 knew gated networks only, version 2 no sample weights
-_UNWEIGHTED = 2  # models without weights are written so that older readers can read them
+VERSION = 4  # raised when a reader of the old layout could not read the new one
+_READABLE = (1, 2, 3, 4)  # version 1 knew gated networks only, version 2 no sample weights, version 3 no `BetaCV`
+# Models without what is new are written so that older readers can read them.
+_UNWEIGHTED, _WEIGHTED = 2, 3
 
-Model = (
+Network = (
     GatedReLUClassifier
     | GatedReLURegressor
     | ConvexReLUClassifier
@@ -40,8 +43,9 @@ Model = (
     | CrossProductLassoClassifier
     | CrossProductLassoRegressor
 )
+Model = Network | BetaCV
 
-_ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Model)}
+_ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 # What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
@@ -50,7 +54,10 @@ _ARRAYS = (
     | {"intercept": "f01", "W1": "f2", "b1": "f1", "w2": "f2", "b2": "f1", "units": "i1", "classes": "biufUS1"}
     | {f"{prefix}_{name}": rule for prefix in ("given", "gates", "members") for name, rule in _GATE_ARRAYS.items()}
     | {f"members_{name}": rule for name, rule in _NEURON_ARRAYS.items()}
+    | {"search_betas": "f1", "search_scores": "f2", "search_given": "f1"}
 )
+_SEARCH = ("n_betas", "eps", "cv", "scoring", "rule", "max_time", "n_jobs", "verbose")  # parameters of `BetaCV`
+_OWN = ("beta", "max_time")  # parameters of its estimator that differ from those of the one that was trained
 _DROPPED = ("huber_delta",)  # parameters that estimators had and have no more where they had no effect
 
 
@@ -59,14 +66,15 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
 
     It holds the parameters, the network, the gates, the classes, the feature names and the certificate with its dual
     point and sample weights, so that `load_model` gives an estimator that predicts bit for bit the same and whose
-    ``certificate_.verify(X, y)`` still works. Training rows, ``patterns_`` and ``result_`` are not in it. The file
-    appears complete or not at all.
+    ``certificate_.verify(X, y)`` still works. Training rows, ``patterns_`` and ``result_`` are not in it. Of a `BetaCV`
+    it holds the estimator and the scores of all betas too. The file appears complete or not at all.
 
     Parameters
     ----------
     path : path that ends in .npz
-    model : one of the estimators
-        Fitted. A ``random_state`` that is not an integer is saved as None.
+    model : one of the estimators, or `BetaCV`
+        Fitted. A ``random_state`` that is not an integer is saved as None; so are a ``cv`` or ``scoring`` that are
+        neither a number nor a word.
 
     Raises
     ------
@@ -141,7 +149,8 @@ def _check_arrays(arrays: dict[str, NDArray[Any]]) -> None:
             raise ValueError(f"the array {name!r} has dtype {array.dtype}")
         if str(array.ndim) not in _ARRAYS[name]:
             raise ValueError(f"the array {name!r} has {array.ndim} axes")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        missing = np.isnan(array) if name == "search_scores" else np.zeros(1, dtype=bool)  # betas without time
+        if array.dtype.kind == "f" and not (np.isfinite(array) | missing).all():
             raise ValueError(f"the array {name!r} has entries that are not finite")
 
 
@@ -164,8 +173,10 @@ def _fit(agree: bool, what: str = "the arrays do not fit each other") -> None:
 
 def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     kind = type(model).__name__
+    if type(model) is BetaCV:
+        return _pack_search(model)
     if _ESTIMATORS.get(kind) is not type(model):
-        raise fail("model", "save_model", f"one of {', '.join(_ESTIMATORS)}", describe(kind))
+        raise fail("model", "save_model", f"one of {', '.join(_ESTIMATORS)}, BetaCV", describe(kind))
     if not hasattr(model, "coef_"):
         raise fail("model", "save_model", "fitted", describe(f"a {kind} before fit"))
     params = {name: _plain(value) for name, value in model.get_params().items()}
@@ -178,7 +189,7 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays["sample_weight"] = proof.sample_weight
     meta: dict[str, Any] = {
         "format": FORMAT,
-        "version": _UNWEIGHTED if proof.sample_weight is None else VERSION,
+        "version": _UNWEIGHTED if proof.sample_weight is None else _WEIGHTED,
         "library": __version__,
         "estimator": kind,
         "params": params,
@@ -217,7 +228,39 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
 
 
+def _pack_search(search: BetaCV) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Pack the estimator that a search trained, and around it the search."""
+    if not hasattr(search, "estimator_"):
+        raise fail("model", "save_model", "fitted", describe("a BetaCV before fit"))
+    arrays, meta = _pack(search.estimator_)
+    arrays |= {"search_betas": search.betas_, "search_scores": search.scores_}
+    if search.betas is not None:
+        arrays["search_given"] = np.atleast_1d(np.asarray(search.betas, dtype=np.float64))
+    meta["version"] = VERSION
+    meta["search"] = {name: _plain(getattr(search, name)) for name in _SEARCH} | {
+        "own": {name: _plain(getattr(search.estimator, name)) for name in _OWN}
+    }
+    return arrays, meta
+
+
 def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
+    model = _unpack_network(arrays, meta)
+    if "search" not in meta:
+        return model
+    told = meta["search"]
+    search = BetaCV(clone(model).set_params(**{name: told["own"][name] for name in _OWN}))
+    search.set_params(**{name: told[name] for name in _SEARCH}, betas=arrays.get("search_given"))
+    betas, scores = arrays["search_betas"], arrays["search_scores"]
+    _fit(len(scores) == betas.size > 0 and bool((betas > 0).all()) and bool((np.diff(betas) <= 0).all()), "the search")
+    search.betas_, search.scores_, search.beta_, search.estimator_ = betas, scores, model.beta, model
+    _fit(bool((betas == model.beta).any()), "the search")
+    search.n_features_in_ = model.n_features_in_
+    if hasattr(model, "feature_names_in_"):
+        search.feature_names_in_ = model.feature_names_in_
+    return search
+
+
+def _unpack_network(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     kind = _ESTIMATORS[meta["estimator"]]
     known = kind().get_params()
     params = {name: value for name, value in meta["params"].items() if name in known or name not in _DROPPED}
@@ -258,7 +301,7 @@ def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
     numbers = {name: _number(proof[name]) for name in ("primal", "dual", "relative_gap")}
     scope, count = str(proof["scope"]), _whole(proof["n_patterns"])
     model._certify(claim, classes, dual_point=theta, scope=scope, n_patterns=count, **numbers)
-    return cast("Model", model)
+    return cast("Network", model)
 
 
 def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> GatedClaim:

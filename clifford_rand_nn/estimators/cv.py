@@ -1,18 +1,20 @@
 """Beta by cross-validation, for any estimator of the library."""
 
 import time
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_choice, check_integer, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.paths.path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits
@@ -43,7 +45,8 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     n_betas : int, default 20
     eps : float in (0, 1), default 1e-3
     cv : int, splitter or iterable, default 5
-        As in scikit-learn; stratified for classifiers.
+        As in scikit-learn; stratified for classifiers. With ``groups`` in `fit` a number of folds is that of
+        `GroupKFold`, for classifiers of `StratifiedGroupKFold`.
     scoring : str, callable or None
         As in scikit-learn; None is the estimator's own score, accuracy or R².
     rule : {"best", "one_se"}, default "best"
@@ -52,6 +55,12 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         Seconds. Of k folds and the training on all rows, each has a share of 1/(k + 1) of them, and what was left over
         before: a fit that its share ends is scored as it is. Betas that no time was left for have no score (NaN), and
         are not chosen. Ctrl-C in a fold ends it all with a KeyboardInterrupt; ``scores_`` has what was scored before.
+        Folds that run at the same time share a share.
+    n_jobs : int or None
+        Folds that run at the same time, as in scikit-learn: None is one, -1 as many as there are cores. The result is
+        the same.
+    verbose : int, default 0
+        1 shows a line for every fold.
 
     Attributes
     ----------
@@ -87,51 +96,81 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     scoring: Any = None
     rule: str = "best"
     max_time: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Score every beta on every fold, choose one, and train on all rows X (n, d) and targets y.
 
         Weights (n,) ≥ 0 of the rows go into training and scores. The folds are those without weights; each needs a
-        positive one.
+        positive one. Rows with the same entry of ``groups`` (n,), such as those of one patient, are in one fold, so
+        that scores are those of new groups: where rows of a group are alike, other folds promise too much.
         """
         if not isinstance(self.estimator, ConvexNetwork):
             raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
-        began, clock = time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
+            raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
+        check_integer(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", "BetaCV", low=0)
+        clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
         clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         top = clone(self.estimator).beta_max(rows, targets, weights) if self.betas is None else 0.0
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
-        splits = list(check_cv(self.cv, targets, classifier=is_classifier(self.estimator)).split(rows, targets))
+        splits = self._splits(rows, targets, groups)
         self.scores_ = np.full((len(self.betas_), len(splits)), np.nan)
         if weights is not None and not all(weights[part].any() for split in splits for part in split):
             hint = "Leave rows of weight zero out, or give other folds."
             rule = "positive for some row of every fold"
             raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
-        for k, (train, test) in enumerate(splits):
-            shared: list[Any] = []  # a gated network's next beta needs no new gates
-            part = None if self.max_time is None else self.max_time * (k + 1) / (len(splits) + 1)
-            share = Limits(max_time=part)
-            for i, beta in enumerate(self.betas_):
-                left = share.after(time.perf_counter() - began).max_time
-                if i and left is not None and left <= SOONEST:
-                    break
-                model = self._model(float(beta), left)
-                model._fit(_take(rows, train), targets[train], shared=shared, **_weights(weights, train))
-                if model.result_.interrupted:
-                    raise KeyboardInterrupt(f"in fold {k + 1} of {len(splits)}, beta {i + 1} of {len(self.betas_)}")
-                if _draws_anew(model):
-                    shared.clear()
-                self.scores_[i, k] = scorer(model, _take(rows, test), targets[test], **_weights(weights, test))
+        self._score(_Data(rows, targets, weights), splits, clock)
         self.beta_ = float(self.betas_[self._chosen()])
-        left = clock.after(time.perf_counter() - began).max_time
-        self.estimator_ = self._model(self.beta_, left).fit(rows, targets, weights)
+        self.estimator_ = self._model(self.beta_, clock.left(1.0)).fit(rows, targets, weights)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
         return self
+
+    def _splits(self, rows: Any, targets: NDArray[Any], groups: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        classifier = is_classifier(self.estimator)
+        cv = self.cv
+        if groups is not None:
+            if len(np.asarray(groups)) != len(targets):
+                value = describe(f"{len(np.asarray(groups))} of them")
+                raise fail("groups", "BetaCV", f"one for each of the {len(targets)} rows", value)
+            if cv is None or isinstance(cv, int | np.integer):
+                folds = 5 if cv is None else int(cv)
+                cv = StratifiedGroupKFold(folds) if classifier else GroupKFold(folds)
+        return list(check_cv(cv, targets, classifier=classifier).split(rows, targets, groups))
+
+    def _score(self, data: "_Data", splits: list[Any], clock: "_Clock") -> None:
+        """Fill ``scores_``, a fold at a time or several at once, each within its share of the time."""
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        jobs = min(effective_n_jobs(self.n_jobs), len(splits))
+        waves = -(-len(splits) // jobs) + 1  # and one for the training on all rows
+        calls = [
+            _FoldCall(self, data, split, scorer, replace(clock, share=(k // jobs + 1) / waves), k, len(splits))
+            for k, split in enumerate(splits)
+        ]
+        if jobs == 1:
+            for call in calls:
+                self._tell(call, call.score(self.scores_[:, call.k]))  # in place: an interrupt keeps what there is
+            return
+        found = Parallel(n_jobs=jobs, return_as="generator")(delayed(_scored)(call) for call in calls)
+        for call, (scores, seconds) in zip(calls, found, strict=True):
+            self.scores_[:, call.k] = scores
+            self._tell(call, seconds)
+
+    def _tell(self, call: "_FoldCall", seconds: float) -> None:
+        """Show a line for a fold, if asked for."""
+        if self.verbose:
+            from rich.console import Console  # only here: a quiet fit need not load it
+
+            scores = self.scores_[:, call.k]
+            best = int(np.nanargmax(scores))
+            text = f"{call.name}: best score {scores[best]:.4f} at beta {self.betas_[best]:.3g}, {seconds:.1f} s"
+            Console(stderr=True).print(text, highlight=False, soft_wrap=True)
 
     def _model(self, beta: float, left: float | None) -> Any:
         """Return the estimator for a beta, with no more time than is left."""
@@ -189,18 +228,79 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+class _Data(NamedTuple):
+    """All rows, their targets, and their weights if they differ."""
+
+    rows: Any
+    targets: NDArray[Any]
+    weights: Array | None
+
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, NDArray[Any], dict[str, Any]]:
+        """Return some rows, their targets, and the keyword of their weights: none for scorers that know none."""
+        rows = self.rows.iloc[index] if hasattr(self.rows, "iloc") else self.rows[index]
+        return rows, self.targets[index], {} if self.weights is None else {"sample_weight": self.weights[index]}
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """When a search began, its limits, and the share of its time after which a fold ends."""
+
+    began: float
+    limits: Limits
+    share: float = 1.0
+
+    def left(self, share: float) -> float | None:
+        """Seconds left until a share of the time is over; None without a limit."""
+        if self.limits.max_time is None:
+            return None
+        return Limits(max_time=self.limits.max_time * share).after(time.perf_counter() - self.began).max_time
+
+
+@dataclass(frozen=True)
+class _FoldCall:
+    """One fold: every beta in turn on its training rows, each fit from the last one's solution."""
+
+    search: BetaCV
+    data: _Data
+    split: tuple[NDArray[np.intp], NDArray[np.intp]]
+    scorer: Any
+    clock: _Clock
+    k: int
+    of: int
+
+    @property
+    def name(self) -> str:
+        """Which fold, for people."""
+        return f"fold {self.k + 1} of {self.of}"
+
+    def score(self, scores: Array) -> float:
+        """Write the scores of all betas that there is time for into ``scores`` (B,); return the seconds it took."""
+        began = time.perf_counter()
+        shared: list[Any] = []  # a gated network's next beta needs no new gates
+        train, test = map(self.data.take, self.split)
+        for i, beta in enumerate(self.search.betas_):
+            left = self.clock.left(self.clock.share)
+            if i and left is not None and left <= SOONEST:
+                break
+            model = self.search._model(float(beta), left)
+            model._fit(*train[:2], shared=shared, **train[2])
+            if model.result_.interrupted:
+                raise KeyboardInterrupt(f"in {self.name}, beta {i + 1} of {len(scores)}")
+            if _draws_anew(model):
+                shared.clear()
+            scores[i] = self.scorer(model, *test[:2], **test[2])
+        return time.perf_counter() - began
+
+
+def _scored(call: _FoldCall) -> tuple[Array, float]:
+    """Score a fold in a worker, whose clock is that of the machine."""
+    scores = np.full(len(call.search.betas_), np.nan)
+    return scores, call.score(scores)
+
+
 def _draws_anew(model: Any) -> bool:
     """Whether two fits on the same rows sample different neurons: one must not start from those of the other."""
     if isinstance(model.random_state, int | np.integer):
         return False
     gates = getattr(model, "gates", None)
     return getattr(model, "subsample", None) is not None or (isinstance(gates, str) and gates != "exhaustive")
-
-
-def _weights(weights: NDArray[np.float64] | None, index: NDArray[np.intp]) -> dict[str, Any]:
-    """Return the keyword of a fold's weights: without weights there is none, for scorers that know none."""
-    return {} if weights is None else {"sample_weight": weights[index]}
-
-
-def _take(rows: Any, index: NDArray[np.intp]) -> Any:
-    return rows.iloc[index] if hasattr(rows, "iloc") else rows[index]

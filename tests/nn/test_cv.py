@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
@@ -108,7 +108,57 @@ def test_scores_are_those_of_the_models_that_are_trained():
     np.testing.assert_allclose(search.scores_, alone, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("max_time", [None, 600.0])
+def test_folds_at_the_same_time_give_the_same(max_time, capsys):
+    estimator = GatedReLUClassifier(n_gates=6, tol=1e-8, random_state=0)
+    options = {"n_betas": 4, "cv": 3, "max_time": max_time}
+    one = BetaCV(estimator, **options).fit(X, Y > 0)
+    assert capsys.readouterr().err == ""
+    two = BetaCV(estimator, **options, n_jobs=2, verbose=1).fit(X, Y > 0)
+    np.testing.assert_allclose(two.scores_, one.scores_, rtol=0, atol=1e-12)
+    assert two.beta_ == one.beta_
+    told = capsys.readouterr().err.splitlines()
+    assert [line[:13] for line in told] == ["fold 1 of 3: ", "fold 2 of 3: ", "fold 3 of 3: "]
+    best = one.scores_[:, 0]
+    assert f"best score {best.max():.4f} at beta {one.betas_[best.argmax()]:.3g}, " in told[0]
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_rows_of_a_group_stay_together(classes):
+    groups = np.arange(60) // 4
+    kind = CrossProductLassoClassifier if classes else CrossProductLassoRegressor
+    y = Y > 0 if classes else Y
+    model = kind(subsample=30, random_state=0)
+    search = BetaCV(model, betas=[0.1, 0.01], cv=4).fit(X, y, groups=groups)
+    folds = list((StratifiedGroupKFold if classes else GroupKFold)(4).split(X, y, groups))
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in folds)
+    expected = [
+        [clone(model).set_params(beta=b).fit(X[i], y[i]).score(X[j], y[j]) for i, j in folds] for b in (0.1, 0.01)
+    ]
+    np.testing.assert_allclose(search.scores_, expected, rtol=0, atol=1e-6 if classes else 1e-4)
+    given = BetaCV(model, betas=[0.1, 0.01], cv=LeaveOneGroupOut()).fit(X, y, groups=groups)
+    assert given.scores_.shape == (2, 15)
+
+
+def test_groups_show_what_copies_hide():
+    """Ten groups of rows that are nearly alike, with a target that only the group decides: nothing can be learned."""
+    rng = np.random.default_rng(3)
+    centre, groups = rng.standard_normal((10, 2)), np.repeat(np.arange(10), 8)
+    rows = centre[groups] + 0.01 * rng.standard_normal((80, 2))
+    y = rng.standard_normal(10)[groups]
+    model = GatedReLURegressor(n_gates=30, random_state=0)
+    apart = BetaCV(model, n_betas=6, cv=KFold(5, shuffle=True, random_state=0)).fit(rows, y)
+    together = BetaCV(model, n_betas=6, cv=5).fit(rows, y, groups=groups)
+    assert apart.scores_.mean(axis=1).max() > 0.9
+    assert together.scores_.mean(axis=1).max() < 0.3
+
+
 def test_bad_arguments():
+    for name, value in (("n_jobs", 0), ("n_jobs", 1.5), ("verbose", -1)):
+        with pytest.raises(ArgumentError, match=f"'{name}' parameter of BetaCV"):
+            BetaCV(CrossProductLassoRegressor(), **{name: value}).fit(X, Y)
+    with pytest.raises(ArgumentError, match="'groups' parameter of BetaCV must be one for each of the 60 rows"):
+        BetaCV(CrossProductLassoRegressor()).fit(X, Y, groups=np.zeros(3))
     with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
         BetaCV(RandomForestRegressor()).fit(X, Y)
     with pytest.raises(ArgumentError, match=r"'rule' .* one of 'best', 'one_se'"):

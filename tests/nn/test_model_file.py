@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, Gates, load_model, sample_gates, save_model
+from clifford_rand_nn import (
+    BetaCV,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Gates,
+    load_model,
+    sample_gates,
+    save_model,
+)
 from clifford_rand_nn.tables import read_table
 from support.damage import bomb, damaged_bytes, damaged_directory, damaged_members, model_files
 
@@ -58,6 +66,45 @@ def test_regressor_comes_back_bit_for_bit(tmp_path, shape):
     back = load_model(tmp_path / "m.npz")
     assert back.predict(NEW).shape == (500, *shape[1:])
     np.testing.assert_array_equal(back.predict(NEW), model.predict(NEW))
+
+
+@pytest.mark.parametrize("betas", [None, [0.3, 0.03, 0.003]], ids=["grid", "given"])
+def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, betas):
+    y = LABELS["text"]
+    search = BetaCV(GatedReLUClassifier(n_gates=5, max_time=60, random_state=0), betas=betas, n_betas=4, cv=3)
+    search.set_params(rule="one_se", scoring="balanced_accuracy", n_jobs=1).fit(X, y)
+    search.scores_[-1] = np.nan  # what a beta has that no time was left for
+    save_model(tmp_path / "m.npz", search)
+    back = load_model(tmp_path / "m.npz")
+    assert type(back) is BetaCV
+    for name in ("betas_", "scores_", "classes_"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(search, name))
+    assert back.beta_ == search.beta_ == back.estimator_.beta
+    for name in ("n_betas", "eps", "cv", "scoring", "rule", "max_time", "n_jobs", "verbose"):
+        assert getattr(back, name) == getattr(search, name)
+    assert back.estimator.get_params() == search.estimator.get_params()
+    np.testing.assert_array_equal(back.decision_function(NEW), search.decision_function(NEW))
+    assert back.estimator_.certificate_.verify(X, y).relative_gap < 1e-5
+    assert back.score(X, y) == search.score(X, y)
+    again = back.fit(X, y)
+    assert again.beta_ == search.beta_
+    np.testing.assert_array_equal(again.decision_function(NEW), search.decision_function(NEW))
+
+
+def test_a_damaged_search_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match=r"must be fitted\. Got a BetaCV before fit"):
+        save_model(tmp_path / "m.npz", BetaCV(GatedReLUClassifier()))
+    save_model(tmp_path / "m.npz", BetaCV(GatedReLUClassifier(4, random_state=0), betas=[0.1], cv=2).fit(X, SIDE))
+    with np.load(tmp_path / "m.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name, value in (
+        ("search_betas", np.array([0.1, 0.2])),
+        ("search_betas", np.array([0.2])),
+        ("search_scores", np.array([[np.inf, 1.0]])),
+    ):
+        np.savez(tmp_path / "m.npz", **(arrays | {name: value}))
+        with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged"):
+            load_model(tmp_path / "m.npz")
 
 
 def test_certificate_can_still_be_verified(tmp_path):
@@ -157,8 +204,8 @@ def _rewritten(tmp_path, change):
 
 DAMAGE = {
     "newer": (
-        lambda arrays, meta: meta.update(version=4, library="9.9"),
-        r"version 4 of the format \(clifford-rand 9.9",
+        lambda arrays, meta: meta.update(version=5, library="9.9"),
+        r"version 5 of the format \(clifford-rand 9.9",
     ),
     "other": (lambda arrays, meta: meta.update(format="scnn"), "file of format 'scnn', not 'clifford-rand-model'"),
     "no meta": (lambda arrays, meta: arrays.pop("meta"), "not a model file of clifford-rand"),
