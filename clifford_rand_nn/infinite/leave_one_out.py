@@ -1,0 +1,152 @@
+r"""Kernel regression with a free intercept: the fit and the leave-one-out predictions of every beta at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from clifford_rand._checks import check_array, describe, fail
+from clifford_rand._typing import Array
+
+_SPAN = 1e-11  # of the largest eigenvalue: no beta of a grid is smaller, where roundings would be fitted
+_TOP = 10.0  # of the largest eigenvalue, where a grid begins: every direction is shrunk to a tenth
+
+
+class KernelFit(NamedTuple):
+    """Coefficients alpha (n, C) and intercept (C,): :math:`f(x) = sum_i K(x, x_i) alpha_i + t`."""
+
+    alpha: Array
+    intercept: Array
+
+
+class LeaveOneOut:
+    r"""The squared loss over a kernel, solved for every beta by one eigendecomposition.
+
+    .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2
+
+    With :math:`S=\mathrm{diag}(\omega)^{1/2}`, u the unit vector along S1 and :math:`Q\Lambda Q^T` the decomposition of
+    :math:`(I-uu^T)SKS(I-uu^T)` in the complement of u, all that is asked for is a sum over eigenvalues with weights
+    :math:`n\beta/(\lambda_k+n\beta)`: the residual :math:`\tilde r`, and :math:`I-H`, where H takes targets to
+    predictions. Without row i, with the sum of the other losses and :math:`n\beta/2\,||f||^2` as they are, its residual
+    is
+
+    .. math:: y_i-f^{(-i)}(x_i) = \frac{y_i-f(x_i)}{(I-H)_{ii}},\qquad
+              (y-f^{(-g)})_g = S_g^{-1}\big((I-H)_{gg}\big)^{-1}\tilde r_g
+
+    for single rows and for groups of rows (Allen's PRESS; Rifkin, Lippert, "Notes on regularized least squares", 2007).
+    Nothing is refitted, and nothing is approximated.
+
+    Parameters
+    ----------
+    K : (n, n) array
+        Symmetric; overwritten.
+    targets : (n, C) array
+    weights : (n,) array of numbers > 0, with mean 1, or None
+    groups : (n,) array of integers from 0, or None
+        Rows that are left out together; None leaves out one by one.
+    fit_intercept : bool
+
+    Attributes
+    ----------
+    eigenvalues : (n,) array
+        Rising.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> y = np.array([[0.0], [1.0], [2.0], [3.5]])
+    >>> loo = LeaveOneOut(X @ X.T, y)
+    >>> loo.predictions(np.array([1e-6]))[0].ravel().round(2).tolist()  # each from a line through the other three
+    [-0.33, 1.07, 2.29, 3.0]
+    """
+
+    def __init__(
+        self,
+        K: Array,
+        targets: Array,
+        weights: Array | None = None,
+        groups: NDArray[np.intp] | None = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        owner, n = "LeaveOneOut", len(targets)
+        check_array(K, "K", owner, (n, n))
+        check_array(targets, "targets", owner, (n, None))
+        if n < 2:
+            raise fail("targets", owner, "at least two rows, so that one can be left out", describe(f"{n} row"))
+        self.targets, self.n = targets, n
+        self._root = np.ones(n) if weights is None else np.sqrt(weights)
+        self._members = None if groups is None else _members(groups)
+        if self._members is not None and fit_intercept and len(self._members) < 2:
+            raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
+        if weights is not None:
+            K *= self._root
+            K *= self._root[:, None]
+        self._unit = self._root / np.linalg.norm(self._root) if fit_intercept else np.zeros(n)
+        self._image = K @ self._unit  # S K S u, for the intercept
+        apart = 0.0
+        if fit_intercept:
+            shift = self._image - 0.5 * (self._unit @ self._image) * self._unit
+            K -= np.outer(self._unit, shift)
+            K -= np.outer(shift, self._unit)
+            apart = 1.01 * float(np.abs(K).sum(axis=1).max()) or 1.0  # above all eigenvalues: u is the last vector
+            K += np.outer(apart * self._unit, self._unit)
+        values, vectors = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        if fit_intercept:
+            values, vectors = values[:-1], vectors[:, :-1]
+        self.eigenvalues = np.maximum(values, 0.0)
+        self._Q = vectors
+        self._y = vectors.T @ (self._root[:, None] * targets)
+        self._squares: Array | None = None
+
+    def grid(self, n_betas: int) -> Array:
+        """Return falling betas, evenly spaced in the logarithm, over all that makes a difference."""
+        largest = float(self.eigenvalues[-1]) or 1.0
+        least = max(float(self.eigenvalues[0]), _SPAN * largest)
+        return np.geomspace(_TOP * largest, 0.1 * least, n_betas) / self.n
+
+    def predictions(self, betas: Array) -> Array:
+        """Return what each row is predicted to be by the fit without it (without its group), (B, n, C)."""
+        shrunk = self._shrunk(betas)
+        residuals = self._residuals(shrunk)
+        if self._members is None:
+            if self._squares is None:
+                self._squares = self._Q**2
+            left = self._squares @ shrunk
+            return self.targets - residuals / (np.maximum(left, np.finfo(np.float64).tiny).T * self._root)[:, :, None]
+        out = np.empty_like(residuals)
+        for b in range(len(betas)):
+            for rows in self._members:
+                part = self._Q[rows]
+                kept = (part * shrunk[:, b]) @ part.T
+                out[b, rows] = np.linalg.solve(kept, residuals[b, rows]) / self._root[rows, None]
+        return self.targets - out
+
+    def fitted(self, beta: float) -> Array:
+        """Return the predictions (n, C) of the fit to all rows."""
+        return self.targets - self._residuals(self._shrunk(np.array([beta])))[0] / self._root[:, None]
+
+    def fit(self, beta: float) -> KernelFit:
+        """Return the fit to all rows."""
+        a = self._Q @ (self._y / (self.eigenvalues + self.n * beta)[:, None])
+        size = float(self._unit @ self._root)
+        intercept = (self._unit @ (self._root[:, None] * self.targets) - self._image @ a) / size if size else None
+        return KernelFit(self._root[:, None] * a, np.zeros(a.shape[1]) if intercept is None else intercept)
+
+    def _shrunk(self, betas: Array) -> Array:
+        """Return the share (n, B) of each eigenvector that stays in the residual."""
+        radius = self.n * np.asarray(betas)
+        return radius / (self.eigenvalues[:, None] + radius)
+
+    def _residuals(self, shrunk: Array) -> Array:
+        """Return the weighted residuals (B, n, C) of the fits to all rows."""
+        B, C = shrunk.shape[1], self._y.shape[1]
+        found = self._Q @ (shrunk[:, :, None] * self._y[:, None, :]).reshape(len(self._y), B * C)
+        return np.moveaxis(found.reshape(self.n, B, C), 1, 0)
+
+
+def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Return the rows of each group."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
