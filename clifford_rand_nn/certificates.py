@@ -11,6 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding
@@ -94,7 +95,34 @@ class NetworkClaim(NamedTuple):
         return 0.0
 
 
-Claim = GatedClaim | NetworkClaim
+class KernelClaim(NamedTuple):
+    """A gated network with infinitely many gates against every other one with gates of the same law."""
+
+    network: KernelNetwork
+
+    @property
+    def d(self) -> int:
+        """Number of columns of X."""
+        return self.network.d
+
+    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
+        r"""Predictions and :math:`\frac12||f||_K^2`."""
+        return self.network.predict(X), self.network.penalty()
+
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        """Return 0: a squared penalty bounds nothing."""
+        return 0.0
+
+    def bias_residual(self, X: Array, theta: Array) -> float:
+        """Return 0: biases are inside the norm."""
+        return 0.0
+
+    def dual_penalty(self, X: Array, theta: Array) -> float:
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c`."""
+        return self.network.dual_penalty(X, theta)
+
+
+Claim = GatedClaim | NetworkClaim | KernelClaim
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +144,7 @@ class Certificate:
     n_patterns : int
         The number of patterns or dictionary columns in ``scope``.
     dual_point : (n, C)
-    claim : GatedClaim or NetworkClaim
+    claim : GatedClaim, NetworkClaim or KernelClaim
         The network and what it is compared with.
     sample_weight : (N,) or None
         Weights of all training rows, if they differ. ``dual_point`` has a row for each weight that is not zero.
@@ -151,7 +179,7 @@ class Certificate:
         as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         check_positive(self.beta, "beta", owner)
         if not isinstance(self.claim, Claim):
-            raise fail("claim", owner, "a GatedClaim or a NetworkClaim", self.claim)
+            raise fail("claim", owner, "a GatedClaim, a NetworkClaim or a KernelClaim", self.claim)
         if self.sample_weight is not None:
             check_array(self.sample_weight, "sample_weight", owner, (None,))
 
@@ -203,12 +231,15 @@ class Certificate:
     def rescaled(self, units: Units) -> "Certificate":
         """Return what the certificate of data in ``units`` says of the data as they are."""
         squared = isinstance(self.claim, GatedClaim) and self.claim.squared
+        beta = self.beta  # of a kernel of standardised rows it knows no units
+        if not isinstance(self.claim, KernelClaim):
+            beta = units.inverse().beta(self.beta, squared, "Certificate")
         return replace(
             self,
             primal=units.square(self.primal),
             dual=units.square(self.dual),
             dual_point=np.ldexp(self.dual_point, units.y),
-            beta=units.inverse().beta(self.beta, squared, "Certificate"),
+            beta=beta,
             claim=units.back(self.claim),
             huber_delta=units.size(self.huber_delta),
         )

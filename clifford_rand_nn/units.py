@@ -10,6 +10,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -104,6 +105,14 @@ class Units(NamedTuple):
                     w2=np.ldexp(value.w2, half),
                     b2=np.ldexp(value.b2, bias),
                     gates=None if gates is None else self.back(gates),
+                )
+            case KernelNetwork(standard=standard):
+                moved = standard._replace(mean=np.ldexp(standard.mean, self.x), rate=np.ldexp(standard.rate, -self.x))
+                return replace(
+                    value,
+                    standard=moved,
+                    alpha=np.ldexp(value.alpha, self.y),
+                    intercept=np.ldexp(value.intercept, self.y),
                 )
             case Family():
                 return replace(value, members=None if value.members is None else self.back(value.members))

@@ -1,6 +1,6 @@
 r"""Kernel regression with a free intercept: the fit and the leave-one-out predictions of every beta at once."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class LeaveOneOut:
 
     def __init__(
         self,
-        K: Array,
+        K: NDArray[Any],
         targets: Array,
         weights: Array | None = None,
         groups: NDArray[np.intp] | None = None,
@@ -114,18 +114,20 @@ class LeaveOneOut:
             if self._squares is None:
                 self._squares = self._Q**2
             left = self._squares @ shrunk
-            return self.targets - residuals / (np.maximum(left, np.finfo(np.float64).tiny).T * self._root)[:, :, None]
+            kept = np.maximum(left, np.finfo(np.float64).tiny).T * self._root
+            return np.asarray(self.targets - residuals / kept[:, :, None])
         out = np.empty_like(residuals)
         for b in range(len(betas)):
             for rows in self._members:
                 part = self._Q[rows]
-                kept = (part * shrunk[:, b]) @ part.T
-                out[b, rows] = np.linalg.solve(kept, residuals[b, rows]) / self._root[rows, None]
-        return self.targets - out
+                out[b, rows] = (
+                    np.linalg.solve((part * shrunk[:, b]) @ part.T, residuals[b, rows]) / self._root[rows, None]
+                )
+        return np.asarray(self.targets - out)
 
     def fitted(self, beta: float) -> Array:
         """Return the predictions (n, C) of the fit to all rows."""
-        return self.targets - self._residuals(self._shrunk(np.array([beta])))[0] / self._root[:, None]
+        return np.asarray(self.targets - self._residuals(self._shrunk(np.array([beta])))[0] / self._root[:, None])
 
     def fit(self, beta: float) -> KernelFit:
         """Return the fit to all rows."""
@@ -137,7 +139,7 @@ class LeaveOneOut:
     def _shrunk(self, betas: Array) -> Array:
         """Return the share (n, B) of each eigenvector that stays in the residual."""
         radius = self.n * np.asarray(betas)
-        return radius / (self.eigenvalues[:, None] + radius)
+        return np.asarray(radius / (self.eigenvalues[:, None] + radius))
 
     def _residuals(self, shrunk: Array) -> Array:
         """Return the weighted residuals (B, n, C) of the fits to all rows."""

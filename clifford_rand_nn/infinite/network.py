@@ -1,0 +1,85 @@
+"""A gated network with infinitely many gates, by the rows that it was trained on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.standard import Standardisation
+
+_TILE = 2**22  # entries of a kernel matrix that are held at a time
+
+
+@dataclass(frozen=True, eq=False)
+class KernelNetwork:
+    r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardisation` makes it.
+
+    It is a two-layer gated network: with gates g of the kernel's law and :math:`z` the row with its constant feature,
+    :math:`f(x)=E_g[1(g\cdot z\ge0)\,z\cdot U(g)]+t` with :math:`U(g)=\sum_i1(g\cdot z_i\ge0)\,z_i\alpha_i^T`, and
+    :math:`||f||_K^2=E_g||U(g)||_F^2`.
+
+    Attributes
+    ----------
+    standard : Standardisation
+    kernel : GateKernel
+    rows : (n, d)
+        Training rows, standardised.
+    alpha : (n, C)
+    intercept : (C,)
+
+    Raises
+    ------
+    ArgumentError
+        The arrays do not fit each other.
+    """
+
+    standard: Standardisation
+    kernel: GateKernel
+    rows: Array
+    alpha: Array
+    intercept: Array
+
+    def __post_init__(self) -> None:
+        owner = "KernelNetwork"
+        n, d = check_array(self.rows, "rows", owner, (None, None)).shape
+        outputs = check_array(self.alpha, "alpha", owner, (n, None)).shape[1]
+        check_array(self.intercept, "intercept", owner, (outputs,))
+        for name in ("mean", "rate"):
+            check_array(getattr(self.standard, name), f"standard.{name}", owner, (d,))
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return int(self.rows.shape[1])
+
+    def predict(self, X: NDArray[np.floating]) -> Array:
+        """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time."""
+        X = as_real(X, "X", "KernelNetwork.predict")
+        if X.ndim != 2 or X.shape[1] != self.d:
+            raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
+        out = np.empty((len(X), self.alpha.shape[1]))
+        for part in self._tiles(len(X)):
+            out[part] = self.kernel(self.standard.rows(X[part]), self.rows) @ self.alpha
+        return out + self.intercept
+
+    def penalty(self) -> float:
+        r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
+        return self._half_square(self.rows, self.alpha)
+
+    def dual_penalty(self, X: NDArray[np.floating], theta: Array) -> float:
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C)."""
+        return self._half_square(self.standard.rows(X), theta)
+
+    def _half_square(self, rows: Array, theta: Array) -> float:
+        tiles = (
+            float((theta[part] * (self.kernel(rows[part], rows) @ theta)).sum()) for part in self._tiles(len(rows))
+        )
+        return 0.5 * sum(tiles)
+
+    def _tiles(self, n: int) -> Iterator[slice]:
+        step = max(1, _TILE // max(1, len(self.rows)))
+        return (slice(start, start + step) for start in range(0, n, step))
