@@ -8,11 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.arc import arc_inplace
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.turning import turning_inplace
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
 _BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB
+_COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
 
 
 def gradient_outer_product(
@@ -95,7 +97,11 @@ class _Sum:
         self.a = z if A is None else z @ A
         self.turned = z if A is None else self.a @ A.T  # A a' of each row
         self.lengths = np.linalg.norm(self.a, axis=1)
+        self.inverse = _inverse(self.lengths)
         self.outer = np.zeros((z.shape[1],) * 2, dtype=z.dtype)
+        self.same = z.dtype.type(
+            1 - 32 * np.finfo(z.dtype).eps
+        )  # the cosine of rows that are parallel but for rounding
         self.pairs: NDArray[np.floating] | None = None  # P'P, where that takes less work
         n, r = z.shape
         if A is None and n + 2 * r < 2 * alpha.shape[1] * r:
@@ -106,19 +112,21 @@ class _Sum:
         inner = at @ self.z.T
         a = at if self.A is None else at @ self.A
         cosines = inner.copy() if self.A is None else a @ self.a.T
-        lengths, turn = np.linalg.norm(a, axis=1), np.empty_like(inner)
-        for_each_slice(
-            lambda part: turning_inplace(inner[part], cosines[part], lengths[part], self.lengths, turn[part]),
-            len(at),
-            least=_LEAST,
-        )
-        known = np.divide(root, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-        turn *= known[:, None]
+        lengths = np.linalg.norm(a, axis=1)
+        inverse, share = _inverse(lengths), np.ones_like(inner)
+
+        def slopes(part: slice) -> None:
+            arc_inplace(share[part], cosines[part], lengths[part], self.lengths)
+            turning_inplace(inner[part], cosines[part], inverse[part], self.inverse, self.same)
+
+        for_each_slice(slopes, len(at), least=_LEAST)
+        turn = inner
+        turn *= (root * inverse)[:, None]
         cosines *= turn
-        back = (cosines @ self.alpha) * -np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
-        turn /= np.where(self.lengths > 0, self.lengths, 1)
-        inner *= root[:, None]
-        self._join(inner, turn, back, a if self.A is None else a @ self.A.T)
+        back = (cosines @ self.alpha) * -inverse[:, None]
+        turn *= self.inverse
+        share *= root[:, None]
+        self._join(share, turn, back, a if self.A is None else a @ self.A.T)
 
     def _join(
         self,
@@ -131,19 +139,32 @@ class _Sum:
         if self.A is None:
             share += turn
         if self.pairs is None:
-            for c in range(self.alpha.shape[1]):
-                gradient = share @ (self.alpha[:, [c]] * self.z) + back[:, [c]] * a
+            each = max(1, _COLUMNS // self.z.shape[1])
+            for c in range(0, self.alpha.shape[1], each):
+                taken = slice(c, c + each)
+                gradient = share @ self._times(self.z, taken)
                 if self.A is not None:
-                    gradient += turn @ (self.alpha[:, [c]] * self.turned)
-                self.outer += gradient.T @ gradient
+                    gradient += turn @ self._times(self.turned, taken)
+                found = gradient.reshape(len(a), -1, a.shape[1]) + back[:, taken, None] * a[:, None, :]
+                found = found.reshape(-1, a.shape[1])
+                self.outer += found.T @ found
             return
         self.pairs += share.T @ share
         share *= back @ self.alpha.T
         mixed = (share @ self.z).T @ a
         self.outer += mixed + mixed.T + (a * np.einsum("ic,ic->i", back, back)[:, None]).T @ a
 
+    def _times(self, rows: NDArray[np.floating], taken: slice) -> NDArray[np.floating]:
+        """Return rows (n, r) times alpha of some outputs, side by side."""
+        return np.einsum("nc,nr->ncr", self.alpha[:, taken], rows).reshape(len(rows), -1)
+
     def total(self) -> NDArray[np.floating]:
         """Return the sum (r, r)."""
         if self.pairs is None:
             return self.outer
         return np.asarray(self.outer + self.z.T @ ((self.pairs * (self.alpha @ self.alpha.T)) @ self.z))
+
+
+def _inverse(lengths: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return one over each length; 0 for a row of zeros, which has no angle."""
+    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
