@@ -156,7 +156,8 @@ class _Sum:
 
     def _times(self, rows: NDArray[np.floating], taken: slice) -> NDArray[np.floating]:
         """Return rows (n, r) times alpha of some outputs, side by side."""
-        return np.einsum("nc,nr->ncr", self.alpha[:, taken], rows).reshape(len(rows), -1)
+        found = self.alpha[:, taken, None] * rows[:, None, :]
+        return found.reshape(len(rows), -1)
 
     def total(self) -> NDArray[np.floating]:
         """Return the sum (r, r)."""
@@ -167,4 +168,4 @@ class _Sum:
 
 def _inverse(lengths: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return one over each length; 0 for a row of zeros, which has no angle."""
-    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return np.asarray(np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0))
