@@ -1,6 +1,5 @@
 r"""Which rows, which constant feature and which beta: every candidate by leave-one-out, the best of them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,8 +15,6 @@ BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths 
 _N_BETAS = 40
 _REFINED = 9  # betas between the neighbours of the best of the grid
 
-Score = Callable[[Array], Array]  # leave-one-out predictions (B, n, C) to scores (B,), the less the better
-
 
 class Candidate(NamedTuple):
     """What was compared.
@@ -29,9 +26,9 @@ class Candidate(NamedTuple):
     bias : float
         The constant feature, in root mean square lengths of a row.
     beta : float
-        The best for it, in the 1/n scale of all rows.
+        The best for it, in the 1/n scale.
     score : float
-        By leave-one-out, the less the better.
+        Mean squared error of the leave-one-out predictions over the variance of the targets.
     n : int
         Rows that it was compared on.
     """
@@ -49,45 +46,92 @@ class Problem:
 
     X: NDArray[np.floating]
     targets: Array
-    weights: Array | None
-    groups: NDArray[np.intp] | None
+    weights: Array | None = None
+    groups: NDArray[np.intp] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
-        return Problem(self.X[rows], self.targets[rows], w, None if self.groups is None else self.groups[rows])
+        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
+        return Problem(self.X[rows], self.targets[rows], w, groups)
 
-    def kernel_rows(self, scaling: str, bias: float) -> tuple[Standardisation, Array, GateKernel]:
-        """Return the scaling, the rows it makes, and the kernel with the constant feature on them."""
-        standard = Standardisation.of(self.X, scaling, self.weights)
-        rows = standard.rows(self.X)
-        length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
-        return standard, rows, GateKernel(bias=float(bias * np.sqrt(length)))
+    def score(self, predictions: Array) -> Array:
+        """Return the mean squared error of predictions (B, n, C) over the variance of the targets, (B,)."""
+        w = self.weights
+        mean = np.average(self.targets, axis=0, weights=w)
+        variance = np.average((self.targets - mean) ** 2, axis=0, weights=w)
+        varies = variance > 0
+        if not varies.any():
+            return np.zeros(len(predictions))
+        errors = np.average((predictions - self.targets)[:, :, varies] ** 2, axis=1, weights=w)
+        return np.asarray((errors / variance[varies]).mean(axis=1))
 
 
-def best_beta(loo: LeaveOneOut, score: Score) -> tuple[float, float]:
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A candidate with what was made for it."""
+
+    candidate: Candidate
+    standard: Standardisation
+    rows: Array
+    kernel: GateKernel
+    loo: LeaveOneOut
+
+
+def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None) -> Compared:
+    """Return what leave-one-out says of a scaling and a constant feature, with a beta or the best one."""
+    standard = Standardisation.of(problem.X, scaling, problem.weights)
+    rows = standard.rows(problem.X)
+    length = np.average(np.einsum("ij,ij->i", rows, rows), weights=problem.weights)
+    kernel = GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
+    return compare_rows(problem, scaling, bias, beta, standard, rows, kernel)
+
+
+def compare_rows(
+    problem: Problem,
+    scaling: str,
+    bias: float,
+    beta: float | None,
+    standard: Standardisation,
+    rows: Array,
+    kernel: GateKernel,
+) -> Compared:
+    """Do what `compare` does with a kernel and rows that are there."""
+    loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
+    if beta is None:
+        beta, score = best_beta(loo, problem)
+    else:
+        score = float(problem.score(loo.predictions(np.array([beta])))[0])
+    return Compared(Candidate(scaling, bias, beta, score, len(rows)), standard, rows, kernel, loo)
+
+
+def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
     """Return the beta of the least score, from a grid over all that makes a difference and one between its best."""
     betas = loo.grid(_N_BETAS)
-    scores = score(loo.predictions(betas))
-    best = int(np.nanargmin(scores))
+    best = int(np.nanargmin(problem.score(loo.predictions(betas))))
     finer = np.geomspace(betas[max(best - 1, 0)], betas[min(best + 1, len(betas) - 1)], _REFINED + 2)
-    again = score(loo.predictions(finer))
+    again = problem.score(loo.predictions(finer))
     k = int(np.nanargmin(again))
     return float(finer[k]), float(again[k])
 
 
-def candidates(problem: Problem, score: Score) -> list[Candidate]:
-    """Compare scalings with the first constant feature, then constant features with the best scaling; best first."""
-    found: list[Candidate] = []
+def choose(problem: Problem, beta: float | None = None) -> tuple[Compared, list[Candidate]]:
+    """Compare scalings with the first constant feature, then constant features with the best scaling.
 
-    def compare(scaling: str, bias: float) -> None:
-        _, rows, kernel = problem.kernel_rows(scaling, bias)
-        loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
-        found.append(Candidate(scaling, bias, *best_beta(loo, score), len(rows)))
+    Returns the best with all that was compared, best first.
+    """
+    found = [compare(problem, SCALINGS[0], BIASES[0], beta)]
 
-    for scaling in SCALINGS:
-        compare(scaling, BIASES[0])
-    best = min(found, key=lambda one: one.score)
+    def consider(scaling: str, bias: float) -> None:
+        new = compare(problem, scaling, bias, beta)
+        table.append(new.candidate)
+        if new.candidate.score < found[0].candidate.score:
+            found[0] = new
+
+    table = [found[0].candidate]
+    for scaling in SCALINGS[1:]:
+        consider(scaling, BIASES[0])
+    scaling = found[0].candidate.scaling
     for bias in BIASES[1:]:
-        compare(best.scaling, bias)
-    return sorted(found, key=lambda one: one.score)
+        consider(scaling, bias)
+    return found[0], sorted(table, key=lambda one: one.score)

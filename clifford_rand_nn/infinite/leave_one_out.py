@@ -125,6 +125,19 @@ class LeaveOneOut:
                 )
         return np.asarray(self.targets - out)
 
+    def variances(self, beta: float) -> Array:
+        r"""Return :math:`n\beta\,\omega_i^{-1}(1/(I-H)_{ii}-1)`, (n,).
+
+        It is the variance of the function at row i given the other rows, where the kernel is the covariance of a
+        Gaussian process and :math:`n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
+        for machine learning", 2006, eq. 5.12).
+        """
+        if self._squares is None:
+            self._squares = self._Q**2
+        left = self._squares @ self._shrunk(np.array([beta]))[:, 0]
+        tiny = np.finfo(np.float64).tiny
+        return np.asarray(np.maximum(1 / np.maximum(left, tiny) - 1, 0) * self.n * beta / self._root**2)
+
     def fitted(self, beta: float) -> Array:
         """Return the predictions (n, C) of the fit to all rows."""
         return np.asarray(self.targets - self._residuals(self._shrunk(np.array([beta])))[0] / self._root[:, None])

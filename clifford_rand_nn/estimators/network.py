@@ -1,0 +1,171 @@
+"""The network without knobs as a scikit-learn classifier and regressor."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from clifford_rand._checks import as_array, describe, fail, refuse_unreal
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork
+from clifford_rand_nn.units import Units
+
+
+class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
+    """Classifier without knobs: infinitely many gates, everything chosen by leave-one-out.
+
+    {family}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from clifford_rand_nn import ConvexNetworkClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ConvexNetworkClassifier().fit(X, y)
+    >>> bool(model.loo_score_ > 0.95), bool(model.certificate_.relative_gap < 1e-6)
+    (True, True)
+    """
+
+    class_weight: Any = None
+
+    _parts: ClassVar[dict[str, str]] = {
+        "targets": """
+            Labels may be anything that scikit-learn takes. Two classes are one output with targets -1 and 1, more are
+            one output each; all are solved for at once.
+            """,
+        "class_weight": """
+            class_weight : None, "balanced" or dict of numbers
+                As in scikit-learn: weights of the rows of a class.
+            """,
+        "classes": """
+            classes_ : (n_classes,)
+            """,
+        "errors": """
+            ArgumentError
+                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes, one class).
+            """,
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Train on the rows X (n, d) with labels y.
+
+        Parameters
+        ----------
+        X, y
+        sample_weight : (n,) array of numbers ≥ 0, optional
+            Of which only the ratios matter.
+        groups : (n,) array, optional
+            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
+            ``loo_score_`` said, for rows of new groups.
+        """
+        owner = type(self).__name__
+        self._check_parameters()
+        refuse_unreal(X, "X", owner)
+        as_array(y, "y", owner)
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        if self.class_weight is not None:
+            own = compute_sample_weight(self.class_weight, labels)
+            sample_weight = own if sample_weight is None else own * np.asarray(sample_weight)
+        kept, weights = self._weighted(rows, sample_weight)
+        self.classes_, index = np.unique(labels[kept], return_inverse=True)
+        if len(self.classes_) < 2:
+            rule = "labels of at least two classes"
+            raise fail("y", owner, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
+        targets, _ = encode_labels(index, len(self.classes_), "squared")
+        out, _ = self._train(Data(rows[kept], targets, weights, self._grouped(groups, kept)), self.classes_)
+        guessed = self._labels(out)
+        self.loo_score_ = float(accuracy_score(labels[kept], guessed, sample_weight=weights))
+        counts = np.bincount(index, weights)
+        self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()])
+        self.loo_predictions_[kept] = guessed
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Network outputs: (n,) for two classes, where > 0 means ``classes_[1]``, else (n, n_classes)."""
+        out = self._outputs(X)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class labels (n,)."""
+        return self._labels(self._outputs(X))
+
+    def _labels(self, out: Array) -> NDArray[Any]:
+        return np.asarray(self.classes_[(out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)])
+
+
+class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
+    """Regressor without knobs: infinitely many gates, everything chosen by leave-one-out.
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import ConvexNetworkRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (200, 3))
+    >>> y = np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(200)
+    >>> model = ConvexNetworkRegressor().fit(X, y)
+    >>> bool(model.loo_score_ > 0.9)
+    True
+    """
+
+    _parts: ClassVar[dict[str, str]] = {
+        "targets": """
+            Several targets are several outputs, which share the kernel and β.
+            """,
+        "class_weight": "",
+        "classes": "",
+        "errors": """
+            ArgumentError
+                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
+            """,
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Train on the rows X (n, d) with targets y, (n,) or (n, outputs).
+
+        Parameters
+        ----------
+        X, y
+        sample_weight : (n,) array of numbers ≥ 0, optional
+            Of which only the ratios matter.
+        groups : (n,) array, optional
+            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
+            ``loo_score_`` said, for rows of new groups.
+        """
+        owner = type(self).__name__
+        self._check_parameters()
+        for name, value in (("X", X), ("y", y)):
+            refuse_unreal(value, name, owner)
+        rows, given = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        self._target_ndim = given.ndim
+        kept, weights = self._weighted(rows, sample_weight)
+        targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
+        units = Units(0, Units.of(np.ones((1, 1)), targets, owner).y)
+        data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
+        out, _ = self._train(data, None)
+        if not units.plain:
+            self.network_, self.certificate_ = units.back(self.network_), self.certificate_.rescaled(units)
+        self.loo_score_ = float(r2_score(data.targets, out, sample_weight=weights)) if len(out) > 1 else float("nan")
+        self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
+        self.loo_predictions_[kept] = np.ldexp(out, units.y)
+        self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predicted targets, (n,) or (n, outputs) as in `fit`."""
+        out = self._outputs(X)
+        return out[:, 0] if self._target_ndim == 1 else out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

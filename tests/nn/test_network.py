@@ -1,0 +1,140 @@
+"""The estimators without knobs: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine, make_friedman1
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.certificates import KernelClaim
+
+BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
+
+
+@parametrize_with_checks(BOTH)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def wave():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (80, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(80)
+
+
+def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):
+    """Standardisation is that of all rows: the one thing that a refit would do again, and it hardly matters."""
+    X, y = wave
+    model = ConvexNetworkRegressor().fit(X, y)
+    for i in (0, 7, 33):
+        others = np.delete(np.arange(80), i)
+        again = ConvexNetworkRegressor(beta=model.beta_ * 80 / 79).fit(X[others], y[others])
+        if again.candidates_[0][:2] == model.candidates_[0][:2]:
+            assert again.predict(X[[i]])[0] == pytest.approx(model.loo_predictions_[i], abs=0.05)
+    assert 1 - np.sum((y - model.loo_predictions_) ** 2) / np.sum((y - y.mean()) ** 2) == pytest.approx(
+        model.loo_score_
+    )
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_the_promise_is_kept(load):
+    """Accuracy on 40 % of the rows within 4 standard errors of the promise; 1e-4 to fail by chance."""
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    train, test = order[: 6 * len(X) // 10], order[6 * len(X) // 10 :]
+    model = ConvexNetworkClassifier().fit(X[train], y[train])
+    p = model.loo_score_
+    assert abs(model.score(X[test], y[test]) - p) < 4 * np.sqrt((p * (1 - p) + 0.01) * (1 / len(train) + 1 / len(test)))
+    assert p > 0.93
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e180])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_certificates_are_verified_from_the_data(wave, scale, weighted):
+    X, y = wave
+    w = np.random.default_rng(1).integers(0, 3, 80).astype(float) if weighted else None
+    model = ConvexNetworkRegressor().fit(X * scale, y * min(scale, 1e120), w)
+    found = model.certificate_.verify(X * scale, y * min(scale, 1e120))
+    assert found.relative_gap < 1e-8
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    network = replace(model.network_, alpha=0.5 * model.network_.alpha)
+    assert replace(found, claim=KernelClaim(network)).verify(X * scale, y * min(scale, 1e120)).relative_gap > 1e-3
+
+
+def test_units_change_nothing(wave):
+    X, y = wave
+    shift = np.array([3.0, -40.0])
+    plain = ConvexNetworkRegressor().fit(X, y).predict(X)
+    moved = ConvexNetworkRegressor().fit(1e3 * X + shift, 1e-3 * y).predict(1e3 * X + shift)
+    np.testing.assert_allclose(1e3 * moved, plain, atol=1e-8)
+
+
+def test_whole_weights_are_copies_and_order_does_not_matter():
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    w = rng.integers(0, 4, len(y))
+    order = rng.permutation(w.sum())
+    one = ConvexNetworkClassifier().fit(X, y, sample_weight=w)
+    two = ConvexNetworkClassifier().fit(np.repeat(X, w, axis=0)[order], np.repeat(y, w)[order])
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-8)
+    assert one.loo_score_ == pytest.approx(two.loo_score_)
+    labels = np.empty(w.sum(), dtype=int)
+    labels[order] = two.loo_predictions_  # as the copies stood
+    assert (one.loo_predictions_[w > 0] == labels[np.cumsum(w)[w > 0] - 1]).all()
+
+
+def test_more_rows_than_are_compared(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.estimators.infinite._COMPARED", 100)
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    model = ConvexNetworkRegressor().fit(X, y)
+    assert model.candidates_[0].n == 300
+    assert all(one.n == 100 for one in model.candidates_[1:])
+    assert model.loo_score_ > 0.8
+
+
+def test_groups_are_left_out_together():
+    """Rows of a group share a label and a place of their own: known groups are easy, new ones are chance."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 10)
+    X = rng.standard_normal((20, 5))[groups] + 0.1 * rng.standard_normal((200, 5))
+    y = rng.integers(0, 2, 20)[groups]
+    single = ConvexNetworkClassifier().fit(X, y)
+    grouped = ConvexNetworkClassifier().fit(X, y, groups=np.char.mod("patient %d", groups))
+    assert single.loo_score_ == 1.0
+    assert grouped.loo_score_ < 0.8
+    assert grouped.certificate_.verify(X, y).relative_gap < 1e-8
+
+
+def test_labels_of_any_kind_and_balanced_weights():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((180, 2)), rng.standard_normal((20, 2)) + 1.5])
+    y = np.array(["often"] * 180 + ["rare"] * 20)
+    plain, balanced = ConvexNetworkClassifier().fit(X, y), ConvexNetworkClassifier(class_weight="balanced").fit(X, y)
+    assert (balanced.predict(X) == "rare").sum() > (plain.predict(X) == "rare").sum()
+    assert plain.loo_predictions_.dtype == y.dtype
+
+
+def test_several_targets_are_one_kernel():
+    X, y = make_friedman1(100, noise=0.1, random_state=0)
+    Y = np.column_stack([y, -2 * y])
+    both = ConvexNetworkRegressor().fit(X, Y)
+    np.testing.assert_allclose(both.predict(X)[:, 1], -2 * both.predict(X)[:, 0], atol=1e-8)
+    np.testing.assert_allclose(both.predict(X)[:, 0], ConvexNetworkRegressor().fit(X, y).predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_what_cannot_be_left_out_is_refused(model):
+    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
+    with pytest.raises(ArgumentError, match="two rows that differ"):
+        clone(model).fit(X, y)
+    with pytest.raises(ArgumentError, match="two groups"):
+        clone(model).fit(np.eye(4), y, groups=np.zeros(4))
+    with pytest.raises(ArgumentError, match="groups"):
+        clone(model).fit(np.eye(4), y, groups=np.zeros(3))
+    with pytest.raises(ArgumentError, match="beta"):
+        clone(model).set_params(beta="best").fit(np.eye(4), y)
