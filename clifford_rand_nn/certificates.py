@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.bias import check_bias, with_feature
 from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -30,11 +31,14 @@ class GatedClaim(NamedTuple):
     coefficients : Coefficients
     squared : bool
         Whether the penalty is half the squared norms, instead of the norms.
+    feature : float or None
+        c, where biases are penalised: norms are those of (U, b/c), the weights on the rows [X c].
     """
 
     gates: Gates
     coefficients: Coefficients
     squared: bool = False
+    feature: float | None = None
 
     @property
     def d(self) -> int:
@@ -48,6 +52,8 @@ class GatedClaim(NamedTuple):
         for i in range(on.shape[1]):
             f[on[:, i]] += X[on[:, i]] @ U[:, i].T + b[:, i]
             norm = float(np.linalg.norm(U[:, i]))
+            if self.feature is not None:
+                norm = float(np.hypot(norm, np.linalg.norm(b[:, i] / self.feature)))
             penalty += 0.5 * norm**2 if self.squared else norm
         return f, penalty
 
@@ -64,7 +70,8 @@ class GatedClaim(NamedTuple):
         return 0.5 * sum(norm**2 for norm in self._norms(X, theta)) if self.squared else 0.0
 
     def _norms(self, X: Array, theta: Array) -> list[float]:
-        return [float(np.linalg.norm(X[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
+        rows = with_feature(X, self.feature)
+        return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
 
 
 class NetworkClaim(NamedTuple):
@@ -80,7 +87,8 @@ class NetworkClaim(NamedTuple):
 
     def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
-        return self.network.predict(X).reshape(len(X), -1), self.network.penalty(self.family.p)
+        penalty = self.network.penalty(self.family.p, self.family.feature)
+        return self.network.predict(X).reshape(len(X), -1), penalty
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family."""
@@ -166,7 +174,7 @@ class Certificate:
     dual_point: Array
     loss: str
     beta: float
-    bias: bool
+    bias: bool | str
     fit_intercept: bool
     claim: Claim
     classes: NDArray[Any] | None = None
@@ -178,6 +186,7 @@ class Certificate:
         check_array(self.dual_point, "dual_point", owner, (None, None))
         as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         check_positive(self.beta, "beta", owner)
+        check_bias(self.bias, owner)
         if not isinstance(self.claim, Claim):
             raise fail("claim", owner, "a GatedClaim, a NetworkClaim or a KernelClaim", self.claim)
         if self.sample_weight is not None:
@@ -261,8 +270,7 @@ class Certificate:
             rule = "that of a ReLU network"
             raise fail("certificate", owner, rule, describe("that of a gated network"), "Gates of its own fit no cone.")
         data = self._rows(X, owner)[self._weights(sample_weight, owner) > 0]
-        p = self.claim.family.p
-        family = Family("all", p, self.bias)
+        family = replace(self.claim.family, kind="all", members=None)
         pricer = family.pricer(data)
         wider = replace(
             self, claim=NetworkClaim(self.claim.network, family), scope=pricer.scope, n_patterns=pricer.n_atoms
@@ -273,7 +281,7 @@ class Certificate:
         """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
         largest, excess = self.claim.dual_norm(X, theta), 0.0
-        if self.bias:
+        if check_bias(self.bias, "Certificate") is True:
             excess = self.claim.bias_residual(X, theta)
         if self.fit_intercept:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))

@@ -31,7 +31,7 @@ from clifford_rand_nn.problems.gated import Coefficients
 
 FORMAT = "clifford-rand-model"
 VERSION = 4  # raised when a reader of the old layout could not read the new one
-_READABLE = (1, 2, 3, 4)  # version 1 knew gated networks only, version 2 no sample weights, version 3 no `BetaCV`
+_READABLE = (1, 2, 3, 4)  # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised"
 # Models without what is new are written so that older readers can read them.
 _UNWEIGHTED, _WEIGHTED = 2, 3
 
@@ -189,7 +189,7 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays["sample_weight"] = proof.sample_weight
     meta: dict[str, Any] = {
         "format": FORMAT,
-        "version": _UNWEIGHTED if proof.sample_weight is None else _WEIGHTED,
+        "version": _version(model),
         "library": __version__,
         "estimator": kind,
         "params": params,
@@ -208,7 +208,7 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     }
     claim = proof.claim
     if isinstance(claim, GatedClaim):
-        coefficients = claim.coefficients
+        coefficients, feature = claim.coefficients, claim.feature
         arrays |= {"coef": coefficients.coef, "gate_intercept": coefficients.gate_intercept}
         arrays["intercept"] = coefficients.intercept
         meta["gates"] = _pack_gates(arrays, "gates", claim.gates)
@@ -217,15 +217,25 @@ def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
         meta["gates"] = {"method": model.gates_.method}
         meta["family"] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
+        feature = family.feature
         if isinstance(family.members, Gates):
             meta["family"]["members"] = _pack_gates(arrays, "members", family.members)
         elif family.members is not None:
             arrays |= {f"members_{name}": getattr(family.members, name) for name in _NEURON_ARRAYS}
+    if feature is not None:
+        meta["bias_feature"] = feature
     if isinstance(model, NetworkClassifier):
         arrays["classes"], meta["classes_dtype"] = _plain_classes(model.classes_)
     else:
         meta["target_ndim"] = int(model._target_ndim)
     return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
+
+
+def _version(model: Any) -> int:
+    """Return the least version of the format that can hold an estimator."""
+    if model.bias_feature_ is not None or isinstance(model.bias, str):
+        return VERSION
+    return _UNWEIGHTED if model.certificate_.sample_weight is None else _WEIGHTED
 
 
 def _pack_search(search: BetaCV) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -268,7 +278,10 @@ def _unpack_network(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Ne
         params["gates"] = _gates(arrays, "given", params["gates"])
     model: Any = kind(**params)
     _fit(model.loss in kind._losses and model.penalty in kind._penalties, "the loss or the penalty is unknown")
-    _fit(_number(model.beta) > 0 and model.bias in (True, False) and model.fit_intercept in (True, False), "parameters")
+    _fit(_number(model.beta) > 0 and model.fit_intercept in (True, False), "parameters")
+    told = meta.get("bias_feature")
+    model.bias_feature_ = feature = None if told is None else _number(told)
+    _fit((feature is not None) == (model._bias == "penalised") and (feature is None or feature > 0), "the biases")
     d = _whole(meta["n_features"], 1)
     model.n_features_in_, model.n_iter_ = d, _whole(meta["n_iter"])
     if meta["feature_names"] is not None:
@@ -276,11 +289,11 @@ def _unpack_network(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Ne
         _fit(len(model.feature_names_in_) == d, "the feature names do not fit the arrays")
     claim: Claim
     if "family" in meta:
-        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d))
+        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d, feature))
         model._set_network(claim.network, str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
     else:
-        claim = _gated_claim(arrays, meta, d)
+        claim = _gated_claim(arrays, meta, d)._replace(feature=feature)
         model._set_gated(claim.coefficients, claim.gates)
         outputs = len(claim.coefficients.intercept)
     classes = None
@@ -320,7 +333,7 @@ def _network(arrays: dict[str, NDArray[Any]], d: int) -> TwoLayerNetwork:
     return TwoLayerNetwork(W1, b1, w2, b2)
 
 
-def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> Family:
+def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, feature: float | None) -> Family:
     kind, p, members = meta["kind"], _whole(meta["p"]), meta["members"]
     _fit(kind in ("all", "cross", "neurons", "gates") and p in (1, 2) and meta["bias"] in (True, False), "the family")
     found: Gates | Neurons | None = None
@@ -330,8 +343,9 @@ def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> Fa
         found = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
         _fit(found.directions.shape[1:] == found.offsets.shape == found.rows.shape[:1])
         _fit(bool((found.rows >= 0).all()))
-    _fit(found is None or found.d == d, "the family does not fit the network")
-    return Family(kind, p, bool(meta["bias"]), found)
+    family = Family(kind, p, bool(meta["bias"]), found, feature)
+    _fit(family.d_of_members in (None, d), "the family does not fit the network")
+    return family
 
 
 def _pack_gates(arrays: dict[str, NDArray[Any]], prefix: str, gates: Gates) -> dict[str, Any]:

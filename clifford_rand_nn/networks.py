@@ -1,6 +1,6 @@
 """Two-layer networks, and the way from convex variables to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ReLUCoefficients
+from clifford_rand_nn.solvers.base import Result
 
 _BLOCK_BYTES = 64 * 2**20
 _ON_PLANE = 1e-12  # of |x| |w| + |b|: a row within it lies on the hyperplane, and its side is rounding
@@ -30,6 +31,30 @@ def gated_predictions(X: NDArray[Any], gates: Gates, coefficients: Coefficients)
         inside = (rows @ U).reshape(len(rows), C, active.size) + b
         out[start : start + block] = np.einsum("ncp,np->nc", inside, kept.on(rows).astype(np.float64)) + intercept
     return out
+
+
+def without_feature(value: Any, feature: float | None) -> Any:
+    r"""Return for the rows X what was found for [X c]: :math:`U_c` of the last column becomes the bias :math:`cU_c`.
+
+    ``value`` is Coefficients, Neurons, WeightedNeurons, a TwoLayerNetwork of ReLU neurons, or a Result of them.
+    Without a feature it is returned as it is.
+    """
+    if feature is None:
+        return value
+    match value:
+        case Coefficients(coef, gate_intercept, intercept):
+            weights = np.ascontiguousarray(coef[:, :, :-1])
+            return Coefficients(weights, gate_intercept + feature * coef[:, :, -1], intercept)
+        case WeightedNeurons(neurons, values, intercept):
+            return WeightedNeurons(without_feature(neurons, feature), values, intercept)
+        case Neurons(directions=V, offsets=b):
+            return Neurons(np.ascontiguousarray(V[:-1]), b + feature * V[-1], value.rows)
+        case TwoLayerNetwork(W1=W1, b1=b1):
+            return replace(value, W1=np.ascontiguousarray(W1[:, :-1]), b1=b1 + feature * W1[:, -1])
+        case Result(coefficients=coefficients):
+            return replace(value, coefficients=without_feature(coefficients, feature))
+        case _:
+            return value  # columns of a matrix, which know no rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +108,20 @@ class TwoLayerNetwork:
             raise fail("gates", owner, f"None or {m} gates in dimension {d}", self.gates)
 
     @classmethod
-    def from_gated(cls, coefficients: Coefficients, gates: Gates) -> "TwoLayerNetwork":
+    def from_gated(cls, coefficients: Coefficients, gates: Gates, feature: float | None = None) -> "TwoLayerNetwork":
         r"""Balance a gated solution: :math:`W_i = U_i/\sqrt{||U_i||_F}`, :math:`\alpha_i = \sqrt{||U_i||_F}`.
 
         It makes the same predictions, and :math:`\frac12\sum_i(||W_i||_F^2+\alpha_i^2) = \sum_i||U_i||_F`. A gate with
         :math:`U_i = 0` and a bias becomes a neuron with zero weights and amplitude 1, which the penalty (in its form
-        :math:`\sum_i ||W_i||_F|\alpha_i|`) does not charge. Each output of a gate is one neuron.
+        :math:`\sum_i ||W_i||_F|\alpha_i|`) does not charge. Each output of a gate is one neuron. With a ``feature`` c
+        the norms are those of the weights with the biases over c, as in `penalty`.
         """
         coef, gate_intercept, intercept = coefficients
         C, _, d = coef.shape
-        size = np.sqrt(np.einsum("cpd,cpd->p", coef, coef))
+        square = np.einsum("cpd,cpd->p", coef, coef)
+        if feature is not None:
+            square = square + np.einsum("cp,cp->p", gate_intercept / feature, gate_intercept / feature)
+        size = np.sqrt(square)
         active = np.flatnonzero((size > 0) | gate_intercept.any(axis=0))
         amplitude = np.where(size > 0, np.sqrt(size), 1.0)[active]
         W1 = (coef[:, active] / amplitude[:, None]).transpose(1, 0, 2).reshape(-1, d)
@@ -241,14 +270,18 @@ class TwoLayerNetwork:
             out[start : start + block] = hidden @ self.w2 + self.b2
         return np.asarray(out[:, 0] if out.shape[1] == 1 else out)
 
-    def penalty(self, p: int = 2) -> float:
+    def penalty(self, p: int = 2, feature: float | None = None) -> float:
         r"""Return :math:`\sum_i||W_i||_p|\alpha_i|` over units, the least :math:`\frac12\sum(||W_i||_p^2+\alpha_i^2)`.
 
-        The norm is that of all the weights of a unit (p = 2 is Frobenius'). Rescaling
-        :math:`(W_i, \alpha_i) \to (sW_i, \alpha_i/s)` changes neither the predictions nor this value.
+        The norm is that of all the weights of a unit (p = 2 is Frobenius'); with a ``feature`` c, where biases are
+        penalised, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
+        :math:`(W_i, b_i, \alpha_i) \to (sW_i, sb_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
         units = np.arange(len(self.b1)) if self.units is None else self.units
-        norms = np.bincount(units, weights=np.sum(np.abs(self.W1) ** p, axis=1)) ** (1 / p)
+        powers = np.sum(np.abs(self.W1) ** p, axis=1)
+        if feature is not None:
+            powers = powers + np.abs(self.b1 / feature) ** p
+        norms = np.bincount(units, weights=powers) ** (1 / p)
         _, first = np.unique(units, return_index=True)
         return float(norms @ np.linalg.norm(self.w2[first], axis=1))
 

@@ -115,7 +115,8 @@ class Units(NamedTuple):
                     intercept=np.ldexp(value.intercept, self.y),
                 )
             case Family():
-                return replace(value, members=None if value.members is None else self.back(value.members))
+                members = None if value.members is None else self.back(value.members)
+                return replace(value, members=members, feature=self.back(value.feature))
             case CrossProductDictionary():
                 other = copy.copy(value)
                 other.X = np.ldexp(value.X, self.x)
@@ -130,8 +131,10 @@ class Units(NamedTuple):
                     fitted=np.ldexp(value.fitted, bias),
                     dual_point=np.ldexp(value.dual_point, bias),
                 )
-            case bool():
+            case bool() | None:
                 return value
+            case float():  # a feature beside the columns of the rows
+                return float(np.ldexp(value, self.x))
             case tuple():  # a claim: what it is made of
                 return value._make(map(self.back, value))  # type: ignore[attr-defined]
             case _:

@@ -23,6 +23,7 @@ from clifford_rand._checks import (
     refuse_unreal,
 )
 from clifford_rand._typing import Array
+from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
 from clifford_rand_nn.datafits.loss import Loss
@@ -37,7 +38,8 @@ from clifford_rand_nn.units import Units
 class Task(NamedTuple):
     """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal.
 
-    ``began`` is when the fit did, of `time.perf_counter`.
+    ``began`` is when the fit did, of `time.perf_counter`. With a ``feature`` c, where biases are penalised, the problem
+    is one without biases for ``rows``, [X c]; else these are X.
     """
 
     X: Array
@@ -46,6 +48,13 @@ class Task(NamedTuple):
     classes: NDArray[Any] | None
     weights: Array | None
     began: float
+    feature: float | None = None
+    lifted: Array | None = None
+
+    @property
+    def rows(self) -> Array:
+        """Rows of the convex problem."""
+        return self.X if self.lifted is None else self.lifted
 
     @property
     def seconds(self) -> float:
@@ -63,7 +72,7 @@ class ConvexNetwork(Parameters):
     beta: float = 1e-3
     penalty: str = ""
     loss: str = "squared"
-    bias: bool = True
+    bias: bool | str = True
     fit_intercept: bool = True
     solver: str = "auto"
     tol: float = 1e-6
@@ -93,12 +102,36 @@ class ConvexNetwork(Parameters):
         task = self._task(X, y, sample_weight)
         units = self._units(task)
         if units.plain:
-            self._train(task, shared)
+            self._train(self._with_feature(task), shared)
         else:
             there = self._in(units)
-            there._train(_task_in(units, task), shared)
+            there._train(there._with_feature(_task_in(units, task)), shared)
             self._take_from(there, units)
         return self
+
+    def _with_feature(self, task: Task) -> Task:
+        """Add the feature in whose place biases are penalised, where they are."""
+        self.bias_feature_ = None
+        if self._bias == "penalised":
+            self.bias_feature_ = bias_feature(task.X, task.weights)
+            lifted = with_feature(task.X, self.bias_feature_)
+            task = task._replace(feature=self.bias_feature_, lifted=lifted)
+        return task
+
+    @property
+    def _bias(self) -> Bias:
+        """What ``bias`` says: "penalised", True if they are free, or False."""
+        return check_bias(self.bias, type(self).__name__)
+
+    @property
+    def _free_bias(self) -> bool:
+        """Whether neurons have a bias that is not penalised."""
+        return self._bias is True
+
+    @property
+    def _offset(self) -> bool:
+        """Whether hyperplanes have an offset, and neurons a bias of one sort or the other."""
+        return self._bias is not False
 
     def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
@@ -106,8 +139,9 @@ class ConvexNetwork(Parameters):
         task = model._task(X, y, sample_weight)
         units = model._units(task)
         if units.plain:
-            return float(model._beta_max(task))
-        found = float(model._in(units)._beta_max(_task_in(units, task)))
+            return float(model._beta_max(model._with_feature(task)))
+        there = model._in(units)
+        found = float(there._beta_max(there._with_feature(_task_in(units, task))))
         return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__)
 
     def _units(self, task: Task) -> Units:
@@ -129,8 +163,11 @@ class ConvexNetwork(Parameters):
         """Take over what was fitted in units."""
         slope = units.y - units.x
         exponents = {"coef_": slope, "gate_intercept_": units.y, "intercept_": units.y}
+        self.bias_feature_ = units.back(there.bias_feature_)
         for name, value in vars(there).items():
-            if not name.endswith("_") or vars(self).get(name) is value:  # what the data said is the same in all units
+            if (
+                not name.endswith("_") or name == "bias_feature_" or vars(self).get(name) is value
+            ):  # what the data said is the same in all units
                 continue
             if name in exponents:
                 value = np.ldexp(value, exponents[name])
@@ -193,7 +230,7 @@ class ConvexNetwork(Parameters):
         if self.solver == "cvxpy" and self.max_memory is not None:
             hint = "It cannot be held to one; the other solvers keep to it."
             raise fail("max_memory", owner, "None with solver='cvxpy'", self.max_memory, hint)
-        check_bool(self.bias, "bias", owner)
+        check_bias(self.bias, owner)
         check_bool(self.fit_intercept, "fit_intercept", owner)
         check_integer(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", owner, low=0)
         if not isinstance(self.random_state, np.random.RandomState):  # to make a generator of one draws from it
@@ -201,9 +238,9 @@ class ConvexNetwork(Parameters):
 
     def _require_intercept(self) -> None:
         """Refuse a bias without an intercept where a neuron with w = 0 is one for free."""
-        if self.bias and not self.fit_intercept:
-            hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias=False."
-            raise fail("fit_intercept", type(self).__name__, "True if bias is", self.fit_intercept, hint)
+        if self._free_bias and not self.fit_intercept:
+            hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias='penalised' or False."
+            raise fail("fit_intercept", type(self).__name__, "True if biases are free", self.fit_intercept, hint)
 
     def _weighted_rows(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         """Leave out rows of weight zero; return the others with their weights, or None if these are equal."""
@@ -227,7 +264,7 @@ class ConvexNetwork(Parameters):
         self.coef_ = coefficients.coef[0] if single else coefficients.coef
         self.gate_intercept_ = coefficients.gate_intercept[0] if single else coefficients.gate_intercept
         self.intercept_ = float(coefficients.intercept[0]) if single else coefficients.intercept
-        self.network_ = TwoLayerNetwork.from_gated(coefficients, gates)
+        self.network_ = TwoLayerNetwork.from_gated(coefficients, gates, self.bias_feature_)
 
     def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
         """Set what describes a ReLU network: each neuron is a gate of its own."""

@@ -1,6 +1,6 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
+from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
@@ -40,14 +41,17 @@ class GatedFamily(ConvexNetwork):
 
     def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
-        return chosen_patterns(X, self.gates, self.bias, type(self).__name__, lambda how: self._drawn(X, targets, how))
+        return chosen_patterns(
+            X, self.gates, self._offset, type(self).__name__, lambda how: self._drawn(X, targets, how)
+        )
 
     def _drawn(self, X: NDArray[np.float64], targets: NDArray[np.float64], method: str) -> Gates:
         n, d = X.shape
-        most = central_count(n, min(n - self.bias, d) + self.bias)  # patterns that there are at most
+        offset = self._offset
+        most = central_count(n, min(n - offset, d) + offset)  # patterns that there are at most
         n_gates = min(self.n_gates, max(most, _FEW))
         rng = as_generator(self.random_state, type(self).__name__, "random_state")
-        return sample_gates(X, n_gates, method, self.sketch_dim, self.bias, rng, y=targets)
+        return sample_gates(X, n_gates, method, self.sketch_dim, offset, rng, y=targets)
 
 
 class GatedReLU(GatedFamily):
@@ -130,14 +134,17 @@ class GatedReLU(GatedFamily):
             if self.refine:
                 found = self._refined(task, gates)
                 patterns, gates, start = found.patterns, found.gates, found.result.coefficients
+                if task.feature is not None:
+                    gates = _without_column(gates, task.feature)
                 ended = self._ended(found, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
         result = ended or self._minimise(task, problem, start, None if shared is None else kernel)
         if shared is not None:
             shared.append((patterns, gates, problem, kernel, result.coefficients))
+        result = without_feature(result, task.feature)
         self._set_gated(result.coefficients, gates)
-        claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge")
+        claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge", task.feature)
         self._conclude(result, gate_scope(gates), len(gates), claim, task.classes)
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
@@ -145,11 +152,11 @@ class GatedReLU(GatedFamily):
         rng = as_generator(self.random_state, type(self).__name__, "random_state").spawn(1)[0]  # not the first draws
         with self._limited(AutoSolver, task, tol=_REFINE_TOL) as solver:
             return refine_gates(
-                task.X,
+                task.rows,
                 task.targets,
-                gates,
+                gates if task.feature is None else _with_column(gates, task.feature),
                 beta=self.beta,
-                bias=self.bias,
+                bias=self._free_bias,
                 **self._options(task),
                 candidates="gaussian" if self.gates == "gaussian" else "cross",
                 sketch_dim=self.sketch_dim,
@@ -175,7 +182,7 @@ class GatedReLU(GatedFamily):
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
         kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
-        return kind(task.X, task.targets, patterns, self.beta, bias=self.bias, **self._options(task))
+        return kind(task.rows, task.targets, patterns, self.beta, bias=self._free_bias, **self._options(task))
 
     def _minimise(
         self,
@@ -191,6 +198,18 @@ class GatedReLU(GatedFamily):
             with_kernel = (kernel,) if self.solver in ("auto", "kernel") else ()
             result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
             return result
+
+
+def _with_column(gates: Gates, feature: float) -> Gates:
+    """Return gates on the rows X as gates without offset on [X c]."""
+    directions = np.vstack([gates.directions, gates.offsets / feature])
+    return replace(gates, directions=directions, offsets=np.zeros(len(gates)))
+
+
+def _without_column(gates: Gates, feature: float) -> Gates:
+    """Return gates on the rows [X c] as gates on X."""
+    directions = np.ascontiguousarray(gates.directions[:-1])
+    return replace(gates, directions=directions, offsets=gates.offsets + feature * gates.directions[-1])
 
 
 class GatedReLUClassifier(GatedReLU, NetworkClassifier):

@@ -10,7 +10,7 @@ from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
@@ -90,8 +90,8 @@ class CrossProductLasso(ConvexNetwork):
             check_integer(self.subsample, "subsample", type(self).__name__)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
-        X = task.X
-        self.dictionary_, family, pricer = self._family(X)
+        X = task.rows
+        self.dictionary_, family, pricer = self._family(task)
         kept = shared.pop() if shared else None
         if self._holds(pricer):
             atoms, K = kept or self._columns(X)
@@ -106,19 +106,25 @@ class CrossProductLasso(ConvexNetwork):
             kept = found.neurons
         if shared is not None:
             shared.append(kept)
-        network = TwoLayerNetwork.from_neurons(found, self.dictionary_.p)
+        network = without_feature(TwoLayerNetwork.from_neurons(found, self.dictionary_.p), task.feature)
         self._set_network(network, "cross")
         self.rows_ = found.neurons.take(np.flatnonzero(found.values.any(axis=1))).rows
-        self.patterns_ = self.gates_.on(X)
-        self._conclude(result, pricer.scope, pricer.n_atoms, NetworkClaim(network, family), task.classes)
+        self.patterns_ = self.gates_.on(task.X)
+        self._conclude(
+            without_feature(result, task.feature),
+            pricer.scope,
+            pricer.n_atoms,
+            NetworkClaim(network, family),
+            task.classes,
+        )
 
-    def _family(self, X: Array) -> tuple[CrossProductDictionary, Family, Pricer]:
+    def _family(self, task: Task) -> tuple[CrossProductDictionary, Family, Pricer]:
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""
-        owner = type(self).__name__
+        owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
-        dictionary = cross_product_dictionary(X, self.penalty, bias=self.bias, subsample=self.subsample, rng=rng)
-        family = Family.of(dictionary)
-        pricer = family.pricer(X)
+        dictionary = cross_product_dictionary(X, self.penalty, bias=self._free_bias, subsample=self.subsample, rng=rng)
+        family = Family.of(dictionary, task.feature)
+        pricer = family.pricer(task.X)
         seconds = len(X) * pricer.n_atoms / _ENTRIES_A_SECOND
         listed = isinstance(pricer, BlockPricer) and not self._holds(pricer)
         if listed and self.max_time is None and _ROUNDS * seconds > _LONG:
@@ -143,8 +149,8 @@ class CrossProductLasso(ConvexNetwork):
         return atoms, atoms.training_columns(X)
 
     def _beta_max(self, task: Task) -> float:
-        pricer = self._family(task.X)[2]
-        return beta_max_over(task.X, task.targets, pricer, owner=type(self).__name__, **self._options(task))
+        pricer = self._family(task)[2]
+        return beta_max_over(task.rows, task.targets, pricer, owner=type(self).__name__, **self._options(task))
 
     def _solve_columns(self, task: Task, problem: LassoProblem) -> Result[Weights]:
         if self.solver == "homotopy":

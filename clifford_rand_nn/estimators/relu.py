@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
@@ -85,7 +85,7 @@ class ConvexReLU(GatedFamily):
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X, targets = task.X, task.targets
-        sampled, family = self._candidates(X, targets)
+        sampled, family = self._candidates(task)
         network: TwoLayerNetwork
         if self._by_columns(targets):
             result: Result[Any]
@@ -95,13 +95,14 @@ class ConvexReLU(GatedFamily):
             scope, count = pricer.scope, pricer.n_atoms
         else:
             patterns, gates = self._gate_patterns(X, targets) if sampled is None else sampled
-            family = Family("gates", family.p, self.bias, gates)
+            family = replace(family, kind="gates", members=gates)
             result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
             result = replace(result, coefficients=network.to_neurons(family.p))
             result = self._pruned(result, task, family)  # an interior point uses every unit: make the solution basic
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = gate_scope(gates), len(gates)
+        network, result = without_feature(network, task.feature), without_feature(result, task.feature)
         self._set_network(network, "neurons")
         self.patterns_ = self.gates_.on(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
@@ -112,23 +113,23 @@ class ConvexReLU(GatedFamily):
         datafit = make_datafit(
             task.loss, task.targets, len(task.X), owner, self._options(task)["huber_delta"], task.weights
         )
-        return pruned(result, task.X, datafit, self.beta, family.p, self.fit_intercept, self.tol)
+        return pruned(result, task.rows, datafit, self.beta, family.p, self.fit_intercept, self.tol)
 
     def _beta_max(self, task: Task) -> float:
-        sampled, family = self._candidates(task.X, task.targets)
+        sampled, family = self._candidates(task)
         if self._by_columns(task.targets):
             return beta_max_over(
-                task.X, task.targets, family.pricer(task.X), owner=type(self).__name__, **self._options(task)
+                task.rows, task.targets, family.pricer(task.X), owner=type(self).__name__, **self._options(task)
             )
         return self._problem(task, (sampled or self._gate_patterns(task.X, task.targets)).patterns).beta_max()
 
-    def _candidates(self, X: Array, targets: Array) -> tuple[ActivationPatterns | None, Family]:
+    def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
         if isinstance(self.gates, str) and self.gates == "exhaustive":
-            return None, Family("all", p, self.bias)
-        sampled = self._gate_patterns(X, targets)
-        return sampled, Family("gates", p, self.bias, sampled.gates)
+            return None, Family("all", p, self._free_bias, feature=task.feature)
+        sampled = self._gate_patterns(task.X, task.targets)
+        return sampled, Family("gates", p, self._free_bias, sampled.gates, task.feature)
 
     def _by_columns(self, targets: Array) -> bool:
         """Whether the network is grown by column generation, the only way to several outputs."""
@@ -143,7 +144,13 @@ class ConvexReLU(GatedFamily):
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:
         return ConvexReLUProblem(
-            task.X, task.targets, patterns, self.beta, penalty=self.penalty, bias=self.bias, **self._options(task)
+            task.rows,
+            task.targets,
+            patterns,
+            self.beta,
+            penalty=self.penalty,
+            bias=self._free_bias,
+            **self._options(task),
         )
 
     def _generate_columns(
@@ -153,17 +160,18 @@ class ConvexReLU(GatedFamily):
         first, place = merged_rows(np.hstack([task.X, task.targets]))
         own = np.ones(len(place)) if task.weights is None else task.weights
         weights: Array = np.bincount(place, own * (len(first) / len(place))).astype(np.float64)  # of mean 1, too
-        rows = task._replace(X=task.X[first], targets=task.targets[first], weights=weights)
+        lifted = None if task.lifted is None else task.lifted[first]
+        rows = task._replace(X=task.X[first], targets=task.targets[first], weights=weights, lifted=lifted)
         pricer = family.pricer(rows.X)
         start = shared.pop() if shared else None
         with self._limited(WorkingSet, task) as solver:
             found: Result[WeightedNeurons] = solver.solve(
-                rows.X, rows.targets, self.beta, pricer, start=start, **self._options(rows)
+                rows.rows, rows.targets, self.beta, pricer, start=start, **self._options(rows)
             )
         neurons, values, intercept = found.coefficients
         if shared is not None:
             shared.append(neurons)  # to start from, all the atoms are better than the pruned ones
-        spanning = np.concatenate([first, len(place) + np.arange(task.X.shape[1])])[neurons.rows]
+        spanning = np.concatenate([first, len(place) + np.arange(task.rows.shape[1])])[neurons.rows]
         theta = found.dual_point[place] * (own / weights[place])[:, None]
         kept = WeightedNeurons(replace(neurons, rows=spanning), values, intercept)
         return replace(found, coefficients=kept, fitted=found.fitted[place], dual_point=theta), pricer

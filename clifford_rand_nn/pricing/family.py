@@ -6,8 +6,9 @@ from types import NoneType
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_bool, check_choice, describe, fail
+from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
 from clifford_rand_nn.arrangements.every import exhaustive_gates
+from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import about
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -33,48 +34,67 @@ class Family:
         whose pattern on the training rows is that of a given gate.
     p : {1, 2}
     bias : bool
+        Whether b is there and free of charge.
     members : Neurons, Gates or None
-        The given ones.
+        The given ones: gates on the rows as they are, neurons on those that the family prices.
+    feature : float > 0 or None
+        c, where b is inside the norm, :math:`||(v, b/c)||_p = 1`: the family is that of the rows [X c] without biases.
 
     Raises
     ------
     ArgumentError
-        ``kind``, ``p`` or ``bias`` is something else, or the members are not of the kind.
+        ``kind``, ``p``, ``bias`` or ``feature`` is something else, or the members are not of the kind.
     """
 
     kind: str
     p: int
     bias: bool
     members: Neurons | Gates | None = None
+    feature: float | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", "Family", tuple(_MEMBERS))
         check_choice(self.p, "p", "Family", (1, 2))
         object.__setattr__(self, "bias", check_bool(self.bias, "bias", "Family"))
+        if self.feature is not None:
+            check_positive(self.feature, "feature", "Family")
+            if self.bias:
+                raise fail("bias", "Family", "False with a feature", self.bias, "It is inside the norm, or free.")
         wanted = _MEMBERS[self.kind]
         if not isinstance(self.members, wanted):
             name = "None" if wanted is NoneType else wanted.__name__
             raise fail("members", "Family", f"{name} for kind={self.kind!r}", describe(type(self.members).__name__))
 
     @classmethod
-    def of(cls, dictionary: CrossProductDictionary) -> "Family":
-        """Family of a dictionary: of the exact one, every neuron there is, for their optima are the same."""
+    def of(cls, dictionary: CrossProductDictionary, feature: float | None = None) -> "Family":
+        """Family of a dictionary: of the exact one, every neuron there is, for their optima are the same.
+
+        With a ``feature`` c the dictionary is that of the rows [X c].
+        """
         if dictionary.exact:
-            return cls("all", 1, dictionary.bias)
+            return cls("all", 1, dictionary.bias, feature=feature)
         if dictionary.subsample is None and dictionary.family == "rows":
-            return cls("cross", dictionary.p, dictionary.bias)
-        return cls("neurons", dictionary.p, dictionary.bias, dictionary.neurons())
+            return cls("cross", dictionary.p, dictionary.bias, feature=feature)
+        return cls("neurons", dictionary.p, dictionary.bias, dictionary.neurons(), feature)
+
+    @property
+    def d_of_members(self) -> int | None:
+        """Number of columns of the rows X, from the members; None without any."""
+        if self.members is None:
+            return None
+        return self.members.d - (self.feature is not None and isinstance(self.members, Neurons))
 
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
-        """Return the pricer of the family on the rows X (n, d).
+        """Return the pricer of the family on the rows X (n, d); with a feature its neurons are of [X c], d + 1.
 
         Raises
         ------
         ArgumentError
             There are too many columns or patterns to go through.
         """
+        rows, X = X, with_feature(X, self.feature)
         if isinstance(self.members, Gates):
-            return ConePricer(X, self.members.on(X), self.p, self.bias, gate_scope(self.members))
+            return ConePricer(X, self.members.on(rows), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
             return BlockPricer(X, self.members, f"over {len(self.members):,} columns of the dictionary")
         if self.kind == "cross":

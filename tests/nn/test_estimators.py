@@ -195,7 +195,7 @@ def test_progress_line(capsys):
         ({"penalty": "l1"}, "one of 'group_l2'"),
         ({"loss": "hinge"}, "one of 'squared', 'logistic'"),
         ({"solver": "sgd"}, "one of 'auto', 'kernel', 'fista', 'cvxpy'"),
-        ({"bias": "yes"}, "one of True, False"),
+        ({"bias": "yes"}, "'penalised', 'free'"),
         ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
     ],
 )

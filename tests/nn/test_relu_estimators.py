@@ -219,8 +219,8 @@ def test_files(model, tmp_path):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (ConvexReLURegressor(fit_intercept=False), "'fit_intercept' .* True if bias is. Got False"),
-        (CrossProductLassoRegressor(fit_intercept=False), "'fit_intercept' .* True if bias is"),
+        (ConvexReLURegressor(fit_intercept=False), r"'fit_intercept' .* True if biases are free\. Got False"),
+        (CrossProductLassoRegressor(fit_intercept=False), "'fit_intercept' .* True if biases are free"),
         (ConvexReLURegressor(penalty="l3"), "'penalty' .* one of 'group_l2', 'group_l1'"),
         (ConvexReLURegressor(gates="some"), "'gates' .* 'exhaustive'"),
         (ConvexReLURegressor(loss="logistic"), "'loss' .* one of 'squared', 'huber'"),

@@ -1,0 +1,199 @@
+"""Biases inside the norm: the network is the one without biases on [X c], in every unit, and certificates know it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Gates,
+    load_model,
+    sample_gates,
+    save_model,
+)
+from clifford_rand_nn.bias import bias_feature
+from clifford_rand_nn.certificates import Claim, GatedClaim
+from clifford_rand_nn.neurons import Neurons
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((50, 2)) + 0.7
+ONE = np.sign(X[:, 0] * X[:, 1]) + 0.2 * RNG.standard_normal(50)
+TWO = np.column_stack([ONE, X[:, 0] ** 2])
+C = bias_feature(X)
+GATES = sample_gates(X, 8, rng=1)
+
+FAMILIES = {
+    "gated": (GatedReLURegressor, {"gates": GATES}),
+    "ridge": (GatedReLURegressor, {"gates": GATES, "penalty": "ridge"}),
+    "relu": (ConvexReLURegressor, {"gates": GATES}),
+    "relu l1": (ConvexReLURegressor, {"gates": GATES, "penalty": "group_l1"}),
+    "lasso": (CrossProductLassoRegressor, {}),
+    "lasso l2": (CrossProductLassoRegressor, {"penalty": "l2"}),
+    "some": (CrossProductLassoRegressor, {"subsample": 40}),
+}
+
+
+def _fitted(family, y, rows=X, beta=1e-2, **params):
+    kind, own = FAMILIES[family]
+    return kind(beta=beta, random_state=0, tol=1e-8, **({"bias": "penalised"} | own | params)).fit(rows, y)
+
+
+@pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_it_is_the_network_without_biases_on_rows_with_a_constant(family, y):
+    model = _fitted(family, y)
+    assert model.bias_feature_ == C
+    own = {}
+    if "gates" in FAMILIES[family][1]:
+        directions = np.vstack([GATES.directions, GATES.offsets / C])
+        own = {"gates": Gates.given(directions)}
+    lifted = np.column_stack([X, np.full(50, C)])
+    plain = _fitted(family, y, lifted, bias=False, **own)
+    assert model.result_.objective == pytest.approx(plain.result_.objective, rel=1e-7)
+    np.testing.assert_allclose(model.predict(X), plain.predict(lifted), atol=2e-4)
+    np.testing.assert_allclose(model.network_.predict(X), model.predict(X), atol=1e-9)
+    coef, b = model.coef_.reshape(-1, *model.coef_.shape[-2:]), model.gate_intercept_.reshape(-1, len(model.gates_))
+    on = model.patterns_ if family in ("gated", "ridge") else (X @ model.gates_.directions + model.gates_.offsets > 0)
+    f = np.einsum("nm,cnm->nc", on, np.einsum("nd,cmd->cnm", X, coef) + b[:, None]) + model.intercept_
+    np.testing.assert_allclose(f.reshape(y.shape), model.predict(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_stated_objective_is_that_of_the_printed_numbers(family):
+    model = _fitted(family, TWO)
+    loss = 0.5 * ((model.predict(X) - TWO) ** 2).sum(axis=1).mean()
+    if family in ("gated", "ridge"):
+        square = (model.coef_**2).sum(axis=(0, 2)) + ((model.gate_intercept_ / C) ** 2).sum(axis=0)
+        penalty = 0.5 * square.sum() if family == "ridge" else np.sqrt(square).sum()
+    else:
+        p = 1 if "l1" in model.penalty else 2
+        weights = np.column_stack([model.network_.W1, model.network_.b1 / C])
+        penalty = np.linalg.norm(weights, ord=p, axis=1) @ np.linalg.norm(model.network_.w2, axis=1)
+    assert loss + 1e-2 * penalty == pytest.approx(model.result_.objective, rel=1e-12)
+    if family != "ridge":
+        assert model.network_.penalty(p=1 if "l1" in model.penalty else 2, feature=C) == pytest.approx(penalty)
+
+
+@pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
+    model = _fitted(family, y)
+    proof = model.certificate_
+    assert proof.verify(X, y).relative_gap <= 2e-8 + 1e-12
+    claim = proof.claim
+    if isinstance(claim, GatedClaim):
+        wider: Claim = claim._replace(feature=2 * C)
+    elif isinstance(claim.family.members, Neurons):  # their norms are those of the old feature
+        return
+    else:
+        wider = claim._replace(family=replace(claim.family, feature=2 * C))
+    other = replace(proof, claim=wider, primal=np.nan).verify(X, y)
+    assert other.dual < proof.dual - 1e-5
+
+
+def test_a_bound_for_every_neuron():
+    sampled = _fitted("relu", ONE)
+    every = sampled.certificate_.over_all_neurons(X, ONE)
+    best = ConvexReLURegressor(gates="exhaustive", bias="penalised", beta=1e-2, tol=1e-8).fit(X, ONE)
+    assert every.dual <= best.result_.objective * (1 + 1e-9) < sampled.result_.objective
+    assert "global" in every.scope
+    assert "global" in best.certificate_.scope
+    lasso = _fitted("lasso", ONE)
+    exact = ConvexReLURegressor(gates="exhaustive", penalty="group_l1", bias="penalised", beta=1e-2, tol=1e-8)
+    assert lasso.result_.objective == pytest.approx(exact.fit(X, ONE).result_.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_units_do_not_matter(family):
+    s, squared = 37.3, family == "ridge"
+    model = _fitted(family, ONE)
+    params = {"gates": Gates.given(GATES.directions, GATES.offsets * s)} if "gates" in FAMILIES[family][1] else {}
+    scaled = _fitted(family, ONE, X * s, beta=1e-2 * s ** (2 if squared else 1), **params)
+    np.testing.assert_allclose(scaled.predict(X * s), model.predict(X), atol=2e-4)
+    assert scaled.bias_feature_ == pytest.approx(s * C)
+    far = 2.0**120  # beyond what is solved as it comes
+    params = {"gates": Gates.given(GATES.directions, GATES.offsets * far)} if params else {}
+    scaled = _fitted(family, ONE, X * far, beta=1e-2 * far ** (2 if squared else 1), **params)
+    np.testing.assert_array_equal(scaled.predict(X * far), model.predict(X))
+    assert scaled.bias_feature_ == C * far
+    assert scaled.certificate_.verify(X * far, ONE).relative_gap <= 2e-8
+
+
+def test_the_feature_is_the_root_mean_square_of_entries():
+    assert math.isclose(bias_feature(X), np.sqrt((X**2).mean()))
+    assert bias_feature((X - X.mean(axis=0)) / X.std(axis=0)) == pytest.approx(1.0)
+    assert bias_feature(np.zeros((3, 2))) == 1.0
+    w = RNG.integers(1, 4, 50)
+    order = RNG.permutation(int(w.sum()))
+    assert bias_feature(X, w.astype(float)) == bias_feature(np.repeat(X, w, axis=0)[order])
+    single = X.astype(np.float32)
+    assert bias_feature(single) == np.float32(bias_feature(single.astype(np.float64)))
+
+
+def test_single_precision_is_certified():
+    rows = X.astype(np.float32)
+    model = GatedReLURegressor(gates=GATES, bias="penalised", beta=1e-2, solver="fista").fit(rows, ONE)
+    assert model.certificate_.verify(rows, ONE).relative_gap <= 2e-6
+
+
+def test_a_network_may_do_without_an_output_intercept():
+    """Neurons with w = 0 are a constant then, and are charged."""
+    for family in ("lasso", "relu", "gated"):
+        model = _fitted(family, ONE + 5, fit_intercept=False)
+        assert model.intercept_ == 0
+        assert model.certificate_.verify(X, ONE + 5).relative_gap <= 2e-8
+    with pytest.raises(ArgumentError, match=r"'fit_intercept' .* True if biases are free"):
+        _fitted("relu", ONE, bias="free", fit_intercept=False)
+
+
+def test_refined_gates():
+    plain = _fitted("gated", ONE)
+    model = _fitted("gated", ONE, refine=4)
+    assert model.result_.objective < 0.95 * plain.result_.objective
+    assert model.certificate_.verify(X, ONE).relative_gap <= 2e-8
+    np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)
+
+
+@pytest.mark.parametrize("free", ["free", True, np.True_])
+def test_free_biases_are_the_paper_s(free):
+    model, other = (GatedReLURegressor(gates=GATES, bias=bias, beta=1e-2).fit(X, ONE) for bias in (free, True))
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+    assert model.bias_feature_ is None
+    with pytest.raises(ArgumentError, match="'bias' parameter of GatedReLURegressor must be 'penalised', 'free'"):
+        GatedReLURegressor(bias="yes").fit(X, ONE)
+
+
+def test_many_gates_do_not_interpolate_noise():
+    """As many free biases as rows fit any labels at no charge; penalised ones cannot."""
+    rng = np.random.default_rng(1)
+    rows, noise = rng.standard_normal((40, 3)), rng.choice([-1.0, 1.0], 40)
+    options = {"n_gates": 200, "beta": 0.05, "random_state": 0}
+    free = GatedReLURegressor(bias="free", **options).fit(rows, noise)
+    inside = GatedReLURegressor(bias="penalised", **options).fit(rows, noise)
+    assert free.score(rows, noise) > 0.999
+    assert inside.score(rows, noise) < 0.9
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_models_come_back_from_files(tmp_path, family):
+    for labels in (ONE > 0, np.digitize(ONE, [-0.5, 0.5])):
+        kind, own = FAMILIES[family]
+        kinds = {
+            GatedReLURegressor: GatedReLUClassifier,
+            ConvexReLURegressor: ConvexReLUClassifier,
+            CrossProductLassoRegressor: CrossProductLassoClassifier,
+        }
+        model = kinds[kind](beta=1e-2, bias="penalised", random_state=0, **own).fit(X, labels)
+        save_model(tmp_path / "m.npz", model)
+        back = load_model(tmp_path / "m.npz")
+        np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
+        assert (back.bias, back.bias_feature_) == ("penalised", C)
+        assert back.certificate_.verify(X, labels).relative_gap <= 2e-6
