@@ -1,0 +1,36 @@
+"""The default networks, without a parameter; what their leave-one-out promised, and their intervals."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import clifford_rand_nn
+from examples.accuracy.methods.base import Method
+
+__all__ = ["NAME", "OURS", "interval", "promised"]
+
+NAME = "network"
+
+
+def _made(kind: str) -> Any:
+    return getattr(clifford_rand_nn, f"ConvexNetwork{kind}")()
+
+
+def promised(model: Any) -> float | None:
+    """Return the score that the model's own leave-one-out gives, accuracy or R², or None if it has none."""
+    score = getattr(model, "loo_score_", None)
+    return None if score is None else float(score)
+
+
+def interval(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return the model's 90 % intervals (n, 2), or None if it has none."""
+    if not hasattr(model, "predict_interval"):
+        return None
+    return np.asarray(model.predict_interval(X, coverage=0.9), dtype=np.float64)
+
+
+OURS = (
+    Method(NAME, "classification", lambda seed: _made("Classifier"), "ConvexNetworkClassifier()", every=True),
+    Method(NAME, "regression", lambda seed: _made("Regressor"), "ConvexNetworkRegressor()", every=True),
+)
