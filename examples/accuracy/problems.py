@@ -53,7 +53,7 @@ class Problem:
     @property
     def n_classes(self) -> int:
         """Number of classes; 1 for a real target."""
-        return 1 + int(self.y.max()) if self.task == "classification" else 1
+        return len(np.unique(self.y)) if self.task == "classification" else 1
 
     @property
     def size(self) -> int:

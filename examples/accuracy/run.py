@@ -145,7 +145,7 @@ def _spent(table: ResultRows, problem: Problem) -> float:
 def _write(plan: Plan, seconds: float) -> list[Path]:
     """Write tables, picture and how they were made from every row on the disk, of methods not run now, too."""
     rows = [row for path in sorted((plan.out / "rows").glob("*.csv")) for row in _read(path)]
-    order = {(method.task, method.name): place for place, method in enumerate(METHODS)}
+    order: dict[tuple[str, str], int] = {(method.task, method.name): place for place, method in enumerate(METHODS)}
     sizes = {row["set"]: int(row["n"]) * int(row["d"]) * int(row["classes"]) for row in rows}
     rows.sort(key=lambda row: (sizes[row["set"]], row["set"], order[row["task"], row["method"]], int(row["trial"])))
     text = report(rows)

@@ -61,7 +61,7 @@ def test_folds_are_by_class_and_large_tables_have_one():
     assert sorted(np.concatenate([held for _, held in parts])) == list(range(90))
     for _, held in parts:
         assert np.abs(np.bincount(Y[held]) - np.bincount(Y) / 3).max() < 1
-    large = np.zeros((3000, 12))
+    large = np.zeros((3000, 2))
     assert len(folds(large, np.arange(3000) % 3, 0, classes=True, whole=False)) == 1
     assert len(folds(large, np.arange(3000) % 3, 0, classes=True)) == 3
 

@@ -13,7 +13,7 @@ from examples.accuracy.problems import Task
 
 __all__ = ["Method", "folds"]
 
-_SMALL = 100_000  # rows times columns times classes: above it, costly peers are judged on one of the three folds
+_FEW = 500  # rows: above it, costly peers are judged on one of the three folds
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,14 @@ class Method:
 
 
 def folds(X: NDArray[np.float64], y: NDArray[Any], seed: int, *, classes: bool, whole: bool = True) -> list[Any]:
-    """Return the rows of three folds, by class; only the first of them if not ``whole`` and the table is large.
+    """Return the rows of three folds, by class; only the first of them if not ``whole`` and the rows are many.
 
     Examples
     --------
-    >>> small, large = (np.zeros((n, 10)) for n in (9, 30_000))
+    >>> small, large = (np.zeros((n, 2)) for n in (9, 600))
     >>> [len(folds(X, np.arange(len(X)) % 3, 0, classes=True, whole=False)) for X in (small, large)]
     [3, 1]
     """
     kind = StratifiedKFold if classes else KFold
     parts: Iterator[Any] = kind(3, shuffle=True, random_state=seed).split(X, y)
-    large = X.size * (len(np.unique(y)) if classes else 1) > _SMALL
-    return list(parts)[: 1 if large and not whole else 3]
+    return list(parts)[: 1 if len(y) > _FEW and not whole else 3]
