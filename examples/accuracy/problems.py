@@ -58,7 +58,7 @@ class Problem:
     @property
     def size(self) -> int:
         """Entries of a trial's rows times classes: what a fit grows with."""
-        return len(self.rows[0][0]) * self.X.shape[1] * self.n_classes
+        return int(len(self.rows[0][0]) * self.X.shape[1] * self.n_classes)
 
     def trial(self, number: int) -> Trial:
         """Return the rows of one trial."""
