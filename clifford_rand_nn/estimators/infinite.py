@@ -14,6 +14,7 @@ from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem, choose, compare
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.variance import PredictiveVariance
 
 _COMPARED = 1000  # rows on which candidates are compared, if there are more
 _SCOPE = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
@@ -26,6 +27,14 @@ class Data(NamedTuple):
     targets: Array
     weights: Array | None
     groups: NDArray[np.intp] | None
+
+
+class LeftOut(NamedTuple):
+    """What leave-one-out says: where each row is among the distinct ones, and their outputs (m, C) and variances."""
+
+    place: NDArray[np.intp]
+    outputs: Array
+    variance: Array | None
 
 
 class InfiniteNetwork(Parameters):
@@ -107,8 +116,8 @@ class InfiniteNetwork(Parameters):
             raise fail("groups", type(self).__name__, rule, describe(f"shape {labels.shape}"))
         return np.unique(labels[kept], return_inverse=True)[1].astype(np.intp)
 
-    def _train(self, data: Data, classes: NDArray[Any] | None) -> tuple[Array, Array | None]:
-        """Choose, solve and certify; return leave-one-out outputs (n, C) and their variances (n,) if there are any."""
+    def _train(self, data: Data, classes: NDArray[Any] | None) -> LeftOut:
+        """Choose, solve and certify."""
         owner = type(self).__name__
         n = len(data.X)
         keys = data.X if data.groups is None else np.column_stack([data.X, data.groups])
@@ -129,8 +138,9 @@ class InfiniteNetwork(Parameters):
         self.network_ = KernelNetwork(best.standard, best.kernel, best.rows, alpha, intercept)
         fitted = best.loo.fitted(self.beta_)
         self._certify(data, fitted[place], 0.5 * float((alpha * (fitted - intercept)).sum()), classes)
-        variance = None if groups is not None else best.loo.variances(self.beta_)[place]
-        return best.loo.predictions(np.array([self.beta_]))[0][place], variance
+        self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
+        variance = None if groups is not None else best.loo.variances(self.beta_)
+        return LeftOut(place, best.loo.predictions(np.array([self.beta_]))[0], variance)
 
     def _chosen(self, problem: Problem) -> tuple[Compared, list[Any]]:
         beta = None if isinstance(self.beta, str) else float(self.beta)
@@ -165,7 +175,12 @@ class InfiniteNetwork(Parameters):
             sample_weight=self._sample_weight,
         )
 
-    def _outputs(self, X: Any) -> Array:
+    def _open(self) -> PredictiveVariance:
+        """Return the variance of the network at new rows."""
+        return PredictiveVariance(self.network_.kernel, self.network_.rows, self._noise)
+
+    def _rows(self, X: Any) -> Array:
+        """Return new rows, checked."""
         check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
-        return self.network_.predict(validate_data(self, X, reset=False, dtype=np.float64))
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))

@@ -13,7 +13,8 @@ from sklearn.utils.validation import validate_data
 from clifford_rand._checks import as_array, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork
+from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
+from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.units import Units
 
 
@@ -45,6 +46,8 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             """,
         "classes": """
             classes_ : (n_classes,)
+            calibration_ : Calibration
+                From outputs of the network to probabilities.
             """,
         "errors": """
             ArgumentError
@@ -79,25 +82,47 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             rule = "labels of at least two classes"
             raise fail("y", owner, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
         targets, _ = encode_labels(index, len(self.classes_), "squared")
-        out, _ = self._train(Data(rows[kept], targets, weights, self._grouped(groups, kept)), self.classes_)
-        guessed = self._labels(out)
+        left = self._train(Data(rows[kept], targets, weights, self._grouped(groups, kept)), self.classes_)
+        self._calibrate(left, index, weights)
+        variance = None if left.variance is None else left.variance[left.place]
+        guessed = self._labels(self.calibration_.log_probabilities(left.outputs[left.place], variance))
         self.loo_score_ = float(accuracy_score(labels[kept], guessed, sample_weight=weights))
         counts = np.bincount(index, weights)
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()])
         self.loo_predictions_[kept] = guessed
         return self
 
+    def _calibrate(self, left: LeftOut, index: NDArray[np.intp], weights: Array | None) -> None:
+        """Set ``calibration_`` from the distinct rows of each class, which neither copies nor order change."""
+        n_classes = len(self.classes_)
+        pairs, inverse = np.unique(left.place * n_classes + index, return_inverse=True)
+        mass = np.bincount(inverse, weights).astype(np.float64)
+        at, variance = pairs // n_classes, left.variance
+        some = None if variance is None else variance[at]
+        self.calibration_ = fit_calibration(left.outputs[at], pairs % n_classes, n_classes, mass, some)
+        self._variance = self._open() if self.calibration_.share else None
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of `predict_proba`."""
+        rows = self._rows(X)
+        variance = None if self._variance is None else self._variance(self.network_.standard.rows(rows))
+        return self.calibration_.log_probabilities(self.network_.predict(rows), variance)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows."""
+        return np.exp(self.predict_log_proba(X))
+
     def decision_function(self, X: Any) -> Array:
-        """Network outputs: (n,) for two classes, where > 0 means ``classes_[1]``, else (n, n_classes)."""
-        out = self._outputs(X)
-        return out[:, 0] if out.shape[1] == 1 else out
+        """Log-odds (n,) of ``classes_[1]`` for two classes, else the logarithms (n, n_classes) of the probabilities."""
+        logs = self.predict_log_proba(X)
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Class labels (n,)."""
-        return self._labels(self._outputs(X))
+        """Most probable labels (n,)."""
+        return self._labels(self.predict_log_proba(X))
 
-    def _labels(self, out: Array) -> NDArray[Any]:
-        return np.asarray(self.classes_[(out[:, 0] > 0).astype(int) if out.shape[1] == 1 else out.argmax(axis=1)])
+    def _labels(self, logs: Array) -> NDArray[Any]:
+        return np.asarray(self.classes_[logs.argmax(axis=1)])
 
 
 class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
@@ -151,7 +176,8 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
         targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
         units = Units(0, Units.of(np.ones((1, 1)), targets, owner).y)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
-        out, _ = self._train(data, None)
+        left = self._train(data, None)
+        out = left.outputs[left.place]
         if not units.plain:
             self.network_, self.certificate_ = units.back(self.network_), self.certificate_.rescaled(units)
         self.loo_score_ = float(r2_score(data.targets, out, sample_weight=weights)) if len(out) > 1 else float("nan")
@@ -162,7 +188,8 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
 
     def predict(self, X: Any) -> Array:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""
-        out = self._outputs(X)
+        rows = self._rows(X)
+        out = self.network_.predict(rows)
         return out[:, 0] if self._target_ndim == 1 else out
 
     def __sklearn_tags__(self) -> Any:

@@ -1,0 +1,54 @@
+"""How far the function at a row is left open by the rows of training."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.kernel import GateKernel
+
+_TILE = 2**22  # entries of a kernel matrix that are held at a time
+
+
+class PredictiveVariance:
+    r"""The variance of f(x) given the training rows, K being the covariance of a Gaussian process.
+
+    .. math:: v(x) = K(x,x) - k^TA^{-1}k + \frac{(1-1^TA^{-1}k)^2}{1^TA^{-1}1},\qquad A = K+\mathrm{diag}(\sigma^2),
+
+    with k the kernel of x and the training rows, and an intercept of which nothing is known before. `LeaveOneOut` has
+    the same of each training row without it.
+
+    Parameters
+    ----------
+    kernel : GateKernel
+    rows : (n, d)
+    noise : (n,)
+        :math:`\sigma^2 = n\beta/\omega`.
+
+    References
+    ----------
+    Rasmussen, Williams, "Gaussian processes for machine learning", 2006, eq. 2.26 and 2.42.
+    """
+
+    def __init__(self, kernel: GateKernel, rows: Array, noise: Array) -> None:
+        self._kernel, self._rows, self._noise = kernel, rows, noise
+        A = kernel(rows)
+        A[np.diag_indices_from(A)] += noise
+        self._factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+        self._ones = solve_triangular(self._factor, np.ones(len(rows)), lower=True, check_finite=False)
+        self._size = float(self._ones @ self._ones)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self._kernel, self._rows, self._noise)  # the factor is made again
+
+    def __call__(self, rows: NDArray[np.floating]) -> Array:
+        """Return the variance (m,) at rows (m, d), standardised as those of training."""
+        out = self._kernel.diagonal(rows)
+        step = max(1, _TILE // len(self._rows))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            known = solve_triangular(self._factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
+            out[part] += (1 - self._ones @ known) ** 2 / self._size - np.einsum("ij,ij->j", known, known)
+        return np.maximum(out, 0.0)
