@@ -1,0 +1,270 @@
+"""How many rounds of learned gates serve: by rows that neither a fit nor its metric has seen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.learned import SHAPES, KernelRidge, learned_kernel, spread, varying
+
+_FOLDS = 5
+_HELD = 400  # rows held out that are enough: folds beyond are not run
+_FACTORS = tuple(4.0**k for k in range(-3, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
+
+
+class Trial(NamedTuple):
+    """What was compared on held-out rows.
+
+    Attributes
+    ----------
+    shape : str
+        That of M, or "none".
+    rounds : int
+    error : float
+        Mean over held-out rows of the squared distance to their targets, with weights.
+    gain : float
+        By how much the error is less than that of one round less (of none, for the first).
+    standard_error : float
+        Of the gain, rows of a group taken together.
+    factor : float
+        Of beta, the best of a few.
+    """
+
+    shape: str
+    rounds: int
+    error: float
+    gain: float
+    standard_error: float
+    factor: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRounds:
+    """What `learned_rounds` returns.
+
+    Attributes
+    ----------
+    shape : str
+        For `learn_frame`; "none" if no round pays.
+    rounds : int
+    factors : tuple of float
+        For `learn_frame`: one of each fit, and of the result.
+    trials : tuple of Trial
+    rows : (k,) array of int
+        The rows that were held out.
+    predictions : (k, C) array
+        What they are predicted to be by the choice, fitted without them: for probabilities and intervals, which
+        leave-one-out with learned gates would make too good.
+    """
+
+    shape: str
+    rounds: int
+    factors: tuple[float, ...]
+    trials: tuple[Trial, ...]
+    rows: NDArray[np.intp]
+    predictions: Array
+
+
+def learned_rounds(
+    kernel: GateKernel,
+    X: ArrayLike,
+    targets: Array,
+    beta: float,
+    *,
+    weights: Array | None = None,
+    groups: NDArray[np.intp] | None = None,
+    rounds: int = 3,
+    shapes: tuple[str, ...] = ("full", "shrunk"),
+    max_rows: int = 1000,
+) -> LearnedRounds:
+    r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
+
+    At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
+    been held out. A first round is taken in the shape that gains most, if the mean gain of squared error is more than
+    its standard error; one more as long as that gains more than two. The same gates of each round get the best of six
+    factors of beta, by the same rows.
+
+    Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
+    their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
+
+    Parameters
+    ----------
+    kernel, X, targets, beta, weights
+        As of `learn_frame`.
+    groups : (n,) array of int, optional
+        Rows of one group are held out together.
+    rounds : int ≥ 1
+        The most.
+    shapes : tuple of {"full", "shrunk", "diagonal"}
+    max_rows : int ≥ 10
+
+    Raises
+    ------
+    ArgumentError
+        Shapes that do not fit, beta ≤ 0, an unknown shape, rows of only one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 8))
+    >>> found = learned_rounds(GateKernel(bias=3.0), X, np.abs(X[:, :1]), 1e-3)  # seven columns are noise
+    >>> found.shape, found.rounds
+    ('shrunk', 3)
+    >>> learned_rounds(GateKernel(bias=3.0), X, rng.standard_normal((200, 1)), 1e-1).shape  # noise, all of it
+    'none'
+    """
+    owner = "learned_rounds"
+    data = as_rows(X, owner)
+    check_array(targets, "targets", owner, (len(data), None))
+    check_positive(beta, "beta", owner)
+    check_integer(rounds, "rounds", owner)
+    check_integer(max_rows, "max_rows", owner, low=2 * _FOLDS)
+    for shape in shapes:
+        check_choice(shape, "shapes", owner, SHAPES)
+    taken, units, parts = outer_parts(data, targets, groups, max_rows)
+    if parts.max() == 0:
+        raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
+    w = None if weights is None else weights[taken] / weights[taken].mean()
+    folds = _Folds(kernel, data[taken], varying(targets)[taken], w, len(data) * beta, list(_held(parts)))
+    judged = np.concatenate(folds.held)
+    unit, scale = units[judged], np.ones(len(judged)) if w is None else w[judged]
+
+    first = folds.judge(folds.first)
+    trials = [Trial("none", 0, float(scale @ first.errors / len(judged)), 0.0, 0.0, first.factor)]
+    best = first
+    factors: tuple[float, ...] = (first.factor,)
+
+    def compare(shape: str, number: int, before: _Judged, after: _Judged) -> Trial:
+        gain, error = _gain(scale * (before.errors - after.errors), unit)
+        trials.append(Trial(shape, number, float(scale @ after.errors / len(judged)), gain, error, after.factor))
+        return trials[-1]
+
+    found = [(folds.judge(folds.after(first, shape)), shape) for shape in shapes]
+    compared = [(compare(shape, 1, first, judged_), judged_) for judged_, shape in found]
+    passed = [(trial, after) for trial, after in compared if trial.gain > _ERRORS[0] * trial.standard_error]
+    shape, number = "none", 0
+    if passed:
+        trial, best = max(passed, key=lambda one: one[0].gain)
+        shape, number, factors = trial.shape, 1, (*factors, best.factor)
+    while shape != "none" and number < rounds:
+        after = folds.judge(folds.after(best, shape))
+        trial = compare(shape, number + 1, best, after)
+        if trial.gain <= _ERRORS[1] * trial.standard_error:
+            break
+        best, number, factors = after, number + 1, (*factors, after.factor)
+    return LearnedRounds(shape, number, factors, tuple(trials), taken[judged], best.predictions + targets.mean(axis=0))
+
+
+class _Judged(NamedTuple):
+    """One candidate on all folds: its kernels and coefficients, predictions and errors of held-out rows."""
+
+    kernels: list[GateKernel]
+    alphas: list[Array]
+    predictions: Array
+    errors: Array
+    factor: float
+
+
+class _Folds:
+    """The fits to all but one part, for each part that is held out."""
+
+    def __init__(
+        self,
+        kernel: GateKernel,
+        X: Array,
+        targets: Array,
+        weights: Array | None,
+        radius: float,
+        held: list[NDArray[np.intp]],
+    ) -> None:
+        self.X, self.targets, self.weights, self.radius, self.held = X, targets, weights, radius, held
+        every = np.arange(len(X))
+        self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
+        self.first = [kernel] * len(held)
+        self._spreads = [spread(kernel(X[kept])) for kept in self.kept]
+
+    def after(self, before: _Judged, shape: str) -> list[GateKernel]:
+        """Return the kernel of the next round, of each fold."""
+        return [
+            learned_kernel(kernel, self.X[kept], alpha, shape, self._weights(kept))
+            for kernel, kept, alpha in zip(before.kernels, self.kept, before.alphas, strict=True)
+        ]
+
+    def judge(self, kernels: list[GateKernel]) -> _Judged:
+        """Fit each fold's kernel for all factors of beta, and take the factor of the least error over all folds."""
+        alphas, predictions = [], []
+        for kernel, kept, held, first in zip(kernels, self.kept, self.held, self._spreads, strict=True):
+            K = kernel(self.X[kept])
+            ridge, across = KernelRidge(K, self._weights(kept)), kernel(self.X[held], self.X[kept])
+            fits = [ridge.fit(self.targets[kept], self.radius * factor * spread(K) / first) for factor in _FACTORS]
+            alphas.append([alpha for alpha, _ in fits])
+            predictions.append([across @ alpha + intercept for alpha, intercept in fits])
+        every = [np.concatenate([fold[k] for fold in predictions]) for k in range(len(_FACTORS))]
+        truth = self.targets[np.concatenate(self.held)]
+        errors = [((f - truth) ** 2).sum(axis=1) for f in every]
+        w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
+        k = int(np.argmin([(w * error).sum() for error in errors]))
+        return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
+
+    def _weights(self, rows: NDArray[np.intp]) -> Array | None:
+        return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
+
+
+def outer_parts(
+    X: Array, targets: Array, groups: NDArray[np.intp] | None, max_rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return at most max_rows rows, what each belongs to (copies of one row, or a group), and which part it is in.
+
+    All three are (m,); what the rows belong to counts from 0, parts from 0 to 4 or less.
+    """
+    rng = np.random.default_rng(0)  # fixed: nothing but the rows says what is in which part
+    key = X @ rng.standard_normal(X.shape[1])
+    order = np.lexsort((key, targets @ rng.standard_normal(targets.shape[1])))
+    size = float(np.abs(key).max()) or 1.0
+    change = (np.abs(np.diff(key[order])) > 1e-10 * size) | (np.diff(targets[order], axis=0) != 0).any(axis=1)
+    ranks = np.concatenate([[0], np.cumsum(change)])
+    if len(order) > max_rows:
+        chosen = np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)
+        order, ranks = order[chosen], ranks[chosen]
+    labels = ranks if groups is None else groups[order]
+    units = np.unique(labels, return_inverse=True)[1]
+    n_units = int(units.max()) + 1
+    parts = np.empty(n_units, dtype=np.intp)
+    n_parts = min(_FOLDS, n_units)
+    if groups is None:
+        for start in range(0, n_units, n_parts):
+            block = parts[start : start + n_parts]
+            block[:] = rng.permutation(n_parts)[: len(block)]
+    else:  # the largest first, each to the smallest part
+        sizes, filled = np.bincount(units), np.zeros(n_parts, dtype=np.intp)
+        for unit in np.argsort(-sizes, kind="stable"):
+            parts[unit] = int(np.argmin(filled))
+            filled[parts[unit]] += sizes[unit]
+    return order, units, parts[units]
+
+
+def _held(parts: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Yield the rows of a part after the other until enough have been held out."""
+    total = 0
+    for part in range(int(parts.max()) + 1):
+        rows = np.flatnonzero(parts == part)
+        yield rows
+        total += len(rows)
+        if total >= _HELD:
+            return
+
+
+def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:
+    """Return the mean of differences and its standard error, those of one unit being one observation."""
+    mean = float(differences.mean())
+    sums = np.bincount(units, weights=differences - mean)
+    present = int((np.bincount(units) > 0).sum())
+    square = float(sums @ sums) * present / max(present - 1, 1)
+    return mean, float(np.sqrt(square)) / len(differences)

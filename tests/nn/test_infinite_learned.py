@@ -1,0 +1,185 @@
+"""Learned gates: the law that gradients give, what maps and weights do to it, and how many rounds pay."""
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.infinite.gradient import gradient_outer_product
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame
+from clifford_rand_nn.infinite.rounds import _gain, learned_rounds, outer_parts
+
+
+def _made(n=80, d=5, C=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    Y = np.column_stack([np.abs(X[:, 0] + X[:, 1]), np.sin(2 * X[:, 2])])[:, :C]
+    return X, Y + 0.1 * rng.standard_normal((n, C))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_fit_is_the_optimum(weighted):
+    X, Y = _made()
+    K = GateKernel(1.0)(X)
+    w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
+    alpha, t = KernelRidge(K, w if weighted else None).fit(Y, 0.7)
+    np.testing.assert_allclose(K @ alpha + 0.7 * alpha / w[:, None] + t, Y, atol=1e-10)
+    np.testing.assert_allclose(alpha.sum(axis=0), 0, atol=1e-10)
+
+
+def test_a_round_takes_the_outer_product_of_gradients_at_the_rows_old_size():
+    X, Y = _made()
+    kernel, beta = GateKernel(1.5), 1e-3
+    alpha, _ = KernelRidge(kernel(X)).fit(Y, len(X) * beta)
+    M = gradient_outer_product(kernel, X, alpha)
+    M *= (X**2).sum() / ((X @ M) * X).sum()
+    found = learn_frame(kernel, X, Y, beta)
+    np.testing.assert_allclose(found.metric, M, atol=1e-6 * M.max())
+    np.testing.assert_allclose(found.kernel.features(X)[:, -1], 1.5)
+    assert (found.kernel.features(X)[:, :-1] ** 2).sum() == pytest.approx((X**2).sum(), rel=1e-6)
+    half = learn_frame(kernel, X, Y, beta, shape="shrunk").metric
+    diagonal = learn_frame(kernel, X, Y, beta, shape="diagonal").metric
+    off = ~np.eye(5, dtype=bool)
+    ratio = half[0, 0] / M[0, 0]
+    np.testing.assert_allclose(half[off], 0.5 * ratio * M[off], atol=1e-6 * M.max())
+    np.testing.assert_allclose(diagonal[off], 0, atol=1e-12)
+    assert learn_frame(kernel, X, Y, beta, rounds=0).kernel is kernel
+
+
+def test_the_metric_shows_the_columns_and_the_combination_that_matter():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 6))
+    M = learn_frame(GateKernel(2.0), X, np.abs(X[:, [0]] - X[:, [3]]), 1e-3, rounds=2).metric
+    assert set(np.argsort(M.diagonal())[-2:]) == {0, 3}
+    assert np.abs(np.linalg.eigh(M)[1][:, -1] @ np.eye(6)[[0, 3]].T) == pytest.approx(
+        np.sqrt(0.5) * np.ones(2), abs=0.1
+    )
+
+
+def test_a_rotation_of_rows_rotates_the_metric():
+    X, Y = _made()
+    Q = np.linalg.qr(np.random.default_rng(3).standard_normal((5, 5)))[0]
+    plain, turned = (learn_frame(GateKernel(1.0), rows, Y, 1e-3, rounds=3) for rows in (X, X @ Q))
+    np.testing.assert_allclose(turned.metric, Q.T @ plain.metric @ Q, atol=1e-6)
+    np.testing.assert_allclose(turned.kernel(X @ Q), plain.kernel(X), atol=1e-6)
+
+
+def test_the_unit_of_targets_changes_nothing():
+    X, Y = _made()
+    np.testing.assert_allclose(
+        learn_frame(GateKernel(1.0), X, 1e3 * Y, 1e-3, rounds=2).metric,
+        learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2).metric,
+        atol=1e-8,
+    )
+
+
+def test_a_whole_weight_is_as_good_as_copies():
+    """The sum of the losses and nβ/2 ||f||² are those of the copies, and so is the average of gradients."""
+    X, Y = _made(n=40)
+    copies = np.random.default_rng(4).integers(1, 4, len(X))
+    kernel, shares = GateKernel(1.0), copies / copies.mean()
+    apart = learn_frame(kernel, np.repeat(X, copies, axis=0), np.repeat(Y, copies, axis=0), 1e-2)
+    # KᵀWK: mean loss and β of n weighted rows and of Σw copies are the same problem; spreads differ, so no second fit
+    together = learn_frame(kernel, X, Y, 1e-2, weights=shares)
+    np.testing.assert_allclose(together.metric, apart.metric, atol=1e-8)
+
+
+def test_a_constant_network_keeps_its_gates():
+    X, _ = _made()
+    Y = np.full((len(X), 1), 0.1)
+    assert (learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2).metric == np.eye(5)).all()
+    found = learned_rounds(GateKernel(1.0), X, Y, 1e-3)
+    assert found.rounds == 0
+    np.testing.assert_allclose(found.predictions, 0.1)
+
+
+def test_more_columns_than_rows_have_a_frame():
+    X, Y = _made(n=20, d=50)
+    found = learn_frame(GateKernel(1.0), X, Y, 1e-3, rounds=2)
+    assert np.isfinite(found.kernel(X)).all()
+    assert found.kernel.frame.shape[1] <= 20
+    copies, noise = np.vstack([X, X]), np.vstack([Y, -Y])  # what cannot be fitted, with next to no penalty
+    assert np.isfinite(learn_frame(GateKernel(1.0), copies, noise, 1e-13, rounds=2).metric).all()
+
+
+# ---- how many rounds
+
+
+def test_rounds_are_taken_where_columns_are_noise_and_not_where_all_is_noise():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((300, 10))
+    noise = rng.standard_normal((300, 1))
+    signal = learned_rounds(GateKernel(3.0), X, np.abs(X[:, :1]) + 0.1 * noise, 1e-3)
+    assert signal.rounds >= 1
+    assert len(signal.factors) == signal.rounds + 1
+    assert min(signal.trials[1:], key=lambda trial: trial.error).error < 0.6 * signal.trials[0].error
+    nothing = learned_rounds(GateKernel(3.0), X, noise, 0.1)
+    assert (nothing.shape, nothing.rounds, len(nothing.factors)) == ("none", 0, 1)
+
+
+def test_held_out_predictions_are_those_of_fits_that_have_not_seen_the_row():
+    """Targets of one held-out part are replaced by nonsense: the predictions of its rows stay what they were."""
+    X, Y = _made(n=100, C=1)
+    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3, shapes=("full",), rounds=1)
+    taken, _, parts = outer_parts(X, Y, None, 1000)
+    kept, held = taken[parts != 0], taken[parts == 0]
+    kernel, radius = GateKernel(2.0), len(X) * 1e-3
+    assert found.rounds == 1
+    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), rounds=1, factors=found.factors)
+    alpha, t = KernelRidge(learned.kernel(X[kept])).fit(Y[kept], len(kept) * learned.beta)
+    mine = learned.kernel(X[held], X[kept]) @ alpha + t
+    order = {row: i for i, row in enumerate(found.rows)}
+    np.testing.assert_allclose(found.predictions[[order[row] for row in held]], mine, rtol=1e-6, atol=1e-8)
+    assert found.trials[1].error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_parts_are_whole_and_do_not_mind_the_order(grouped):
+    rng = np.random.default_rng(6)
+    X, Y = _made(n=120)
+    X[60:], Y[60:] = X[:60], Y[:60]  # every row twice
+    groups = rng.integers(0, 17, 120) if grouped else None
+    rows, units, parts = outer_parts(X, Y, groups, 1000)
+    assert sorted(rows) == list(range(120))
+    assert np.ptp(np.bincount(parts)) <= (30 if grouped else 4)
+    part = np.empty(120, dtype=int)
+    part[rows] = parts
+    if grouped:
+        assert all(len(set(part[groups == g])) == 1 for g in groups)
+        return
+    assert (part[:60] == part[60:]).all()
+    assert len(np.unique(units)) == 60
+    p = rng.permutation(120)
+    again, _, parts2 = outer_parts(X[p], Y[p], None, 1000)
+    part2 = np.empty(120, dtype=int)
+    part2[p[again]] = parts2
+    assert (part2 == part).all()
+
+
+def test_of_many_rows_some_are_taken():
+    X, Y = _made(n=500)
+    assert len(outer_parts(X, Y, None, 100)[0]) == 100
+    found = learned_rounds(GateKernel(1.0), X, Y, 1e-3, max_rows=100)
+    assert len(found.rows) == 100
+
+
+def test_rows_of_a_group_are_one_observation():
+    differences = np.random.default_rng(7).standard_normal(30)
+    mean, error = _gain(differences, np.arange(30))
+    assert (mean, error) == pytest.approx((differences.mean(), differences.std(ddof=1) / np.sqrt(30)))
+    assert _gain(np.repeat(differences, 10), np.repeat(np.arange(30), 10)) == pytest.approx((mean, error))
+
+
+@pytest.mark.parametrize("call", [learn_frame, learned_rounds])
+def test_what_is_refused(call):
+    X, Y = _made()
+    with pytest.raises(ArgumentError, match="'beta' parameter"):
+        call(GateKernel(), X, Y, 0.0)
+    with pytest.raises(ArgumentError, match=r"of shape \(80, any\)"):
+        call(GateKernel(), X, Y[:5], 1.0)
+    with pytest.raises(ArgumentError, match="'full', 'shrunk', 'diagonal'"):
+        call(GateKernel(), X, Y, 1.0, **({"shape": "round"} if call is learn_frame else {"shapes": ("round",)}))
+    with pytest.raises(ArgumentError, match="3 numbers > 0"):
+        learn_frame(GateKernel(), X, Y, 1.0, rounds=2, factors=(1.0, 0.0, 1.0))
+    with pytest.raises(ArgumentError, match="two or more groups"):
+        learned_rounds(GateKernel(), X, Y, 1.0, groups=np.zeros(80, dtype=int))
