@@ -1,6 +1,6 @@
 """How many rounds of learned gates serve: by rows that neither a fit nor its metric has seen."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ class Trial(NamedTuple):
     rounds : int
     error : float
         Mean over held-out rows of the squared distance to their targets, with weights.
+    mistakes : float
+        Share of held-out rows that are decided wrongly, with weights; 0 where no one asked.
     gain : float
         By how much the error is less than that of one round less (of none, for the first).
     standard_error : float
@@ -39,6 +41,7 @@ class Trial(NamedTuple):
     shape: str
     rounds: int
     error: float
+    mistakes: float
     gain: float
     standard_error: float
     factor: float
@@ -80,15 +83,16 @@ def learned_rounds(
     weights: Array | None = None,
     groups: NDArray[np.intp] | None = None,
     rounds: int = 3,
-    shapes: tuple[str, ...] = ("full", "shrunk"),
+    shapes: tuple[str, ...] = SHAPES,
+    mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
     max_rows: int = 1000,
 ) -> LearnedRounds:
     r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
 
     At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
     been held out. A first round is taken in the shape that gains most, if the mean gain of squared error is more than
-    its standard error; one more as long as that gains more than two. The same gates of each round get the best of six
-    factors of beta, by the same rows.
+    its standard error; one more as long as that gains more than two; and neither if it makes more ``mistakes``. Each
+    round gets the best of six factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
@@ -102,6 +106,8 @@ def learned_rounds(
     rounds : int ≥ 1
         The most.
     shapes : tuple of {"full", "shrunk", "diagonal"}
+    mistakes : callable, optional
+        Takes predictions and targets (k, C) and says which rows are decided wrongly, for classes.
     max_rows : int ≥ 10
 
     Raises
@@ -116,7 +122,7 @@ def learned_rounds(
     >>> X = rng.standard_normal((200, 8))
     >>> found = learned_rounds(GateKernel(bias=3.0), X, np.abs(X[:, :1]), 1e-3)  # seven columns are noise
     >>> found.shape, found.rounds
-    ('shrunk', 3)
+    ('diagonal', 3)
     >>> learned_rounds(GateKernel(bias=3.0), X, rng.standard_normal((200, 1)), 1e-1).shape  # noise, all of it
     'none'
     """
@@ -131,35 +137,41 @@ def learned_rounds(
     taken, units, parts = outer_parts(data, targets, groups, max_rows)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
+    mean = targets.mean(axis=0)
     w = None if weights is None else weights[taken] / weights[taken].mean()
     folds = _Folds(kernel, data[taken], varying(targets)[taken], w, len(data) * beta, list(_held(parts)))
     judged = np.concatenate(folds.held)
-    unit, scale = units[judged], np.ones(len(judged)) if w is None else w[judged]
+    unit, aim = units[judged], targets[taken[judged]]
+    scale = np.ones(len(judged)) if w is None else w[judged]
 
-    first = folds.judge(folds.first)
-    trials = [Trial("none", 0, float(scale @ first.errors / len(judged)), 0.0, 0.0, first.factor)]
-    best = first
-    factors: tuple[float, ...] = (first.factor,)
-
-    def compare(shape: str, number: int, before: _Judged, after: _Judged) -> Trial:
+    def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
+        wrong = 0.0 if mistakes is None else float(scale @ mistakes(after.predictions + mean, aim)) / len(judged)
         gain, error = _gain(scale * (before.errors - after.errors), unit)
-        trials.append(Trial(shape, number, float(scale @ after.errors / len(judged)), gain, error, after.factor))
+        trials.append(Trial(shape, number, float(scale @ after.errors) / len(judged), wrong, gain, error, after.factor))
         return trials[-1]
 
-    found = [(folds.judge(folds.after(first, shape)), shape) for shape in shapes]
-    compared = [(compare(shape, 1, first, judged_), judged_) for judged_, shape in found]
-    passed = [(trial, after) for trial, after in compared if trial.gain > _ERRORS[0] * trial.standard_error]
-    shape, number = "none", 0
-    if passed:
-        trial, best = max(passed, key=lambda one: one[0].gain)
-        shape, number, factors = trial.shape, 1, (*factors, best.factor)
-    while shape != "none" and number < rounds:
-        after = folds.judge(folds.after(best, shape))
-        trial = compare(shape, number + 1, best, after)
-        if trial.gain <= _ERRORS[1] * trial.standard_error:
+    best = folds.judge(folds.first)
+    trials: list[Trial] = []
+    chosen = trial("none", 0, best, best)
+    factors: tuple[float, ...] = (best.factor,)
+    while chosen.rounds < rounds:
+        number = chosen.rounds + 1
+        tried = [
+            (trial(shape, number, after, best), after)
+            for shape in (shapes if number == 1 else (chosen.shape,))
+            for after in [folds.judge(folds.after(best, shape))]
+        ]
+        least = _ERRORS[number > 1]
+        passed = [
+            (one, after)
+            for one, after in tried
+            if one.gain > least * one.standard_error and one.mistakes <= chosen.mistakes
+        ]
+        if not passed:
             break
-        best, number, factors = after, number + 1, (*factors, after.factor)
-    return LearnedRounds(shape, number, factors, tuple(trials), taken[judged], best.predictions + targets.mean(axis=0))
+        chosen, best = max(passed, key=lambda pair: pair[0].gain)
+        factors += (best.factor,)
+    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), taken[judged], best.predictions + mean)
 
 
 class _Judged(NamedTuple):

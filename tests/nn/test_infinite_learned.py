@@ -117,6 +117,22 @@ def test_rounds_are_taken_where_columns_are_noise_and_not_where_all_is_noise():
     assert (nothing.shape, nothing.rounds, len(nothing.factors)) == ("none", 0, 1)
 
 
+def test_a_round_that_makes_more_mistakes_is_not_taken():
+    X, Y = _made(n=200, C=1)
+    kernel, beta = GateKernel(2.0), 1e-3
+    assert learned_rounds(kernel, X, Y, beta).rounds >= 1
+    asked = []
+
+    def more_each_time(predictions, targets):
+        assert predictions.shape == targets.shape
+        asked.append(len(asked))
+        return np.arange(len(targets)) < asked[-1]
+
+    found = learned_rounds(kernel, X, Y, beta, mistakes=more_each_time)
+    assert found.rounds == 0
+    assert [round(200 * trial.mistakes) for trial in found.trials] == [0, 1, 2, 3]
+
+
 def test_held_out_predictions_are_those_of_fits_that_have_not_seen_the_row():
     """Targets of one held-out part are replaced by nonsense: the predictions of its rows stay what they were."""
     X, Y = _made(n=100, C=1)
