@@ -2,13 +2,15 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 
-from clifford_rand_nn import spiral
+from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
 
@@ -64,10 +66,18 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert all(f"{name}  " in said for name in NETWORKS)
 
     rows = _read(out / "digits.csv")
-    assert [row["method"] for row in rows] == ["convex network", "MLPClassifier (adam)", "LogisticRegression"]
+    peers = ["100 gates", "MLPClassifier (adam)", "SVC (rbf)", "LogisticRegression"]
+    assert [row["method"] for row in rows] == ["ConvexNetworkClassifier()", *peers]
     assert all(float(row["test accuracy"]) > 0.7 for row in rows)
-    assert float(rows[0]["certified gap"]) <= 1e-3
-    assert [row["certified gap"] for row in rows[1:]] == ["–", "–"]
+    assert all(float(row["certified gap"]) <= 1e-3 for row in rows[:2])
+    assert [row["certified gap"] for row in rows[2:]] == ["–"] * 3
+    (promise,) = re.findall(r"leave-one-out promised (0\.\d{3}), 60 test rows gave (0\.\d{3}) ± (0\.\d{3})\.", said)
+    X, y = load_digits(return_X_y=True)
+    halves = train_test_split(X[:120] / 16, y[:120], test_size=0.5, stratify=y[:120], random_state=0)
+    model = ConvexNetworkClassifier().fit(halves[0], halves[2])
+    came = model.score(halves[1], halves[3])
+    assert promise == (f"{model.loo_score_:.3f}", f"{came:.3f}", f"{np.sqrt(came * (1 - came) / 60):.3f}")
+    assert rows[0]["test accuracy"] == promise[1]
 
 
 def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch, fits):
@@ -151,9 +161,10 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
     monkeypatch.setattr(demo, "_methods", lambda seed: [method])
     monkeypatch.setattr(demo, "_objective", lambda *_: (0.0, None))
     told = []
-    (score,), sizes = demo.compare_digits(0, None, told.append)
+    (default, score), sizes = demo.compare_digits(0, None, told.append)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation rows is fitted again
     assert (score.picked, score.validation) == ("value 2", 0.9)
+    assert (default.method, default.picked) == ("ConvexNetworkClassifier()", "by leave-one-out")
     part, train = fitted[0][1], fitted[-1][1]
     held, test = scored[0], scored[-1]
     assert scored == [held, held, held, test]
@@ -161,7 +172,7 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
     assert not part & held
     assert not test & train
     assert (sizes.train, sizes.test, sizes.validation) == (898, 899, 225)
-    assert len(told) == 4
+    assert len(told) == 5
 
 
 def test_objective_of_logistic_regression_is_its_minimum():
