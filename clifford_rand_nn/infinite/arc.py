@@ -29,9 +29,14 @@ def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
     r"""Multiply inner (n, m) by :math:`(\pi-\theta)/(2\pi)`, cosines (n, m) being those of the angles times lengths.
 
     All arrays are of one type, float64 (error of the share below 4e-16) or float32 (1e-7), but for cosines next to ±1.
+    ``cosines`` may be ``inner`` itself.
     """
-    kernel = _single if inner.dtype == np.float32 else _double
-    kernel(inner, cosines, _inverse(lengths), _inverse(lengths2))
+    single = inner.dtype == np.float32
+    rates = _inverse(lengths), _inverse(lengths2)
+    if cosines is inner:
+        (_own_single if single else _own_double)(inner, *rates)
+    else:
+        (_other_single if single else _other_double)(inner, cosines, *rates)
 
 
 def _inverse(lengths: Any) -> Any:
@@ -40,31 +45,56 @@ def _inverse(lengths: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
-def _double(inner: Any, cosines: Any, inverse: Any, inverse2: Any) -> None:
-    for i in range(inner.shape[0]):
-        for j in range(inner.shape[1]):
-            c = cosines[i, j] * (inverse[i] * inverse2[j])
-            size = abs(c) if abs(c) < _SAME else 1.0
-            near = size > 0.5
-            z = 0.5 * (1.0 - size) if near else size * size
-            s = math.sqrt(z) if near else size
-            p = _D8 + z * (_D9 + z * (_D10 + z * (_D11 + z * _D12)))
-            p = 1.0 + z * (_D1 + z * (_D2 + z * (_D3 + z * (_D4 + z * (_D5 + z * (_D6 + z * (_D7 + z * p)))))))
-            turn = s * p * (1.0 / math.pi)
-            share = 0.5 - turn if near else 0.25 + 0.5 * turn
-            inner[i, j] *= share if c > 0.0 else 0.5 - share
+def _double(c: Any) -> Any:
+    size = abs(c) if abs(c) < _SAME else 1.0
+    near = size > 0.5
+    z = 0.5 * (1.0 - size) if near else size * size
+    s = math.sqrt(z) if near else size
+    p = _D8 + z * (_D9 + z * (_D10 + z * (_D11 + z * _D12)))
+    p = 1.0 + z * (_D1 + z * (_D2 + z * (_D3 + z * (_D4 + z * (_D5 + z * (_D6 + z * (_D7 + z * p)))))))
+    turn = s * p * (1.0 / math.pi)
+    share = 0.5 - turn if near else 0.25 + 0.5 * turn
+    return share if c > 0.0 else 0.5 - share
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
-def _single(inner: Any, cosines: Any, inverse: Any, inverse2: Any) -> None:
+def _single(c: Any) -> Any:
     one, half, quarter, turns = _F(1.0), _F(0.5), _F(0.25), _F(1.0 / math.pi)
+    size = abs(c) if abs(c) < _SAME_SINGLE else one
+    near = size > half
+    z = half * (one - size) if near else size * size
+    s = math.sqrt(z) if near else size
+    turn = s * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5))))) * turns
+    share = half - turn if near else quarter + half * turn
+    return share if c > _F(0.0) else half - share
+
+
+# Two arrays or one: where a compiler cannot tell whether they overlap, it asks, and leaves the vector registers if so.
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _own_double(inner: Any, rates: Any, rates2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
-            c = cosines[i, j] * (inverse[i] * inverse2[j])
-            size = abs(c) if abs(c) < _SAME_SINGLE else one
-            near = size > half
-            z = half * (one - size) if near else size * size
-            s = math.sqrt(z) if near else size
-            turn = s * (_S0 + z * (_S1 + z * (_S2 + z * (_S3 + z * (_S4 + z * _S5))))) * turns
-            share = half - turn if near else quarter + half * turn
-            inner[i, j] *= share if c > _F(0.0) else half - share
+            inner[i, j] *= _double(inner[i, j] * (rates[i] * rates2[j]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _own_single(inner: Any, rates: Any, rates2: Any) -> None:
+    for i in range(inner.shape[0]):
+        for j in range(inner.shape[1]):
+            inner[i, j] *= _single(inner[i, j] * (rates[i] * rates2[j]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _other_double(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
+    for i in range(inner.shape[0]):
+        for j in range(inner.shape[1]):
+            inner[i, j] *= _double(cosines[i, j] * (rates[i] * rates2[j]))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+def _other_single(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
+    for i in range(inner.shape[0]):
+        for j in range(inner.shape[1]):
+            inner[i, j] *= _single(cosines[i, j] * (rates[i] * rates2[j]))

@@ -43,3 +43,13 @@ def test_lengths_do_not_matter_to_the_angle(dtype, rtol):
     arc_inplace(other, inner, lengths, lengths2)
     arc_inplace(inner, inner.copy() * 8, 2 * lengths, 4 * lengths2)
     np.testing.assert_allclose(inner, (a @ b.T) * other, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_array_for_both_gives_what_two_give(dtype):
+    a = np.random.default_rng(1).standard_normal((30, 4)).astype(dtype)
+    lengths, inner = np.linalg.norm(a, axis=1), a @ a.T
+    own, other = inner.copy(), inner.copy()
+    arc_inplace(own, own, lengths, lengths)
+    arc_inplace(other, inner, lengths, lengths)
+    np.testing.assert_array_equal(own, other)
