@@ -1,0 +1,96 @@
+"""All rows by one Cholesky factor for each beta: leave-one-out from it, and steps in double precision."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from clifford_rand._checks import fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.certified import solve_certified
+from clifford_rand_nn.infinite.factor import MOST_SINGLE, KernelFactor, left_out
+from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.solvers.base import Limits
+
+_AROUND = (
+    0.25,
+    4.0,
+    1.0,
+)  # of the radius from the subset; the likeliest is the last, so that its factor is still there
+_JUDGED = 2000  # rows whose leave-one-out compares betas
+_MORE = 3.5  # factors whose time the end takes: one more, two for the inverse, and products
+
+
+class _Factored(NamedTuple):
+    factor: KernelFactor
+    radius: float
+    precision: str
+
+
+def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | None) -> Found:
+    """Solve by a factor of order n; with beta None for the best of three, by leave-one-out of some of the rows.
+
+    The factor is in single precision where that is safe. It only preconditions: what is certified is in double
+    precision. If time runs short, fewer betas are compared, the one from the subset always.
+    """
+    tried: list[Tried] = []
+    radius = problem.n * (beta or 1.0)
+    if beta is None:
+        radius, first = problem.subset_radius()
+        tried.append(first)
+    now: _Factored | None = None
+    compared: list[tuple[float, float]] = []
+    taken = 0.0
+    for share in _AROUND if beta is None else ():
+        left = np.inf if limits.max_time is None else limits.max_time - (time.perf_counter() - began)
+        if share != 1.0 and left < (_MORE + 2) * taken:
+            continue
+        start = time.perf_counter()
+        now = _factored(problem, share * radius, now)
+        loss, rows = _judged(problem, now.factor)
+        taken = time.perf_counter() - start
+        compared.append((loss, share * radius))
+        tried.append(Tried(share * radius / problem.n, loss, rows, "leave-one-out on the factor"))
+    if compared:
+        radius = min(compared)[1]
+    regression = problem.regression(radius)
+    with regression.watch(limits, began) as watch:
+        if now is None or now.radius != radius:
+            now = _factored(problem, radius, now)
+        factor = now.factor
+        exact = KernelTiles(problem.kernel, problem.X)
+        solve_certified(regression, exact.multiply, factor.solve, watch, limits)
+        ones = factor.solve(np.ones((problem.n, 1)))[:, 0]
+        unseen = problem.targets - left_out(watch.point.alpha, factor.inverse_diagonal(), ones)
+        remark = f"one factor of order {problem.n} a beta, in {now.precision} precision"
+        return Found(watch, radius / problem.n, tuple(tried), problem.n, unseen, remark=remark)
+    return Found(watch, radius / problem.n, tuple(tried), 0, problem.targets[:0])
+
+
+def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:
+    """Return the factor for a radius, in the memory of the last one if it may be."""
+    share = radius / problem.weights
+    largest = 0.5 * float(np.square(problem.kernel.features(problem.X)).sum(axis=1).max())
+    precisions = ["double"] if largest > MOST_SINGLE * share.min() else ["single", "double"]
+    for precision in precisions:
+        if last is not None and last.precision == precision:
+            factor = last.factor
+        else:
+            last = None  # the old one goes before the new one comes
+            dtype = np.float32 if precision == "single" else np.float64
+            factor = KernelFactor(KernelTiles(problem.kernel, problem.X, dtype))
+        if factor.factorise(share):
+            return _Factored(factor, radius, precision)
+    rule = "so large that the kernel with n beta on its diagonal is positive definite in floating point"
+    raise fail("beta", "solve_many", rule, radius / problem.n)
+
+
+def _judged(problem: ManyRows, factor: KernelFactor) -> tuple[float, int]:
+    """Return the leave-one-out loss of the last rows, and how many."""
+    sides = factor.solve(np.column_stack([problem.targets, np.ones(problem.n)]))
+    alpha, ones = sides[:, :-1], sides[:, -1]
+    alpha = alpha - np.outer(ones, alpha.sum(axis=0) / ones.sum())
+    s = min(problem.n, _JUDGED)
+    unseen: Array = problem.targets[-s:] - left_out(alpha, factor.inverse_diagonal(s), ones)
+    return problem.loss(unseen), s

@@ -1,0 +1,49 @@
+"""All rows by conjugate gradients on the kernel: first without a few of them, to see how those are predicted."""
+
+import numpy as np
+
+from clifford_rand_nn.infinite.certified import solve_certified
+from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
+from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.nystrom import Nystrom
+from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.solvers.base import Limits
+
+_HELD = 2000  # rows that are left out at first, or a tenth
+_FIRST_GAP = 1e-2  # to which the fit without them goes
+_SHARE = 0.5  # of the time for it
+
+
+def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
+    """Solve by conjugate gradients in single precision, judged in double; with beta None for the one from a subset.
+
+    A fit without the last rows, to a gap of 1e-2, gives predictions of them that they had no part in; all rows go on
+    from its coefficients.
+    """
+    tried = []
+    radius = problem.n * (beta or 1.0)
+    if beta is None:
+        radius, first = problem.subset_radius()
+        tried.append(first)
+    regression = problem.regression(radius)
+    unseen, used = problem.targets[:0], 0
+    with regression.watch(limits, began) as watch:
+        tiles = KernelTiles(problem.kernel, problem.X, np.float32)
+        features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks))
+        whole = Nystrom(features, tiles.diagonal(), regression.radius)
+        held = min(_HELD, problem.n // 10)
+        rest = problem.n - held
+        part = problem.regression(radius, rest)
+        some = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
+        seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)
+        sooner = Limits(tol=max(_FIRST_GAP, limits.tol), max_iter=limits.max_iter, max_time=seconds)
+        early = part.watch(sooner, began)
+        solve_certified(part, some.multiply, whole.without_last(held), early, sooner)
+        unseen = some.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
+        tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "rows held out"))
+        used = early.n_iter
+        start = np.concatenate([early.point.alpha, np.zeros((held, regression.targets.shape[1]))])
+        exact = KernelTiles(problem.kernel, problem.X)
+        solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
+    remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
+    return Found(watch, radius / problem.n, tuple(tried), len(unseen), unseen, remark=remark)

@@ -1,0 +1,198 @@
+"""Many rows: every way against a dense solve of the same problem, its gap against the true one, and its limits."""
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.many_choice import choose
+from clifford_rand_nn.infinite.many_rows import solve_many
+from clifford_rand_nn.solvers.base import Status
+
+KERNEL = GateKernel(bias=1.5)
+WHOLE = ("eigenvectors", "factor", "gradients")
+
+
+def made(n=500, d=5, outputs=2, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    clean = np.maximum(X @ rng.standard_normal((d, 6)), 0) @ rng.standard_normal((6, outputs))
+    return X, clean + noise * clean.std() * rng.standard_normal(clean.shape), clean
+
+
+def value(K, alpha, t, y, w, beta):
+    """Return the objective of a function of all rows, by the textbook."""
+    loss = 0.5 * np.mean(w * ((K @ alpha + t - y) ** 2).sum(axis=1))
+    return loss + 0.5 * beta * np.sum(alpha * (K @ alpha))
+
+
+def dense(K, y, w, beta):
+    n = len(y)
+    A = np.block([[K + n * beta * np.diag(1 / w), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    found = np.linalg.solve(A, np.vstack([y, np.zeros((1, y.shape[1]))]))
+    return value(K, found[:-1], found[-1], y, w, beta), found[:-1], found[-1]
+
+
+@pytest.mark.parametrize("way", WHOLE)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("beta", [1e-2, 1e-4])
+def test_whole_problem_is_solved_and_its_gap_holds(way, weighted, beta):
+    X, y, _ = made()
+    w = np.random.default_rng(1).uniform(0.2, 2.0, len(X)) if weighted else np.ones(len(X))
+    w /= w.mean()
+    least, alpha, t = dense(KERNEL(X), y, w, beta)
+    found = solve_many(KERNEL, X, y, w if weighted else None, beta, way, tol=1e-8)
+    assert found.status == "optimal"
+    assert found.relative_gap <= 1e-8
+    order = np.argsort(found.centres)
+    assert found.objective == pytest.approx(value(KERNEL(X), found.alpha[order], found.intercept, y, w, beta), rel=1e-9)
+    assert least - 1e-12 <= found.objective <= least + found.duality_gap + 1e-12
+    np.testing.assert_allclose(found.fitted, KERNEL(X) @ alpha + t, atol=2e-3)
+    np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-9)
+
+
+def test_gap_of_an_early_end_is_a_bound():
+    X, y, _ = made(noise=0.02)
+    beta, w = 1e-5, np.ones(len(X))
+    least, _, _ = dense(KERNEL(X), y, w, beta)
+    gaps = []
+    for products in (1, 3, 6):
+        found = solve_many(KERNEL, X, y, None, beta, "gradients", tol=1e-9, max_iter=products)
+        assert found.status == "max_iter"
+        assert found.objective - found.duality_gap <= least <= found.objective
+        gaps.append(found.duality_gap)
+    assert gaps[2] < gaps[0]
+
+
+def test_dual_point_proves_the_bound_by_the_textbook():
+    X, y, _ = made()
+    w, n, beta = np.random.default_rng(2).uniform(0.5, 1.5, len(X)), len(X), 1e-3
+    w /= w.mean()
+    found = solve_many(KERNEL, X, y, w, beta, "gradients", tol=1e-6)
+    theta = found.dual_point
+    assert np.abs(theta.sum(axis=0)).max() < 1e-9 * np.abs(theta).sum()
+    bound = np.mean((theta * y - 0.5 * theta**2 / w[:, None]).sum(axis=1))
+    bound -= np.sum(theta * (KERNEL(X) @ theta)) / (2 * n**2 * beta)
+    assert found.objective - found.duality_gap == pytest.approx(bound, rel=1e-9)
+
+
+@pytest.mark.parametrize("way", [*WHOLE, "landmarks"])
+def test_a_row_of_weight_zero_is_as_if_it_were_not_there(way):
+    X, y, _ = made(300)
+    w = np.ones(300)
+    w[::5] = 0
+    y[::5] = 1e3
+    found, other = (
+        solve_many(KERNEL, X, y, w, 1e-2, way, tol=1e-6),
+        solve_many(KERNEL, X[w > 0], y[w > 0], None, 1e-2, way, tol=1e-6),
+    )
+    np.testing.assert_allclose(found.fitted[w > 0], other.fitted, atol=1e-9)
+    np.testing.assert_allclose(found.fitted, found.predict(X, X), atol=1e-9)
+    assert not found.dual_point[w == 0].any()
+
+
+def test_landmarks_solve_the_problem_of_their_span():
+    X, y, _ = made()
+    w = np.random.default_rng(5).uniform(0.5, 1.5, len(X))
+    w /= w.mean()
+    beta = 1e-3
+    found = solve_many(KERNEL, X, y, w, beta, "landmarks", tol=1e-6)
+    Z, m = X[found.centres], len(found.centres)
+    assert m < len(X)
+    V = np.column_stack([KERNEL(X, Z), np.ones(len(X))])
+    penalty = np.zeros((m + 1, m + 1))
+    penalty[:m, :m] = KERNEL(Z)
+    a = np.linalg.solve(V.T @ (w[:, None] * V) / len(X) + beta * penalty, V.T @ (w[:, None] * y) / len(X))
+    least = 0.5 * np.mean(w * ((V @ a - y) ** 2).sum(axis=1)) + 0.5 * beta * np.sum(a * (penalty @ a))
+    assert found.status == "optimal"
+    assert least * (1 - 1e-9) <= found.objective <= least + found.duality_gap + 1e-9 * least
+    assert f"span of {m} landmarks" in found.scope
+    assert "approximation" in found.reason
+
+
+@pytest.mark.parametrize("way", [*WHOLE, "landmarks"])
+def test_a_chosen_beta_predicts_better_than_others_far_away(way):
+    X, y, clean = made(900, noise=0.5)
+    found = solve_many(KERNEL, X[:700], y[:700], way=way)
+    error = np.mean((found.predict(X[700:], X[:700]) - clean[700:]) ** 2)
+    for factor in (0.01, 100.0):
+        other = solve_many(KERNEL, X[:700], y[:700], None, factor * found.beta, way)
+        assert error < 1.02 * np.mean((other.predict(X[700:], X[:700]) - clean[700:]) ** 2)
+    assert min(found.tried, key=lambda one: one.loss).loss < 0.5 * np.mean(y.var(axis=0)) * y.shape[1]
+
+
+@pytest.mark.parametrize("way", ["eigenvectors", "factor"])
+def test_unseen_predictions_are_refits(way):
+    X, y, _ = made(120)
+    beta = 3e-3
+    found = solve_many(KERNEL, X, y, None, beta, way, tol=1e-10)
+    for k in (0, 50, 119):
+        i = found.unseen_rows[k]
+        kept = np.delete(np.arange(120), i)
+        sums = dense(KERNEL(X[kept]), y[kept], np.ones(119), 120 * beta / 119)  # the weight of the sum stays
+        refit = KERNEL(X[i : i + 1], X[kept]) @ sums[1] + sums[2]
+        np.testing.assert_allclose(found.unseen[k], refit[0], atol=2e-4)
+
+
+@pytest.mark.parametrize("way", ["gradients", "landmarks"])
+def test_unseen_predictions_do_not_know_their_targets(way):
+    X, y, _ = made(400)
+    found = solve_many(KERNEL, X, y, None, 1e-2, way)
+    other = y.copy()
+    other[found.unseen_rows] += 100.0
+    again = solve_many(KERNEL, X, other, None, 1e-2, way)
+    np.testing.assert_array_equal(again.unseen, found.unseen)
+    np.testing.assert_array_equal(again.unseen_rows, found.unseen_rows)
+
+
+def test_results_have_no_seed():
+    X, y, _ = made(300)
+    first, second = (solve_many(KERNEL, X, y, way="gradients") for _ in range(2))
+    np.testing.assert_array_equal(first.fitted, second.fitted)
+
+
+def test_time_ends_with_the_best_point_and_its_gap():
+    X, y, _ = made(noise=0.02)
+    found = solve_many(KERNEL, X, y, None, 1e-7, "gradients", tol=1e-12, max_time=1e-3)
+    assert found.status is Status.MAX_TIME
+    assert np.isfinite(found.objective)
+    assert 0 < found.relative_gap <= 1 + 1e-12
+
+
+def test_an_interrupt_ends_with_the_best_point(monkeypatch):
+    X, y, _ = made(noise=0.02)
+    calls = []
+
+    def stop(row):
+        calls.append(row)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    found = solve_many(KERNEL, X, y, None, 1e-6, "gradients", tol=1e-12, callback=stop)
+    assert found.status is Status.INTERRUPTED
+    assert found.relative_gap < 1
+    np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-8)
+
+
+def test_the_way_follows_from_sizes_and_limits():
+    assert choose(2000, 20, 2).name == "eigenvectors"  # leave-one-out of every row and beta
+    assert choose(6000, 20, 2).name == "factor"
+    assert choose(12_010, 17, 26).name == "gradients"
+    assert choose(100_000, 51, 2, 120.0, 2e9).name == "gradients"
+    assert choose(100_000, 51, 2, 10.0, 2e9).name == "landmarks"
+    assert choose(8000, 51, 2, None, 2e8).name == "gradients"  # the factor would take 2.6e8 bytes
+    assert "landmarks some" in choose(2000, 51, 2).reason
+    with pytest.raises(ArgumentError, match="'max_memory' parameter of solve_many must be at least"):
+        choose(100_000, 51, 2, None, 1e6)
+
+
+def test_arguments_are_checked():
+    X, y, _ = made(20)
+    with pytest.raises(ArgumentError, match="'way' parameter of solve_many"):
+        solve_many(KERNEL, X, y, way="fast")
+    with pytest.raises(ArgumentError, match="'beta' parameter of solve_many"):
+        solve_many(KERNEL, X, y, beta=0.0)
+    with pytest.raises(ArgumentError, match="'targets' parameter of solve_many"):
+        solve_many(KERNEL, X, y[:5])
+    with pytest.raises(ArgumentError, match="'X' parameter of solve_many"):
+        solve_many(KERNEL, X[0], y)
