@@ -109,26 +109,29 @@ def learn_frame(
     first = spread(K)
     for factor in each[:-1]:
         alpha = KernelRidge(K, weights).fit(aim, len(rows) * beta * factor * spread(K) / first)[0]
-        kernel = learned_kernel(kernel, rows, alpha, shape, weights)
+        kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
     M = np.eye(rows.shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
     return LearnedGates(kernel, M, beta * each[-1] * spread(K) / first)
 
 
-def learned_kernel(kernel: GateKernel, X: Array, alpha: Array, shape: str, weights: Array | None = None) -> GateKernel:
-    """Return the kernel of the next round after a fit of ``kernel`` to rows X with coefficients alpha (n, C).
+def learned_kernels(
+    kernel: GateKernel, X: Array, alpha: Array, shapes: tuple[str, ...], weights: Array | None = None
+) -> list[GateKernel]:
+    """Return the kernels of the next round, one a shape, after a fit to rows X with coefficients alpha (n, C).
 
     Where the network is constant no direction matters more than another, and the kernel stays as it is. Everything is
     in double precision: with a small beta coefficients are large and their sum cancels.
     """
     M = gradient_outer_product(kernel, X, alpha, weights=weights)
-    M = np.where(np.eye(len(M), dtype=bool), M, _OFF_DIAGONAL[shape] * M)
     second = (X if weights is None else X * weights[:, None]).T @ X / len(X)
     before = float(np.trace(second) if kernel.frame is None else np.vdot(kernel.frame, second @ kernel.frame))
-    after = float(np.vdot(M, second))
-    if after <= 0:
-        return kernel
-    return GateKernel(kernel.bias, _root(M * (before / after)))
+    diagonal, found = np.eye(len(M), dtype=bool), []
+    for shape in shapes:
+        shaped = np.where(diagonal, M, _OFF_DIAGONAL[shape] * M)
+        after = float(np.vdot(shaped, second))
+        found.append(kernel if after <= 0 else GateKernel(kernel.bias, _root(shaped * (before / after))))
+    return found
 
 
 def _root(M: Array) -> Array:

@@ -1,19 +1,22 @@
 """How many rounds of learned gates serve: by rows that neither a fit nor its metric has seen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned import SHAPES, KernelRidge, learned_kernel, spread, varying
+from clifford_rand_nn.infinite.learned import SHAPES, KernelRidge, learned_kernels, spread, varying
+from clifford_rand_nn.infinite.parts import FOLDS, held_parts, outer_parts
 
-_FOLDS = 5
-_HELD = 400  # rows held out that are enough: folds beyond are not run
+_Value = TypeVar("_Value")
+
 _FACTORS = tuple(4.0**k for k in range(-3, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
 
@@ -131,7 +134,7 @@ def learned_rounds(
     check_array(targets, "targets", owner, (len(data), None))
     check_positive(beta, "beta", owner)
     check_integer(rounds, "rounds", owner)
-    check_integer(max_rows, "max_rows", owner, low=2 * _FOLDS)
+    check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
     taken, units, parts = outer_parts(data, targets, groups, max_rows)
@@ -139,7 +142,7 @@ def learned_rounds(
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)
     w = None if weights is None else weights[taken] / weights[taken].mean()
-    folds = _Folds(kernel, data[taken], varying(targets)[taken], w, len(data) * beta, list(_held(parts)))
+    folds = _Folds(kernel, data[taken], varying(targets)[taken], w, len(data) * beta, list(held_parts(parts)))
     judged = np.concatenate(folds.held)
     unit, aim = units[judged], targets[taken[judged]]
     scale = np.ones(len(judged)) if w is None else w[judged]
@@ -156,10 +159,11 @@ def learned_rounds(
     factors: tuple[float, ...] = (best.factor,)
     while chosen.rounds < rounds:
         number = chosen.rounds + 1
+        offered = shapes if number == 1 else (chosen.shape,)
         tried = [
             (trial(shape, number, after, best), after)
-            for shape in (shapes if number == 1 else (chosen.shape,))
-            for after in [folds.judge(folds.after(best, shape))]
+            for shape, kernels in zip(offered, folds.after(best, offered), strict=True)
+            for after in [folds.judge(kernels)]
         ]
         least = _ERRORS[number > 1]
         passed = [
@@ -200,24 +204,33 @@ class _Folds:
         every = np.arange(len(X))
         self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
         self.first = [kernel] * len(held)
-        self._spreads = [spread(kernel(X[kept])) for kept in self.kept]
+        self._spreads = [0.0] * len(held)  # of the first kernel, once it is there
 
-    def after(self, before: _Judged, shape: str) -> list[GateKernel]:
-        """Return the kernel of the next round, of each fold."""
-        return [
-            learned_kernel(kernel, self.X[kept], alpha, shape, self._weights(kept))
-            for kernel, kept, alpha in zip(before.kernels, self.kept, before.alphas, strict=True)
-        ]
+    def after(self, before: _Judged, shapes: tuple[str, ...]) -> list[list[GateKernel]]:
+        """Return the kernels of the next round: of each shape, of each fold."""
+
+        def learn(fold: int) -> list[GateKernel]:
+            kept = self.kept[fold]
+            return learned_kernels(before.kernels[fold], self.X[kept], before.alphas[fold], shapes, self._weights(kept))
+
+        found = _of_each(learn, len(self.held))
+        return [list(kernels) for kernels in zip(*found, strict=True)]
 
     def judge(self, kernels: list[GateKernel]) -> _Judged:
         """Fit each fold's kernel for all factors of beta, and take the factor of the least error over all folds."""
-        alphas, predictions = [], []
-        for kernel, kept, held, first in zip(kernels, self.kept, self.held, self._spreads, strict=True):
+
+        def fit(fold: int) -> tuple[list[Array], list[Array]]:
+            kernel, kept = kernels[fold], self.kept[fold]
             K = kernel(self.X[kept])
-            ridge, across = KernelRidge(K, self._weights(kept)), kernel(self.X[held], self.X[kept])
-            fits = [ridge.fit(self.targets[kept], self.radius * factor * spread(K) / first) for factor in _FACTORS]
-            alphas.append([alpha for alpha, _ in fits])
-            predictions.append([across @ alpha + intercept for alpha, intercept in fits])
+            size = spread(K)
+            if self._spreads[fold] == 0.0:
+                self._spreads[fold] = size
+            ridge, across = KernelRidge(K, self._weights(kept)), kernel(self.X[self.held[fold]], self.X[kept])
+            radius = self.radius * size / self._spreads[fold]
+            fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
+            return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
+
+        alphas, predictions = zip(*_of_each(fit, len(self.held)), strict=True)
         every = [np.concatenate([fold[k] for fold in predictions]) for k in range(len(_FACTORS))]
         truth = self.targets[np.concatenate(self.held)]
         errors = [((f - truth) ** 2).sum(axis=1) for f in every]
@@ -229,48 +242,17 @@ class _Folds:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
 
 
-def outer_parts(
-    X: Array, targets: Array, groups: NDArray[np.intp] | None, max_rows: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return at most max_rows rows, what each belongs to (copies of one row, or a group), and which part it is in.
+def _of_each(work: Callable[[int], _Value], folds: int) -> list[_Value]:
+    """Return work(fold) of each fold, on a few threads, each with one thread of BLAS."""
+    found: list[Any] = [None] * folds
 
-    All three are (m,); what the rows belong to counts from 0, parts from 0 to 4 or less.
-    """
-    rng = np.random.default_rng(0)  # fixed: nothing but the rows says what is in which part
-    key = X @ rng.standard_normal(X.shape[1])
-    order = np.lexsort((key, targets @ rng.standard_normal(targets.shape[1])))
-    size = float(np.abs(key).max()) or 1.0
-    change = (np.abs(np.diff(key[order])) > 1e-10 * size) | (np.diff(targets[order], axis=0) != 0).any(axis=1)
-    ranks = np.concatenate([[0], np.cumsum(change)])
-    if len(order) > max_rows:
-        chosen = np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)
-        order, ranks = order[chosen], ranks[chosen]
-    labels = ranks if groups is None else groups[order]
-    units = np.unique(labels, return_inverse=True)[1]
-    n_units = int(units.max()) + 1
-    parts = np.empty(n_units, dtype=np.intp)
-    n_parts = min(_FOLDS, n_units)
-    if groups is None:
-        for start in range(0, n_units, n_parts):
-            block = parts[start : start + n_parts]
-            block[:] = rng.permutation(n_parts)[: len(block)]
-    else:  # the largest first, each to the smallest part
-        sizes, filled = np.bincount(units), np.zeros(n_parts, dtype=np.intp)
-        for unit in np.argsort(-sizes, kind="stable"):
-            parts[unit] = int(np.argmin(filled))
-            filled[parts[unit]] += sizes[unit]
-    return order, units, parts[units]
+    def of_slice(part: slice) -> None:
+        for fold in range(folds)[part]:
+            found[fold] = work(fold)
 
-
-def _held(parts: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Yield the rows of a part after the other until enough have been held out."""
-    total = 0
-    for part in range(int(parts.max()) + 1):
-        rows = np.flatnonzero(parts == part)
-        yield rows
-        total += len(rows)
-        if total >= _HELD:
-            return
+    with ONE_BLAS_THREAD:
+        for_each_slice(of_slice, folds)
+    return found
 
 
 def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:

@@ -7,7 +7,8 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame
-from clifford_rand_nn.infinite.rounds import _gain, learned_rounds, outer_parts
+from clifford_rand_nn.infinite.parts import outer_parts
+from clifford_rand_nn.infinite.rounds import _gain, learned_rounds
 
 
 def _made(n=80, d=5, C=2, seed=0):
