@@ -6,16 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import check_positive, describe, fail, refuse_unreal
+from clifford_rand._checks import check_integer, check_positive, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim
 from clifford_rand_nn.datafits.choice import check_weights, make_datafit, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem, choose, compare
+from clifford_rand_nn.infinite.learned import KernelRidge, LearnedGates, learn_frame
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.rounds import LearnedRounds, learned_rounds
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 
+_ROUNDS = 3
 _COMPARED = 1000  # rows on which candidates are compared, if there are more
 _SCOPE = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
 
@@ -30,11 +33,24 @@ class Data(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """What leave-one-out says: where each row is among the distinct ones, and their outputs (m, C) and variances."""
+    """What was said of rows by fits without them.
+
+    Attributes
+    ----------
+    place : (n,) int
+        Of each row among the distinct ones.
+    outputs : (m, C)
+        Of the distinct rows.
+    variance : (m,) or None
+    honest : (m,) bool
+        For which of them the final choice was judged. With learned gates these are rows that were held out of all; the
+        outputs of the others are those of leave-one-out before gates were learned.
+    """
 
     place: NDArray[np.intp]
     outputs: Array
     variance: Array | None
+    honest: NDArray[np.bool_]
 
 
 class InfiniteNetwork(Parameters):
@@ -56,6 +72,10 @@ class InfiniteNetwork(Parameters):
     beta : "auto" or float > 0, default "auto"
         Weight of the squared norm in the 1/n scale, on standardised rows; "auto" is the one with the least squared
         error by leave-one-out.
+    rounds : "auto" or int from 0 to 3, default "auto"
+        Most rounds in which the law of the gates is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
+        average outer product of the gradients of the network before. How many of them, and whether any, is settled by
+        held-out rows (`learned_rounds`), for leave-one-out cannot judge a metric that has seen the row.
     {class_weight}
     verbose : int, default 0
         1 shows one line with what was chosen.
@@ -65,13 +85,19 @@ class InfiniteNetwork(Parameters):
     network_ : KernelNetwork
     beta_ : float
     loo_score_ : float
-        What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``). It
-        was the best of ``candidates_``, so it flatters a little.
+        What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``); if
+        gates were learned, by the rows that were held out, of fits to fewer rows. It was the best of ``candidates_``,
+        so it may flatter a little.
     loo_predictions_ : (n, …)
         What `predict` would say of each row without it, in the order of the rows that were given; NaN, or the label
-        that is most frequent, for rows of weight zero.
+        that is most frequent, for rows of weight zero. If gates were learned, rows that were not held out are
+        predicted as before learning.
     candidates_ : list of Candidate
         What was compared, best first.
+    rounds_ : LearnedRounds or None
+        What held-out rows said of learned gates.
+    metric_ : (d, d) array or None
+        M, if gates were learned: which standardised columns, and which combinations of them, matter.
     certificate_ : Certificate
         What is proved of the training; ``certificate_.verify(X, y)`` recomputes it. It says nothing of new rows;
         ``loo_score_`` does.
@@ -83,14 +109,16 @@ class InfiniteNetwork(Parameters):
     """
 
     beta: float | str = "auto"
+    rounds: int | str = "auto"
     verbose: int = 0
 
     _parts: ClassVar[dict[str, str]] = {}
 
     def _check_parameters(self) -> None:
-        if isinstance(self.beta, str) and self.beta == "auto":
-            return
-        check_positive(self.beta, "beta", type(self).__name__, "Or 'auto'.")
+        if not (isinstance(self.beta, str) and self.beta == "auto"):
+            check_positive(self.beta, "beta", type(self).__name__, "Or 'auto'.")
+        if not (isinstance(self.rounds, str) and self.rounds == "auto"):
+            check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
 
     def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
@@ -133,14 +161,48 @@ class InfiniteNetwork(Parameters):
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         problem = Problem(data.X[first], targets, weights, groups)
         best, self.candidates_ = self._chosen(problem)
-        self.beta_ = best.candidate.beta
-        alpha, intercept = best.loo.fit(self.beta_)
-        self.network_ = KernelNetwork(best.standard, best.kernel, best.rows, alpha, intercept)
-        fitted = best.loo.fitted(self.beta_)
+        outputs = best.loo.predictions(np.array([best.candidate.beta]))[0]
+        self.rounds_, learned = self._learned(best, problem)
+        if self.rounds_ is None or learned is None:
+            kernel, self.beta_, honest = best.kernel, best.candidate.beta, np.ones(len(first), dtype=bool)
+            (alpha, intercept), fitted = best.loo.fit(self.beta_), best.loo.fitted(self.beta_)
+        else:
+            kernel, self.beta_ = learned.kernel, learned.beta
+            K = kernel(best.rows)
+            alpha, intercept = KernelRidge(K, weights).fit(targets, len(first) * self.beta_)
+            fitted = K @ alpha + intercept
+            honest = np.zeros(len(first), dtype=bool)
+            honest[self.rounds_.rows] = True
+            outputs[self.rounds_.rows] = self.rounds_.predictions
+        self.metric_ = None if learned is None else learned.metric
+        self.network_ = KernelNetwork(best.standard, kernel, best.rows, alpha, intercept)
         self._certify(data, fitted[place], 0.5 * float((alpha * (fitted - intercept)).sum()), classes)
         self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
-        variance = None if groups is not None else best.loo.variances(self.beta_)
-        return LeftOut(place, best.loo.predictions(np.array([self.beta_]))[0], variance)
+        plain = learned is None and groups is None
+        return LeftOut(place, outputs, best.loo.variances(self.beta_) if plain else None, honest)
+
+    def _learned(self, best: Compared, problem: Problem) -> tuple[LearnedRounds | None, LearnedGates | None]:
+        """Return what rows that were held out say of learned gates, and these if they serve."""
+        most = _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
+        if not most:
+            return None, None
+        beta, w = best.candidate.beta, problem.weights
+        found = learned_rounds(
+            best.kernel, best.rows, problem.targets, beta, weights=w, groups=problem.groups, rounds=most
+        )
+        if not found.rounds:
+            return found, None
+        learned = learn_frame(
+            best.kernel,
+            best.rows,
+            problem.targets,
+            beta,
+            rounds=found.rounds,
+            shape=found.shape,
+            factors=found.factors if isinstance(self.beta, str) else None,
+            weights=w,
+        )
+        return found, learned
 
     def _chosen(self, problem: Problem) -> tuple[Compared, list[Any]]:
         beta = None if isinstance(self.beta, str) else float(self.beta)

@@ -86,7 +86,9 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         self._calibrate(left, index, weights)
         variance = None if left.variance is None else left.variance[left.place]
         guessed = self._labels(self.calibration_.log_probabilities(left.outputs[left.place], variance))
-        self.loo_score_ = float(accuracy_score(labels[kept], guessed, sample_weight=weights))
+        told = left.honest[left.place]
+        some = None if weights is None else weights[told]
+        self.loo_score_ = float(accuracy_score(labels[kept][told], guessed[told], sample_weight=some))
         counts = np.bincount(index, weights)
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()])
         self.loo_predictions_[kept] = guessed
@@ -96,10 +98,11 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         """Set ``calibration_`` from the distinct rows of each class, which neither copies nor order change."""
         n_classes = len(self.classes_)
         pairs, inverse = np.unique(left.place * n_classes + index, return_inverse=True)
-        mass = np.bincount(inverse, weights).astype(np.float64)
-        at, variance = pairs // n_classes, left.variance
-        some = None if variance is None else variance[at]
-        self.calibration_ = fit_calibration(left.outputs[at], pairs % n_classes, n_classes, mass, some)
+        told = left.honest[pairs // n_classes]
+        at, marks = pairs[told] // n_classes, pairs[told] % n_classes
+        mass = np.bincount(inverse, weights)[told].astype(np.float64)
+        variance = None if left.variance is None else left.variance[at]
+        self.calibration_ = fit_calibration(left.outputs[at], marks, n_classes, mass, variance)
         self._variance = self._open() if self.calibration_.share else None
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -180,7 +183,9 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
         out = left.outputs[left.place]
         if not units.plain:
             self.network_, self.certificate_ = units.back(self.network_), self.certificate_.rescaled(units)
-        self.loo_score_ = float(r2_score(data.targets, out, sample_weight=weights)) if len(out) > 1 else float("nan")
+        told = left.honest[left.place]
+        some = None if weights is None else weights[told]
+        self.loo_score_ = float(r2_score(data.targets[told], out[told], sample_weight=some))
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = np.ldexp(out, units.y)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris, load_wine, make_friedman1
+from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
@@ -30,10 +30,10 @@ def wave():
 def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):
     """Standardisation is that of all rows: the one thing that a refit would do again, and it hardly matters."""
     X, y = wave
-    model = ConvexNetworkRegressor().fit(X, y)
+    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     for i in (0, 7, 33):
         others = np.delete(np.arange(80), i)
-        again = ConvexNetworkRegressor(beta=model.beta_ * 80 / 79).fit(X[others], y[others])
+        again = ConvexNetworkRegressor(beta=model.beta_ * 80 / 79, rounds=0).fit(X[others], y[others])
         if again.candidates_[0][:2] == model.candidates_[0][:2]:
             assert again.predict(X[[i]])[0] == pytest.approx(model.loo_predictions_[i], abs=0.05)
     assert 1 - np.sum((y - model.loo_predictions_) ** 2) / np.sum((y - y.mean()) ** 2) == pytest.approx(
@@ -97,6 +97,24 @@ def test_more_rows_than_are_compared(monkeypatch):
     assert model.loo_score_ > 0.8
 
 
+def test_gates_are_learned_where_held_out_rows_say_so():
+    """Five of the ten columns of friedman1 are noise; of the diabetes table no metric is worth its variance."""
+    X, y = make_friedman1(500, noise=1.0, random_state=0)
+    new, truth = make_friedman1(500, noise=1.0, random_state=1)
+    plain, learned = ConvexNetworkRegressor(rounds=0).fit(X, y), ConvexNetworkRegressor().fit(X, y)
+    assert plain.metric_ is None
+    assert plain.rounds_ is None
+    assert learned.rounds_.rounds >= 1
+    assert np.diag(learned.metric_)[:5].min() > 10 * np.diag(learned.metric_)[5:].max()
+    assert learned.score(new, truth) > plain.score(new, truth) + 0.03
+    assert learned.loo_score_ == pytest.approx(learned.score(new, truth), abs=0.03)
+    assert learned.certificate_.verify(X, y).relative_gap < 1e-8
+    X, y = load_diabetes(return_X_y=True)
+    none = ConvexNetworkRegressor().fit(X, y)
+    assert none.rounds_.trials[0].rounds == 0
+    assert none.score(X, y) < 0.7  # the certificate is of training: nothing interpolates
+
+
 def test_groups_are_left_out_together():
     """Rows of a group share a label and a place of their own: known groups are easy, new ones are chance."""
     rng = np.random.default_rng(0)
@@ -122,9 +140,9 @@ def test_labels_of_any_kind_and_balanced_weights():
 def test_several_targets_are_one_kernel():
     X, y = make_friedman1(100, noise=0.1, random_state=0)
     Y = np.column_stack([y, -2 * y])
-    both = ConvexNetworkRegressor().fit(X, Y)
+    both = ConvexNetworkRegressor(rounds=0).fit(X, Y)  # rows that are held out differ with the targets
     np.testing.assert_allclose(both.predict(X)[:, 1], -2 * both.predict(X)[:, 0], atol=1e-8)
-    np.testing.assert_allclose(both.predict(X)[:, 0], ConvexNetworkRegressor().fit(X, y).predict(X), atol=1e-8)
+    np.testing.assert_allclose(both.predict(X)[:, 0], ConvexNetworkRegressor(rounds=0).fit(X, y).predict(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("model", BOTH)
@@ -136,5 +154,7 @@ def test_what_cannot_be_left_out_is_refused(model):
         clone(model).fit(np.eye(4), y, groups=np.zeros(4))
     with pytest.raises(ArgumentError, match="groups"):
         clone(model).fit(np.eye(4), y, groups=np.zeros(3))
+    with pytest.raises(ArgumentError, match="rounds"):
+        clone(model).set_params(rounds=7).fit(np.eye(4), y)
     with pytest.raises(ArgumentError, match="beta"):
         clone(model).set_params(beta="best").fit(np.eye(4), y)
