@@ -119,3 +119,11 @@ def test_xrfm_is_named_as_what_it_needs():
         pytest.importorskip("pytabkit")
         model = found["classification"].make(0).fit(X, Y)
         assert np.mean(model.predict(X) == Y) > 0.8
+
+
+def test_the_network_is_the_default_one():
+    from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+
+    made = {m.task: m.make(7) for m in METHODS if m.name == "network"}
+    assert repr(made["classification"]) == repr(ConvexNetworkClassifier()) == "ConvexNetworkClassifier()"
+    assert repr(made["regression"]) == repr(ConvexNetworkRegressor()) == "ConvexNetworkRegressor()"

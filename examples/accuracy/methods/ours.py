@@ -5,16 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import clifford_rand_nn
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from examples.accuracy.methods.base import Method
 
 __all__ = ["NAME", "OURS", "interval", "promised"]
 
 NAME = "network"
-
-
-def _made(kind: str) -> Any:
-    return getattr(clifford_rand_nn, f"ConvexNetwork{kind}")()
 
 
 def promised(model: Any) -> float | None:
@@ -31,6 +27,6 @@ def interval(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 OURS = (
-    Method(NAME, "classification", lambda seed: _made("Classifier"), "ConvexNetworkClassifier()", every=True),
-    Method(NAME, "regression", lambda seed: _made("Regressor"), "ConvexNetworkRegressor()", every=True),
+    Method(NAME, "classification", lambda seed: ConvexNetworkClassifier(), "ConvexNetworkClassifier()", every=True),
+    Method(NAME, "regression", lambda seed: ConvexNetworkRegressor(), "ConvexNetworkRegressor()", every=True),
 )
