@@ -132,19 +132,20 @@ class Datafit:
             for _ in range(2):
                 theta = theta - Q @ (Q.T @ theta)
             return theta
-        norm, last = library(theta).linalg.vector_norm, float("inf")
+        norm, best, least = library(theta).linalg.vector_norm, theta, float("inf")
         for _ in range(_NEWTON_STEPS):
             excess = Q.T @ theta
-            size = float(norm(excess))
+            size, last = float(norm(excess)), least
+            if size < least:
+                best, least = theta, size
             if size <= _BALANCED * self._eps * float(norm(theta)) or size > 0.5 * last:
                 break
-            theta, last = self._balancing_step(theta, Q, excess), size
-        return theta
+            theta = self._balancing_step(theta, Q, excess)
+        return best
 
     def _balancing_step(self, theta: Any, Q: Any, excess: Any) -> Any:
         if not self.loss.separable:
-            p = self.loss.balancing_step(self.y - self._plain(theta), self.weights, Q, excess)
-            return self.weights * (self.y - p)
+            return self.weights * self.loss.balancing_step(self._plain(theta), self.y, self.weights, Q, excess)
         xp = library(theta)
         W = self.weights * self.loss.curvature_at(self._plain(theta), self.y)
         W = xp.where((theta > self._low) & (theta < self._high), W, xp.zeros_like(W))

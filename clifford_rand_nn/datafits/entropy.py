@@ -114,7 +114,7 @@ class Softmax(Loss):
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return y - softmax(f)."""
-        return y - softmax(f)
+        return _of_others(softmax(f) * (1 - y), y)
 
     def dual_value(self, theta: Any, y: Any) -> Any:
         """Return the entropy of p = y - theta."""
@@ -141,9 +141,10 @@ class Softmax(Loss):
         """Return the softmax."""
         return np.asarray(softmax(f))
 
-    def balancing_step(self, p: Any, weights: Any, Q: Any, excess: Any) -> Any:
-        """Return probabilities after a Newton step in biases Q, with W = diag(p) - p pᵀ in every row."""
-        xp = library(p)
+    def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
+        """Return a dual point after a Newton step in biases Q, with W = diag(p) - p pᵀ in every row."""
+        xp = library(theta)
+        p = y - theta
         (n, C), q = p.shape, Q.shape[1]
         root = weights**0.5 * Q
         Z = xp.reshape(p[:, :-1, None] * root[:, None, :], (n, (C - 1) * q))  # the last class is the gauge
@@ -154,9 +155,9 @@ class Softmax(Loss):
             H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W * root)
         mu = solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
         shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
-        new = xp.clip(p * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
-        p = xp.where(xp.any(new > 0, axis=1, keepdims=True), new, p)  # nothing is left of a row by an endless shift
-        return p / xp.sum(p, axis=1, keepdims=True)
+        shift = shift - xp.sum(y * shift, axis=1, keepdims=True)
+        others = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
+        return _of_others(others / xp.clip(xp.sum(others, axis=1, keepdims=True), 1.0, None), y)
 
     def prox(self, v: Any, step: Any, y: Any) -> Any:
         r"""Solve :math:`f + step\,(p(f) - y) = v` by damped Newton steps, of a diagonal less a rank one."""
@@ -203,6 +204,11 @@ class Softmax(Loss):
         if np.abs(theta.sum(axis=1)).max() > _OFF_SIMPLEX:
             return np.full(len(y), -np.inf)
         return np.asarray(np.sum(entr(y - theta), axis=1))
+
+
+def _of_others(p: Any, y: Any) -> Any:
+    """Return y less the probabilities, from those of the other classes: 1 - p is their sum without cancellation."""
+    return y * library(p).sum(p, axis=1, keepdims=True) - p
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ class Loss:
             f = xp.where(moves & ((new <= low) | (new >= high)), low + 0.5 * (high - low), new)
         return f
 
-    def balancing_step(self, p: Any, weights: Any, Q: Any, excess: Any) -> Any:
-        """Return y - theta after a Newton step in biases Q that lessens Q^T theta; of losses whose entries mix."""
+    def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
+        """Return theta after a Newton step in biases Q that lessens Q^T theta; of losses whose entries mix."""
         raise NotImplementedError
 
     def accepts(self, y: Any) -> bool:

@@ -198,6 +198,20 @@ def test_balance_keeps_the_domain_and_meets_the_equalities(loss, q, weighted):
     assert np.linalg.norm(theta - near) < 0.5 * np.linalg.norm(near)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "softmax"])
+def test_balance_of_small_dual_points(loss):
+    """Where all rows are fitted well 1 - p is small, and known to rounding of itself, not of p."""
+    fit, rng = fit_of(loss, n=60), np.random.default_rng(3)
+    Q = np.full((60, 1), 60**-0.5)
+    f = (20 if loss == "softmax" else 10) * fit.y + rng.standard_normal(fit.y.shape)
+    theta = fit.residual(f)
+    if loss == "softmax":
+        others = np.where(fit.y > 0, 0.0, np.exp(f))
+        np.testing.assert_allclose(theta[fit.y > 0], (others / np.exp(f).sum(axis=1, keepdims=True)).sum(axis=1))
+    assert np.abs(theta).max() < 1e-3
+    assert np.abs(Q.T @ fit.balance(theta, Q)).max() <= 1e-14 * np.linalg.norm(theta)
+
+
 @WEIGHTED
 def test_balance_of_the_squared_loss_is_the_best_choice_of_biases(weighted):
     fit, rng = fit_of("squared", n=40, weighted=weighted), np.random.default_rng(7)

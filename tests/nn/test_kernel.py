@@ -381,7 +381,7 @@ def test_a_short_step_lowers_every_residual_by_its_length(loss, flags, monkeypat
     t = 1e-6
     before = residuals(path)
     monkeypatch.setattr(module, "longest_step", lambda value, change: t)
-    monkeypatch.setattr(module, "_BOUNDARY", 1.0)
+    monkeypatch.setattr(module, "BOUNDARY", 1.0)
     monkeypatch.setattr(module, "_APART", 0.0)  # the slacks would be moved apart from the step
     assert path.step(1.0, 0.0) == pytest.approx(t)
     # The predictor of length t leaves second-order terms of size t² in the corrector.

@@ -144,6 +144,39 @@ def test_the_spiral():
     assert free.objective < paired.objective - paired.duality_gap  # planes through two points are not all that matter
 
 
+@pytest.mark.parametrize(("n", "product"), [(120, False), (200, True)])
+def test_a_logistic_loss_with_next_to_no_penalty_reaches_its_tolerance(n, product):
+    """It ended at a gap of 1: rows far from every boundary have dual masses that fall to 1e-180, by a hundredth a step,
+    and each of those steps was as short as they."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((n, 2))
+    noise = 0.3 * rng.standard_normal((3, n))
+    y = np.where((X[:, 0] * X[:, 1] + noise[0] if product else X[:, 0] + noise[2]) > 0, 1.0, -1.0)
+    result = WorkingSet(tol=1e-6).solve(X, y, 1e-7, SweepPricer(X, p=1), loss="logistic")
+    assert result.status == "optimal"
+    assert (y * result.fitted[:, 0]).min() > 0  # all rows on their side
+
+
+@pytest.mark.parametrize(
+    ("loss", "size", "beta"), [("logistic", 30, 1e-3), ("logistic", 300, 1e-7), ("softmax", 300, 1e-5)]
+)
+def test_an_outlier_is_no_obstacle(loss, size, beta):
+    """A row far away stalled the masters, at gaps up to 1: a small change of its dual mass is a large one of K^T θ."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((30, 2))
+    X[0] *= size
+    score = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(30)
+    y = np.where(score > 0, 1.0, -1.0) if loss == "logistic" else np.eye(3)[np.digitize(score, [-0.3, 0.3])]
+    result = WorkingSet(tol=1e-6).solve(X, y, beta, SweepPricer(X, p=1), loss=loss)
+    assert result.status == "optimal"
+    theta = result.dual_point  # the bound, once more by its definition
+    assert np.abs(theta.sum(axis=0)).max() <= 1e-11 * np.linalg.norm(theta)
+    assert SweepPricer(X, p=1).price(theta, 0).size <= 30 * beta * (1 + 1e-9)
+    datafit = LassoProblem(np.zeros((30, 1)), y, beta, loss=loss).datafit
+    bound = datafit.loss.stated_dual_value(theta, datafit.y).mean()
+    assert result.objective - bound <= 1.1e-6 * result.objective
+
+
 def test_no_atom_is_needed_for_large_beta_or_constant_targets():
     X, neurons, rng = family()
     for y, beta in ((rng.standard_normal(len(X)), 1e3), (np.full(len(X), 2.5), 1e-6)):

@@ -12,6 +12,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 
 _IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
+BOUNDARY = 0.99  # share of the way to the boundary
+# Entries this near to an open bound, as a share of their range times the gap, are spare, and shorten no step: one that
+# is off by so little costs next to nothing, and a mass of 1e-18 that has to shrink a hundred times would hold all back.
+# Steps on 24 logistic and softmax problems: 630 without, 567 with 1e-3, 594 with 1e-6; at 1e-2 some problems jam.
+SPARE = 1e-3
+_GRAIN = 4  # roundings between a dual point and a bound that it must not reach
 _INSIDE = 0.9  # the starting point keeps this share of its way from 0 to the boundary of the domain
 
 
@@ -231,9 +237,42 @@ class DualTerms:
         slope = np.abs(self.null_theta / self.datafit.weights).max(axis=0)
         return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
 
-    def limit(self, theta: Array, direction: Array) -> float:
-        """Largest step along ``direction`` within the open bounds."""
+    def _room(self, theta: Array, direction: Array) -> Array:
+        """Distance (n, C) of every entry to the open bound that the direction leads to."""
         low, high = self.open
+        return np.asarray(np.where(direction > 0, high - theta, theta - low))
+
+    def limit(self, theta: Array, direction: Array, spare: Array | float = 0.0) -> float:
+        """Largest step along ``direction`` within the open bounds, of the entries further from them than ``spare``."""
+        room, speed = self._room(theta, direction), np.abs(direction)
+        counts = (speed > 0) & (room > spare)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where(direction > 0, (high - theta) / direction, (low - theta) / direction)
-        return float(np.min(step, initial=np.inf, where=direction != 0))
+            return float(np.min(room / speed, initial=np.inf, where=counts))
+
+    def held(self, theta: Array, move: Array, spare: Array | float) -> Array:
+        """Return ``move`` where spare entries that would pass an open bound keep a share of their way to it."""
+        room, speed = self._room(theta, move), np.abs(move)
+        low, high = self.open
+        least = _GRAIN * np.spacing(np.abs(np.where(move > 0, high, low)))  # nearer, and the bound itself comes out
+        most = np.maximum(np.minimum(BOUNDARY * room, room - least), 0.0)
+        passing = (speed > most) & (room <= spare)
+        if not passing.any():
+            return move
+        move = np.where(passing, np.sign(move) * most, move)
+        if not self.datafit.loss.separable:  # what a row lacks goes to its largest mass
+            move[self._heaviest(theta)] -= move.sum(axis=1)
+        return move
+
+    def curvature_towards(self, theta: Array, away: Array, spare: Array | float) -> Array:
+        """Return `curvature`, and for spare entries so much that ``away`` over it ends at the bound, not beyond.
+
+        A direction then counts on no more than `held` leaves of it; else what it asks of the other entries misleads.
+        """
+        h = self.curvature(theta)
+        if not self.datafit.loss.separable:  # predictions are known up to a shift of each row
+            away = away - away[self._heaviest(theta)][:, None]
+        room = self._room(theta, away)
+        return np.asarray(np.where(room <= spare, np.maximum(h, np.abs(away) / room), h))
+
+    def _heaviest(self, theta: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.arange(len(theta)), np.argmax(self.datafit.weights * self.datafit.y - theta, axis=1)

@@ -8,22 +8,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.interior.complementarity import Box, DualTerms, longest_step
+from clifford_rand_nn.solvers.interior.complementarity import BOUNDARY, SPARE, Box, DualTerms, longest_step
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
 _SLACK = 0.1  # least slack at the start, as a share of the radius: 4 to 6 steps on 24 problems; 0.01 takes 6 to 8
 _WARM = 0.01  # the same, and the least weight as a share of the mean, where an earlier solution is the start
-_BOUNDARY = 0.99  # share of the way to the boundary; the last steps go further, as the gap closes
 _FOLLOW = 0.1  # the radius falls to this share at a time, where it is followed down from its largest useful value
 _FIRST = 0.3  # the first radius, as a share of that value
 _SHORT = 0.2  # below this share the predictor tells little: 14 of 720 degenerate problems fail, 48 without this rule
 _LONG = 0.5  # a step this long (1 is a full one) was a good one: the radius may fall
-# Entries this near to an open bound, as a share of their range times the gap, do not shorten a step: one that is off by
-# so little costs next to nothing, and a mass of 1e-18 that has to shrink a hundred times would hold all others back.
-# Steps on 24 logistic and softmax problems: 630 without, 567 with 1e-3, 594 with 1e-6; at 1e-2 some problems jam.
-_SPARE = 1e-3
-_GRAIN = 4  # roundings between a dual point and a bound that it must not reach
 _APART = 0.1  # least slack, as a share of its error: one far below it would make the next steps short
 # Steps that begin at a larger gap are factorised in single precision, in half the time, where that time is worth it.
 _ROUGH = 1e-2
@@ -202,7 +196,7 @@ class KernelPath:
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = self.s - self._slack()
 
-        spare = _SPARE * min(gap, 1.0)
+        spare = SPARE * min(gap, 1.0) * self.problem.datafit.weights
 
         def turn(right: Array, excess: Array, product: Array) -> tuple[Array, Array, Array, Array, float]:
             """Solve for the direction with these right-hand sides; return it and the largest step along it."""
@@ -215,9 +209,8 @@ class KernelPath:
             deta, dc = x[:P], x[P:].reshape(self.c.shape)
             ds = -(border[:, :P].T @ dtheta.ravel()) - excess
             box.turn(dtheta)
-            longest = min(
-                box.limit(), self._limit(dtheta, spare), longest_step(self.eta, deta), longest_step(self.s, ds)
-            )
+            inside = min(box.limit(), terms.limit(self.theta, dtheta, spare))
+            longest = min(inside, longest_step(self.eta, deta), longest_step(self.s, ds))
             return dtheta, deta, dc, ds, longest
 
         dtheta, deta, _, ds, longest = turn(away + box.aim(0.0, False), excess, -self.eta * self.s)
@@ -232,8 +225,8 @@ class KernelPath:
         excess = excess + np.einsum("rpc,rpc->p", turned, turned) / (2 * radius)
         away = away + box.aim(target, True) - kernel.predictions(turned * (deta / radius)[:, None])
         dtheta, deta, dc, ds, longest = turn(away, excess, target - self.eta * self.s - deta * ds)
-        length = min(1.0, max(_BOUNDARY, 1 - gap) * longest)
-        self._move(length * dtheta, spare)
+        length = min(1.0, max(BOUNDARY, 1 - gap) * longest)  # the last steps go further, as the gap closes
+        self.theta = self.theta + terms.held(self.theta, length * dtheta, spare)
         self.eta = self.eta + length * deta
         self.s = self.s + length * ds
         self.c = self.c + length * dc
@@ -243,32 +236,6 @@ class KernelPath:
         self._correlate()
         self.s = np.maximum(self.s, _APART * np.abs(self.s - self._slack()))
         return length
-
-    def _room(self, dtheta: Array) -> Array:
-        """Distance (n, C) of every entry of theta to the open bound that the direction leads to."""
-        low, high = self.terms.open
-        return np.asarray(np.where(dtheta > 0, high - self.theta, self.theta - low))
-
-    def _limit(self, dtheta: Array, spare: float) -> float:
-        """Largest step within the open bounds, of the entries that are further from them than ``spare``."""
-        room, speed = self._room(dtheta), np.abs(dtheta)
-        counts = (speed > 0) & (room > spare * self.problem.datafit.weights)
-        return float(np.min(room / speed, initial=np.inf, where=counts))
-
-    def _move(self, dtheta: Array, spare: float) -> None:
-        """Move theta; entries that would pass an open bound keep a share of their distance to it instead."""
-        room, speed = self._room(dtheta), np.abs(dtheta)
-        weights = self.problem.datafit.weights
-        low, high = self.terms.open
-        least = _GRAIN * np.spacing(np.abs(np.where(dtheta > 0, high, low)))  # nearer, and the bound itself comes out
-        most = np.maximum(np.minimum(_BOUNDARY * room, room - least), 0.0)
-        passing = (speed > most) & (room <= spare * weights)
-        if passing.any():
-            dtheta = np.where(passing, np.sign(dtheta) * most, dtheta)
-            if self._balanced:  # what a row lacks goes to its largest mass
-                largest = np.argmax(weights * self.problem.datafit.y - self.theta, axis=1)
-                dtheta[np.arange(len(dtheta)), largest] -= dtheta.sum(axis=1)
-        self.theta = self.theta + dtheta
 
     def _shrink(self, share: float) -> None:
         """Multiply the radius, and theta with it: what was feasible stays so, and predictions do not change."""

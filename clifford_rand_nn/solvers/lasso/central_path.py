@@ -6,7 +6,7 @@ from scipy.linalg import cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.interior.complementarity import Box, Discs, DualTerms, TwoSided
+from clifford_rand_nn.solvers.interior.complementarity import BOUNDARY, SPARE, Box, Discs, DualTerms, TwoSided
 
 _BLOCK = 1 << 22  # entries of the scaled copy of a block of columns: 32 MB
 _DROP = 1e-3  # share of the identity that the left-out columns may add; a refinement step gains three digits
@@ -18,7 +18,6 @@ _SPREAD = 10.0  # the first weights explain the predictions so often: 24 steps o
 # A penalty below this share of the largest correlation is far beyond the rounding of the loss: the path goes down to
 # it, objective and bound have the problem's own beta.
 _LEAST_RADIUS = 1e-24
-_BOUNDARY = 0.99  # share of the way to the boundary
 _SHORTEST = 1e-10  # a step below this share of the direction is lost in rounding
 
 
@@ -163,6 +162,8 @@ class CentralPath:
         largest = problem.dual_norm(start)
         self.radius = max(problem.n * problem.beta, _LEAST_RADIUS * largest)
         self.squares = np.einsum("ij,ij->j", K, K)
+        largest_entries = np.abs(K).max(axis=1, initial=0.0, keepdims=True)
+        self.reach = self.radius / np.maximum(largest_entries, largest_entries.mean())  # of theta, in a row of K
         start = start * min(1.0, _START * self.radius / largest)
         self.theta = start
         reduced = terms.mix.shape[1]
@@ -201,7 +202,7 @@ class CentralPath:
         penalty = float(np.linalg.norm(self.Z, axis=1).sum())
         return self.problem.datafit.value(self.f) + self.problem.beta * penalty
 
-    def step(self, least: float) -> bool:
+    def step(self, least: float, gap: float) -> bool:
         """Take one step towards products whose sum is not below n times ``least``; False if rounding leaves none.
 
         Without that floor slacks fall far below the rounding of K^T theta while stationarity still has to be reached.
@@ -210,12 +211,13 @@ class CentralPath:
         total = cones.count + box.count
         mu = (cones.product() + box.product()) / total
         floor = min(self.problem.n * least / total, mu)  # far above the optimum ``least`` may be above what is reached
+        spare = SPARE * min(gap, 1.0) * self.reach
         away = terms.predictions(self.theta) - self.f - box.force()
         excess = -self.theta.sum(axis=0)[: self.t.size]
         matrix = NormalMatrix(
             self.problem.K,
             self.squares,
-            terms.curvature(self.theta) + box.curvature(),
+            terms.curvature_towards(self.theta, away, spare) + box.curvature(),
             cones.curvature(),
             terms.mix,
             self.problem.fit_intercept,
@@ -223,15 +225,18 @@ class CentralPath:
 
         def turn(target: float, second_order: bool) -> tuple[Array, Array, float]:
             pull = self.problem.K @ cones.aim(target, second_order) + box.aim(target, second_order)
-            dtheta, dt, dU = matrix.solve(away + pull, excess)
+            found, dt, dU = matrix.solve(away + pull, excess)
+            dtheta = terms.held(self.theta, found, spare)
+            if dtheta is not found:
+                dU = self.problem.K.T @ dtheta
             cones.turn(dU)
             box.turn(dtheta)
-            return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta))
+            return dtheta, dt, min(cones.limit(), box.limit(), terms.limit(self.theta, dtheta, spare))
 
         length = min(1.0, turn(0.0, False)[2])
         reached = (cones.product(length) + box.product(length)) / total
         dtheta, dt, limit = turn(max(min(max(reached / mu, 0.0), 1.0) ** 3 * mu, floor), True)
-        length = min(1.0, _BOUNDARY * limit)
+        length = min(1.0, BOUNDARY * limit)
         if not length > _SHORTEST:
             return False
         self.theta = self.theta + length * dtheta

@@ -128,7 +128,7 @@ class InteriorPoint(Limits):
         for k in count(1):
             try:
                 # a share of the bound: the objective may start orders above the optimum, and would lift the products
-                moved = path.step(_FLOOR * self.tol * max(watch.bound.value, 0.0))
+                moved = path.step(_FLOOR * self.tol * max(watch.bound.value, 0.0), watch.gap)
             except np.linalg.LinAlgError:
                 moved = False
             if not moved:
