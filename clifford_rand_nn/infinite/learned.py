@@ -11,6 +11,7 @@ from clifford_rand._checks import as_rows, check_array, check_choice, check_inte
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.parts import outer_parts
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
@@ -50,6 +51,7 @@ def learn_frame(
     shape: str = "full",
     factors: tuple[float, ...] | None = None,
     weights: Array | None = None,
+    max_rows: int = 3000,
 ) -> LearnedGates:
     r"""Fit a network by the squared loss, take the law of its gates from its gradients, and again.
 
@@ -76,6 +78,8 @@ def learn_frame(
     factors : rounds + 1 numbers > 0, optional
         One of each fit and of the ``beta`` that is returned; None for 1.
     weights : (n,) array of numbers > 0, with mean 1, or None
+    max_rows : int ≥ 2
+        Of more rows than these, so many are taken, evenly by their targets, with the same :math:`n\beta`.
 
     Raises
     ------
@@ -105,10 +109,16 @@ def learn_frame(
     each = (1.0,) * (rounds + 1) if factors is None else factors
     if len(each) != rounds + 1 or not all(0 < factor < np.inf for factor in each):
         raise fail("factors", owner, f"{rounds + 1} numbers > 0", describe(str(each)))
-    aim, K = varying(targets), kernel(rows)
+    check_integer(max_rows, "max_rows", owner, low=2)
+    aim, radius = varying(targets), len(rows) * beta
+    if len(rows) > max_rows:
+        taken = outer_parts(rows, aim, None, max_rows)[0]
+        rows, aim = rows[taken], aim[taken]
+        weights = None if weights is None else weights[taken] / weights[taken].mean()
+    K = kernel(rows)
     first = spread(K)
     for factor in each[:-1]:
-        alpha = KernelRidge(K, weights).fit(aim, len(rows) * beta * factor * spread(K) / first)[0]
+        alpha = KernelRidge(K, weights).fit(aim, radius * factor * spread(K) / first)[0]
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
     M = np.eye(rows.shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T

@@ -85,6 +85,15 @@ def test_a_whole_weight_is_as_good_as_copies():
     np.testing.assert_allclose(together.metric, apart.metric, atol=1e-8)
 
 
+def test_of_many_rows_some_serve_for_the_metric():
+    X, Y = _made(n=1500)
+    kernel, beta = GateKernel(1.0), 1e-4
+    every, some, fewer = (learn_frame(kernel, X, Y, beta, max_rows=m) for m in (1500, 500, 100))
+    apart = [np.linalg.norm(one.metric - every.metric) / np.linalg.norm(every.metric) for one in (some, fewer)]
+    assert apart[0] < 0.2 < apart[1]
+    assert some.beta == pytest.approx(every.beta, rel=0.05)
+
+
 def test_a_constant_network_keeps_its_gates():
     X, _ = _made()
     Y = np.full((len(X), 1), 0.1)
