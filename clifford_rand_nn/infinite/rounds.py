@@ -110,7 +110,7 @@ def learned_rounds(
         The most.
     shapes : tuple of {"full", "shrunk", "diagonal"}
     mistakes : callable, optional
-        Takes predictions and targets (k, C) and says which rows are decided wrongly, for classes.
+        Takes predictions and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes.
     max_rows : int ≥ 10
 
     Raises
@@ -176,6 +176,22 @@ def learned_rounds(
         chosen, best = max(passed, key=lambda pair: pair[0].gain)
         factors += (best.factor,)
     return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), taken[judged], best.predictions + mean)
+
+
+def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, C) decide for another class than targets do: ``mistakes`` of codes.
+
+    One output decides by its sign, more by the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wrong_class(np.array([[0.2], [-3.0]]), np.array([[1.0], [1.0]])).tolist()
+    [False, True]
+    """
+    if targets.shape[1] == 1:
+        return np.asarray((predictions[:, 0] > 0) != (targets[:, 0] > 0))
+    return np.asarray(predictions.argmax(axis=1) != targets.argmax(axis=1))
 
 
 class _Judged(NamedTuple):

@@ -8,7 +8,7 @@ from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame
 from clifford_rand_nn.infinite.parts import outer_parts
-from clifford_rand_nn.infinite.rounds import _gain, learned_rounds
+from clifford_rand_nn.infinite.rounds import _gain, learned_rounds, wrong_class
 
 
 def _made(n=80, d=5, C=2, seed=0):
@@ -141,6 +141,12 @@ def test_a_round_that_makes_more_mistakes_is_not_taken():
     found = learned_rounds(kernel, X, Y, beta, mistakes=more_each_time)
     assert found.rounds == 0
     assert [round(200 * trial.mistakes) for trial in found.trials] == [0, 1, 2, 3]
+
+
+def test_wrong_classes():
+    codes = np.eye(3)[[0, 2, 1]]
+    assert wrong_class(np.array([[0.5, 0.1, 0.4], [0.5, 0.1, 0.4], [-1.0, -0.1, -0.4]]), codes).tolist() == [0, 1, 0]
+    assert wrong_class(np.array([[0.1], [0.1]]), np.array([[1.0], [-1.0]])).tolist() == [False, True]
 
 
 def test_held_out_predictions_are_those_of_fits_that_have_not_seen_the_row():
