@@ -93,9 +93,9 @@ def learned_rounds(
     r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
 
     At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
-    been held out. A first round is taken in the shape that gains most, if the mean gain of squared error is more than
-    its standard error; one more as long as that gains more than two; and neither if it makes more ``mistakes``. Each
-    round gets the best of six factors of beta, by the same rows.
+    been held out. A first round is taken if the mean gain of squared error is more than its standard error, one more as
+    long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest
+    mistakes, then with the largest gain. Each round gets the best of six factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
@@ -173,7 +173,7 @@ def learned_rounds(
         ]
         if not passed:
             break
-        chosen, best = max(passed, key=lambda pair: pair[0].gain)
+        chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
         factors += (best.factor,)
     return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), taken[judged], best.predictions + mean)
 

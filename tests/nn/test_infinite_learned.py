@@ -7,6 +7,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame
+from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.parts import outer_parts
 from clifford_rand_nn.infinite.rounds import _gain, learned_rounds, wrong_class
 
@@ -215,3 +216,19 @@ def test_what_is_refused(call):
         learn_frame(GateKernel(), X, Y, 1.0, rounds=2, factors=(1.0, 0.0, 1.0))
     with pytest.raises(ArgumentError, match="two or more groups"):
         learned_rounds(GateKernel(), X, Y, 1.0, groups=np.zeros(80, dtype=int))
+
+
+def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
+    """Targets are noise: by leave-one-out three rounds explain some of it, and to new rows they add errors."""
+    rng = np.random.default_rng(8)
+    X, Y, Z = rng.standard_normal((100, 20)), rng.standard_normal((100, 1)), rng.standard_normal((2000, 20))
+    promised, true = [], []
+    for rounds in (0, 3):
+        gates = learn_frame(GateKernel(4.0), X, Y, 0.05, rounds=rounds)
+        loo = LeaveOneOut(np.asarray(gates.kernel(X)), Y)
+        promised.append(float(((loo.predictions(np.array([gates.beta]))[0] - Y) ** 2).mean()))
+        alpha, t = loo.fit(gates.beta)
+        true.append(float(((gates.kernel(Z, X) @ alpha + t) ** 2).mean()) + 1)  # of new noise of variance 1
+    assert promised[1] < 0.8 * promised[0]
+    assert true[1] > true[0]
+    assert learned_rounds(GateKernel(4.0), X, Y, 0.05).rounds == 0
