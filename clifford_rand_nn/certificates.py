@@ -104,9 +104,13 @@ class NetworkClaim(NamedTuple):
 
 
 class KernelClaim(NamedTuple):
-    """A gated network with infinitely many gates against every other one with gates of the same law."""
+    """A gated network with infinitely many gates against every other one with gates of the same law.
+
+    With ``landmarks`` the others are those in the span of the network's own rows.
+    """
 
     network: KernelNetwork
+    landmarks: bool = False
 
     @property
     def d(self) -> int:
@@ -127,7 +131,7 @@ class KernelClaim(NamedTuple):
 
     def dual_penalty(self, X: Array, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c`."""
-        return self.network.dual_penalty(X, theta)
+        return self.network.dual_penalty(X, theta, self.landmarks)
 
 
 Claim = GatedClaim | NetworkClaim | KernelClaim

@@ -9,18 +9,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clifford_rand._checks import check_integer, check_positive, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim
-from clifford_rand_nn.datafits.choice import check_weights, make_datafit, normalised
+from clifford_rand_nn.datafits.choice import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.choice import Compared, Problem, choose, compare
-from clifford_rand_nn.infinite.learned import KernelRidge, LearnedGates, learn_frame
-from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.rounds import LearnedRounds, learned_rounds
+from clifford_rand_nn.infinite.choice import Problem
+from clifford_rand_nn.infinite.training import Choices, Trained, train, wrong_classes
 from clifford_rand_nn.infinite.variance import PredictiveVariance
+from clifford_rand_nn.solvers.base import check_limits
 
 _ROUNDS = 3
-_COMPARED = 1000  # rows on which candidates are compared, if there are more
-_SCOPE = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
 
 
 class Data(NamedTuple):
@@ -77,6 +74,12 @@ class InfiniteNetwork(Parameters):
         average outer product of the gradients of the network before. How many of them, and whether any, is settled by
         held-out rows (`learned_rounds`), for leave-one-out cannot judge a metric that has seen the row.
     {class_weight}
+    max_time : float or None
+        Seconds. With more than 3000 distinct rows the network that is best by then is kept, with its gap, and a way is
+        taken that is expected to end in time; up to there a fit takes seconds, and is finished.
+    max_memory : float or None
+        Bytes beside the data; None is half of the machine's. As ``max_time`` it decides how many rows are solved for:
+        all of them, or landmarks.
     verbose : int, default 0
         1 shows one line with what was chosen.
 
@@ -96,6 +99,8 @@ class InfiniteNetwork(Parameters):
         What was compared, best first.
     rounds_ : LearnedRounds or None
         What held-out rows said of learned gates.
+    reason_ : str
+        How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
         M, if gates were learned: which standardised columns, and which combinations of them, matter.
     certificate_ : Certificate
@@ -110,6 +115,8 @@ class InfiniteNetwork(Parameters):
 
     beta: float | str = "auto"
     rounds: int | str = "auto"
+    max_time: float | None = None
+    max_memory: float | None = None
     verbose: int = 0
 
     _parts: ClassVar[dict[str, str]] = {}
@@ -119,6 +126,7 @@ class InfiniteNetwork(Parameters):
             check_positive(self.beta, "beta", type(self).__name__, "Or 'auto'.")
         if not (isinstance(self.rounds, str) and self.rounds == "auto"):
             check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
+        check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
 
     def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
@@ -159,80 +167,49 @@ class InfiniteNetwork(Parameters):
             raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
         if groups is not None and groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
-        problem = Problem(data.X[first], targets, weights, groups)
-        best, self.candidates_ = self._chosen(problem)
-        outputs = best.loo.predictions(np.array([best.candidate.beta]))[0]
-        self.rounds_, learned = self._learned(best, problem)
-        if self.rounds_ is None or learned is None:
-            kernel, self.beta_, honest = best.kernel, best.candidate.beta, np.ones(len(first), dtype=bool)
-            (alpha, intercept), fitted = best.loo.fit(self.beta_), best.loo.fitted(self.beta_)
-        else:
-            kernel, self.beta_ = learned.kernel, learned.beta
-            K = kernel(best.rows)
-            alpha, intercept = KernelRidge(K, weights).fit(targets, len(first) * self.beta_)
-            fitted = K @ alpha + intercept
-            honest = np.zeros(len(first), dtype=bool)
-            honest[self.rounds_.rows] = True
-            outputs[self.rounds_.rows] = self.rounds_.predictions
-        self.metric_ = None if learned is None else learned.metric
-        self.network_ = KernelNetwork(best.standard, kernel, best.rows, alpha, intercept)
-        self._certify(data, fitted[place], 0.5 * float((alpha * (fitted - intercept)).sum()), classes)
+        choices = Choices(
+            None if isinstance(self.beta, str) else float(self.beta),
+            _ROUNDS if isinstance(self.rounds, str) else int(self.rounds),
+            None if classes is None else wrong_classes,
+            self.max_time,
+            self.max_memory,
+        )
+        found = train(Problem(data.X[first], targets, weights, groups), choices)
+        self.network_, self.beta_, self.candidates_ = found.network, found.beta, found.candidates
+        self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
+        self._certify(data, found, place, mass * (n / mass.sum()), classes)
         self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
-        plain = learned is None and groups is None
-        return LeftOut(place, outputs, best.loo.variances(self.beta_) if plain else None, honest)
+        return LeftOut(place, found.outputs, found.variance, found.honest)
 
-    def _learned(self, best: Compared, problem: Problem) -> tuple[LearnedRounds | None, LearnedGates | None]:
-        """Return what rows that were held out say of learned gates, and these if they serve."""
-        most = _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
-        if not most:
-            return None, None
-        beta, w = best.candidate.beta, problem.weights
-        found = learned_rounds(
-            best.kernel, best.rows, problem.targets, beta, weights=w, groups=problem.groups, rounds=most
-        )
-        if not found.rounds:
-            return found, None
-        learned = learn_frame(
-            best.kernel,
-            best.rows,
-            problem.targets,
-            beta,
-            rounds=found.rounds,
-            shape=found.shape,
-            factors=found.factors if isinstance(self.beta, str) else None,
-            weights=w,
-        )
-        return found, learned
+    def _certify(
+        self, data: Data, found: Trained, place: NDArray[np.intp], mass: Array, classes: NDArray[Any] | None
+    ) -> None:
+        r"""Set ``certificate_``: what was proved of distinct rows holds for all, with the spread of copies added.
 
-    def _chosen(self, problem: Problem) -> tuple[Compared, list[Any]]:
-        beta = None if isinstance(self.beta, str) else float(self.beta)
-        n = len(problem.X)
-        if n <= _COMPARED:
-            return choose(problem, beta)
-        few = np.sort(np.random.default_rng(0).choice(n, _COMPARED, replace=False))  # of rows in an order of their own
-        table = choose(problem.take(few), beta)[1]
-        best = compare(problem, table[0].scaling, table[0].bias, beta)
-        return best, [best.candidate, *table]
-
-    def _certify(self, data: Data, fitted: Array, half: float, classes: NDArray[Any] | None) -> None:
-        r"""Set ``certificate_`` from the predictions (n, C) of the training rows and :math:`\frac12||f||_K^2`."""
-        datafit = make_datafit("squared", data.targets, len(fitted), type(self).__name__, sample_weight=data.weights)
-        theta = datafit.residual(fitted)
-        theta -= theta.mean(axis=0)
-        primal = datafit.value(fitted) + self.beta_ * half
-        dual = datafit.dual_value(theta) - self.beta_ * half
+        With :math:`\bar y` the mean target of the copies of a row, both values rise by the mean of
+        :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
+        :math:`\omega(y-\bar y)`.
+        """
+        n, m = len(place), len(mass)
+        own = np.ones((n, 1)) if data.weights is None else data.weights[:, None]
+        sums = np.stack([np.bincount(place, own[:, 0] * y, m) for y in data.targets.T], axis=1)
+        means = sums / np.bincount(place, own[:, 0], m)[:, None]
+        apart = own * (data.targets - means[place])
+        spread = 0.5 * float((apart * (data.targets - means[place])).sum()) / n
+        theta = apart + own / mass[place, None] * (n / m) * found.dual_point[place]
+        primal, dual = found.primal + spread, found.dual + spread
         self.certificate_ = Certificate(
             primal=primal,
             dual=dual,
             relative_gap=max(primal - dual, 0.0) / primal if primal > 0 else 0.0,
             n_patterns=0,
-            scope=_SCOPE,
+            scope=found.scope,
             dual_point=theta,
             loss="squared",
             beta=self.beta_,
             bias=False,
             fit_intercept=True,
-            claim=KernelClaim(self.network_),
+            claim=KernelClaim(self.network_, found.landmarks),
             classes=classes,
             sample_weight=self._sample_weight,
         )

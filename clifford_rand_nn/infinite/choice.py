@@ -55,6 +55,13 @@ class Problem:
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         return Problem(self.X[rows], self.targets[rows], w, groups)
 
+    def kernel_rows(self, scaling: str, bias: float) -> tuple[Standardisation, Array, GateKernel]:
+        """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them."""
+        standard = Standardisation.of(self.X, scaling, self.weights)
+        rows = standard.rows(self.X)
+        length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
+        return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
+
     def score(self, predictions: Array) -> Array:
         """Return the mean squared error of predictions (B, n, C) over the variance of the targets, (B,)."""
         w = self.weights
@@ -80,23 +87,7 @@ class Compared:
 
 def compare(problem: Problem, scaling: str, bias: float, beta: float | None = None) -> Compared:
     """Return what leave-one-out says of a scaling and a constant feature, with a beta or the best one."""
-    standard = Standardisation.of(problem.X, scaling, problem.weights)
-    rows = standard.rows(problem.X)
-    length = np.average(np.einsum("ij,ij->i", rows, rows), weights=problem.weights)
-    kernel = GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
-    return compare_rows(problem, scaling, bias, beta, standard, rows, kernel)
-
-
-def compare_rows(
-    problem: Problem,
-    scaling: str,
-    bias: float,
-    beta: float | None,
-    standard: Standardisation,
-    rows: Array,
-    kernel: GateKernel,
-) -> Compared:
-    """Do what `compare` does with a kernel and rows that are there."""
+    standard, rows, kernel = problem.kernel_rows(scaling, bias)
     loo = LeaveOneOut(kernel(rows), problem.targets, problem.weights, problem.groups)
     if beta is None:
         beta, score = best_beta(loo, problem)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
@@ -70,9 +71,21 @@ class KernelNetwork:
         r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
         return self._half_square(self.rows, self.alpha)
 
-    def dual_penalty(self, X: NDArray[np.floating], theta: Array) -> float:
-        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C)."""
-        return self._half_square(self.standard.rows(X), theta)
+    def dual_penalty(self, X: NDArray[np.floating], theta: Array, landmarks: bool = False) -> float:
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C).
+
+        With ``landmarks`` K is what the network's own rows Z span of it, :math:`K_{nZ}K_{ZZ}^{-1}K_{Zn}`.
+        """
+        rows = self.standard.rows(X)
+        if not landmarks:
+            return self._half_square(rows, theta)
+        seen = np.zeros_like(self.alpha)
+        for part in self._tiles(len(rows)):
+            seen += self.kernel(self.rows, rows[part]) @ theta[part]
+        gram = self.kernel(self.rows)
+        gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
+        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        return 0.5 * float((solve_triangular(factor, seen, lower=True, check_finite=False) ** 2).sum())
 
     def _half_square(self, rows: Array, theta: Array) -> float:
         tiles = (

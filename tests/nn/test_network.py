@@ -1,6 +1,7 @@
 """The estimators without knobs: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.infinite.many_rows import solve_many
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 
@@ -89,12 +91,37 @@ def test_whole_weights_are_copies_and_order_does_not_matter():
 
 
 def test_more_rows_than_are_compared(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.infinite._COMPARED", 100)
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.COMPARED", 100)
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     model = ConvexNetworkRegressor().fit(X, y)
     assert model.candidates_[0].n == 300
     assert all(one.n == 100 for one in model.candidates_[1:])
     assert model.loo_score_ > 0.8
+
+
+@pytest.mark.parametrize("way", ["factor", "landmarks"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
+    """The whole problem gives the network of the eigenvectors; landmarks are certified as what they are."""
+    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    w = np.random.default_rng(0).integers(0, 3, 400) if weighted else None
+    exact = ConvexNetworkRegressor(rounds=0, beta=1e-3).fit(X, y, w)
+    gap = 2e-3 if way == "factor" else 0.05  # sums over landmarks, nearly dependent, are in single precision
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 200)
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.solve_many", partial(solve_many, way=way))
+    for beta in (1e-3, "auto"):
+        model = ConvexNetworkRegressor(beta=beta, rounds=0).fit(X, y, w)
+        found = model.certificate_.verify(X, y)
+        assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+        assert found.relative_gap < gap
+        assert ("landmarks" in model.certificate_.scope) == (way == "landmarks")
+        if beta != "auto" and way == "factor":
+            np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.05)
+    new, truth = make_friedman1(400, noise=1.0, random_state=1)
+    learned = ConvexNetworkRegressor().fit(X, y, w)
+    assert learned.metric_ is not None
+    assert learned.score(new, truth) > 0.85
+    assert learned.certificate_.verify(X, y).relative_gap < (gap if way == "factor" else 0.2)  # of 400 rows 200
 
 
 def test_gates_are_learned_where_held_out_rows_say_so():

@@ -1,0 +1,229 @@
+"""From distinct rows to a network: what is chosen, the fit, what is proved, and what fits without a row say."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.choice import Candidate, Compared, Problem, choose, compare
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.landmarks import spread_rows
+from clifford_rand_nn.infinite.learned import KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.infinite.many_rows import solve_many
+from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.rounds import LearnedRounds, learned_rounds
+from clifford_rand_nn.infinite.squared_gap import judge
+
+COMPARED = 1000  # rows on which candidates are compared, if there are more
+DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
+_LEARNED = 2000  # rows that gates are learned from, if there are more
+_TOLD = 200  # rows, at least, from which a promise is made
+_ALL = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
+
+
+Mistakes = Callable[[Array, Array], NDArray[np.bool_]]
+
+
+def wrong_classes(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Tell which rows of outputs (n, C) are decided otherwise than targets say."""
+    if targets.shape[1] == 1:
+        return np.asarray((predictions[:, 0] > 0) != (targets[:, 0] > 0))
+    return np.asarray(predictions.argmax(axis=1) != targets.argmax(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What is given: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
+
+    beta: float | None
+    rounds: int
+    mistakes: Mistakes | None = None
+    max_time: float | None = None
+    max_memory: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network on distinct rows, and what is known of it.
+
+    Attributes
+    ----------
+    network : KernelNetwork
+    beta : float
+    fitted : (n, C)
+        Predictions of the rows.
+    primal, dual : float
+        Objective and lower bound, in the 1/n scale of the distinct rows.
+    dual_point : (n, C)
+    landmarks : bool
+        Whether the problem that was solved is that of functions in the span of the network's rows.
+    outputs : (n, C)
+        Predictions of fits that did not see the row, where ``honest``, by fits that made all the same choices.
+    honest : (n,) bool
+    variance : (n,) or None
+        Predictive variances of leave-one-out, if these are those.
+    candidates : list of Candidate
+    rounds : LearnedRounds or None
+    metric : (d, d) or None
+    scope : str
+        Over what the dual value is a bound.
+    reason : str
+        How the problem was solved, and what is approximated.
+    """
+
+    network: KernelNetwork
+    beta: float
+    fitted: Array
+    primal: float
+    dual: float
+    dual_point: Array
+    landmarks: bool
+    outputs: Array
+    honest: NDArray[np.bool_]
+    variance: Array | None
+    candidates: list[Candidate]
+    rounds: LearnedRounds | None
+    metric: Array | None
+    scope: str
+    reason: str
+
+
+def train(problem: Problem, choices: Choices) -> Trained:
+    """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound."""
+    began = time.perf_counter()
+    n = len(problem.X)
+    few = np.sort(spread_rows(n, min(n, COMPARED)))
+    best, table = choose(problem.take(few), choices.beta)
+    if n > DECOMPOSED:
+        left = None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), 1e-3)
+        return _many(problem, few, best, table, replace(choices, max_time=left))
+    if n > COMPARED:
+        best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
+        table = [best.candidate, *table]
+    return _few(problem, best, table, choices)
+
+
+def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices) -> Trained:
+    """Train by eigenvectors, or by a factor where gates were learned."""
+    n, beta = len(problem.X), best.candidate.beta
+    weights = np.ones(n) if problem.weights is None else problem.weights
+    outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
+    rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
+    variance, kernel, metric = None, best.kernel, None
+    if rounds is None or learned is None:
+        (alpha, intercept), fitted = best.loo.fit(beta), best.loo.fitted(beta)
+        variance = best.loo.variances(beta) if problem.groups is None else None
+        image = fitted - intercept
+    else:
+        kernel, metric, beta = learned.kernel, learned.metric, learned.beta
+        K = kernel(best.rows)
+        alpha, _ = KernelRidge(K, problem.weights).fit(problem.targets, n * beta)
+        image = K @ alpha
+        honest = np.zeros(n, dtype=bool)
+        honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
+    alpha = alpha - alpha.mean(axis=0)
+    judged = judge(image, alpha, problem.targets, weights, beta)
+    return Trained(
+        network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
+        beta=beta,
+        fitted=image + judged.intercept,
+        primal=judged.objective,
+        dual=judged.bound.value,
+        dual_point=judged.bound.theta,
+        landmarks=False,
+        outputs=outputs,
+        honest=honest,
+        variance=variance,
+        candidates=table,
+        rounds=rounds,
+        metric=metric,
+        scope=_ALL,
+        reason="every beta by one eigendecomposition",
+    )
+
+
+def _many(
+    problem: Problem, compared: NDArray[np.intp], best: Compared, table: list[Candidate], choices: Choices
+) -> Trained:
+    """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared."""
+    n, chosen = len(problem.X), best.candidate
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
+    beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
+    few = np.sort(spread_rows(n, _LEARNED))
+    rounds, learned = _learned(kernel, rows, problem, beta, choices, few)
+    metric, unlearned = None, np.ones(n, dtype=bool)
+    if learned is not None:
+        kernel, metric = learned.kernel, learned.metric
+        unlearned[few] = False
+    given = beta if problem.groups is not None and choices.beta is None else choices.beta
+    found = solve_many(
+        kernel,
+        rows,
+        problem.targets,
+        problem.weights,
+        given,
+        max_time=choices.max_time,
+        max_memory=choices.max_memory,
+    )
+    outputs, honest = found.fitted.copy(), np.zeros(n, dtype=bool)
+    outputs[found.unseen_rows], honest[found.unseen_rows] = found.unseen, True
+    honest &= unlearned
+    if problem.groups is not None or honest.sum() < _TOLD:  # other rows of their group were seen, or too few are left
+        honest[:] = False
+        if rounds is not None:
+            outputs[rounds.rows], honest[rounds.rows] = rounds.predictions, True
+        else:
+            outputs[compared], honest[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
+    landmarks = found.way == "landmarks"
+    return Trained(
+        network=KernelNetwork(standard, kernel, rows[found.centres], found.alpha, found.intercept),
+        beta=found.beta,
+        fitted=found.fitted,
+        primal=found.objective,
+        dual=found.objective - found.duality_gap,
+        dual_point=found.dual_point,
+        landmarks=landmarks,
+        outputs=outputs,
+        honest=honest,
+        variance=None,
+        candidates=table,
+        rounds=rounds,
+        metric=metric,
+        scope=found.scope if landmarks else _ALL,
+        reason=found.reason,
+    )
+
+
+def _learned(
+    kernel: GateKernel, rows: Array, problem: Problem, beta: float, choices: Choices, few: NDArray[np.intp]
+) -> tuple[LearnedRounds | None, LearnedGates | None]:
+    """Return what rows that were held out say of learned gates, and these, from a few rows, if they serve."""
+    if not choices.rounds:
+        return None, None
+    found = learned_rounds(
+        kernel,
+        rows,
+        problem.targets,
+        beta,
+        weights=problem.weights,
+        groups=problem.groups,
+        rounds=choices.rounds,
+        mistakes=choices.mistakes,
+    )
+    if not found.rounds:
+        return found, None
+    part = problem.take(few)
+    learned = learn_frame(
+        kernel,
+        rows[few],
+        part.targets,
+        beta * len(rows) / len(few),
+        rounds=found.rounds,
+        shape=found.shape,
+        factors=found.factors if choices.beta is None else None,
+        weights=part.weights,
+    )
+    return found, learned
