@@ -66,8 +66,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
 def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_memory: float | None = None) -> Way:
     """Return the way that solves the whole problem within the limits, else landmarks.
 
-    Of several it is the one with the best leave-one-out (first eigenvectors, then the factor) that is prompt, else the
-    fastest.
+    Of several it is the fastest, and one with leave-one-out of every row (eigenvectors, factor) if that is prompt.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
     about = f"n = {n}, {width} features, {outputs} outputs, {seconds:.4g} s, {quantity(most)}: {about}"
     prompt = [way for way in quick if way.name != "gradients" and way.seconds <= _PROMPT]
     if prompt:
-        return prompt[0]._replace(reason=about)
+        return min(prompt, key=lambda way: way.seconds)._replace(reason=about)
     if quick:
         return min(quick, key=lambda way: way.seconds)._replace(reason=about)
     if fitting[-1].name == "landmarks":

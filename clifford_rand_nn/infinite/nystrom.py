@@ -26,17 +26,22 @@ class Nystrom:
         Of K.
     radius : (n,) array
         :math:`\rho`.
+
+    Attributes
+    ----------
+    diagonal : (n,) array
+        q.
     """
 
     def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
         self._V = np.empty((features.n, features.m), dtype=np.float32)
-        self._q = np.empty(features.n)
+        self.diagonal = np.empty(features.n)
         inner = np.eye(features.m)
         for part, strip in features.strips():
             self._V[part] = strip
             seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
-            self._q[part] = radius[part] + np.maximum(diagonal[part] - seen, 0.0)
-            scaled = strip / np.sqrt(self._q[part], dtype=np.float32)[:, None]
+            self.diagonal[part] = radius[part] + np.maximum(diagonal[part] - seen, 0.0)
+            scaled = strip / np.sqrt(self.diagonal[part], dtype=np.float32)[:, None]
             inner += scaled.T @ scaled
         self._inner = inner
         self._L = cholesky(inner, lower=True, check_finite=False)
@@ -44,13 +49,13 @@ class Nystrom:
     def without_last(self, count: int) -> "Nystrom":
         """Return that of all rows but the last, on the same features."""
         other = copy(self)
-        last = self._V[-count:] / np.sqrt(self._q[-count:], dtype=np.float32)[:, None]
-        other._V, other._q, other._inner = self._V[:-count], self._q[:-count], self._inner - last.T @ last
+        last = self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
+        other._V, other.diagonal, other._inner = self._V[:-count], self.diagonal[:-count], self._inner - last.T @ last
         other._L = cholesky(other._inner, lower=True, check_finite=False)
         return other
 
     def __call__(self, b: Array) -> Array:
         """Return the inverse times b (n, C)."""
-        scaled = b / self._q[:, None]
+        scaled = b / self.diagonal[:, None]
         seen = cho_solve((self._L, True), np.asarray(self._V.T @ scaled.astype(np.float32), dtype=np.float64))
-        return np.asarray(scaled - (self._V @ seen.astype(np.float32)) / self._q[:, None])
+        return np.asarray(scaled - (self._V @ seen.astype(np.float32)) / self.diagonal[:, None])
