@@ -29,11 +29,12 @@ def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
     r"""Multiply inner (n, m) by :math:`(\pi-\theta)/(2\pi)`, cosines (n, m) being those of the angles times lengths.
 
     All arrays are of one type, float64 (error of the share below 4e-16) or float32 (1e-7), but for cosines next to ±1.
-    ``cosines`` may be ``inner`` itself.
+    ``cosines`` may be ``inner`` itself, or a
+    view of the same entries.
     """
     single = inner.dtype == np.float32
     rates = _inverse(lengths), _inverse(lengths2)
-    if cosines is inner:
+    if np.may_share_memory(inner, cosines):
         (_own_single if single else _own_double)(inner, *rates)
     else:
         (_other_single if single else _other_double)(inner, cosines, *rates)

@@ -50,6 +50,7 @@ def test_one_array_for_both_gives_what_two_give(dtype):
     a = np.random.default_rng(1).standard_normal((30, 4)).astype(dtype)
     lengths, inner = np.linalg.norm(a, axis=1), a @ a.T
     own, other = inner.copy(), inner.copy()
-    arc_inplace(own, own, lengths, lengths)
+    arc_inplace(own[:7], own[:7], lengths[:7], lengths)  # two views
+    arc_inplace(own[7:], own[7:], lengths[7:], lengths)
     arc_inplace(other, inner, lengths, lengths)
     np.testing.assert_array_equal(own, other)
