@@ -14,7 +14,6 @@ from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
-from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -23,6 +22,7 @@ from clifford_rand_nn.pricing.family import Family, gate_scope
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
@@ -156,25 +156,16 @@ class ConvexReLU(GatedFamily):
     def _generate_columns(
         self, task: Task, family: Family, shared: list[Any] | None
     ) -> tuple[Result[WeightedNeurons], Pricer]:
-        """Solve on the distinct rows, which neither copies nor order nor weights change; bring back what rows have."""
-        first, place = merged_rows(np.hstack([task.X, task.targets]))
-        own = np.ones(len(place)) if task.weights is None else task.weights
-        weights: Array = np.bincount(place, own * (len(first) / len(place))).astype(np.float64)  # of mean 1, too
-        lifted = None if task.lifted is None else task.lifted[first]
-        rows = task._replace(X=task.X[first], targets=task.targets[first], weights=weights, lifted=lifted)
-        pricer = family.pricer(rows.X)
+        """Solve on the distinct rows, and bring back what all rows have; the lifted ones have their feature last."""
+        distinct = DistinctRows(task.rows, task.targets, task.weights)
+        pricer = family.pricer(distinct.X[:, : task.X.shape[1]])
         start = shared.pop() if shared else None
+        options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
-            found: Result[WeightedNeurons] = solver.solve(
-                rows.rows, rows.targets, self.beta, pricer, start=start, **self._options(rows)
-            )
-        neurons, values, intercept = found.coefficients
+            found = solver.solve(distinct.X, distinct.y, self.beta, pricer, start=start, **options)
         if shared is not None:
-            shared.append(neurons)  # to start from, all the atoms are better than the pruned ones
-        spanning = np.concatenate([first, len(place) + np.arange(task.rows.shape[1])])[neurons.rows]
-        theta = found.dual_point[place] * (own / weights[place])[:, None]
-        kept = WeightedNeurons(replace(neurons, rows=spanning), values, intercept)
-        return replace(found, coefficients=kept, fitted=found.fitted[place], dual_point=theta), pricer
+            shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
+        return distinct.restored(found), pricer
 
     def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
         method: Any = "cvxpy"

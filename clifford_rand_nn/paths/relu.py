@@ -23,6 +23,7 @@ from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
+from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
@@ -99,14 +100,14 @@ def relu_path(
     check_choice(penalty, "penalty", owner, ("group_l2", "group_l1"))
     most = WorkingSet.max_iter if max_iter is None else max_iter
     limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
-    data = as_rows(X, owner)
+    rows = _distinct(X, y, loss, huber_delta, sample_weight, owner)
     p = 1 if penalty == "group_l1" else 2
     if gates is None or (isinstance(gates, str) and gates == "exhaustive"):
         kind = Family("all", p, check_bool(bias, "bias", owner))
     else:
-        kind = Family("gates", p, bias, chosen_patterns(data, gates, bias, owner).gates)
-    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": sample_weight}
-    return _by_columns(data, y, kind, (betas, n_betas, eps), limits, owner, options, merge=True)
+        kind = Family("gates", p, bias, chosen_patterns(rows.X, gates, bias, owner).gates)
+    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
+    return _by_columns(rows.X, rows.y, kind, (betas, n_betas, eps), limits, owner, options, merge=True)
 
 
 @documented
@@ -176,20 +177,26 @@ def lasso_path(
     check_choice(penalty, "penalty", owner, ("l1", "l2"))
     most = WorkingSet.max_iter if max_iter is None else max_iter
     limits = Limits.of(owner, tol=tol, max_iter=most, max_time=max_time, max_memory=max_memory, callback=callback)
-    data = as_rows(X, owner)
-    dictionary = cross_product_dictionary(data, penalty, bias=bias, subsample=subsample, rng=rng)
+    rows = _distinct(X, y, loss, huber_delta, sample_weight, owner)
+    dictionary = cross_product_dictionary(rows.X, penalty, bias=bias, subsample=subsample, rng=rng)
     held = _MOST_BYTES if max_memory is None else min(max_memory, _MOST_BYTES)
-    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(data) * dictionary.n_columns <= held:
+    if as_loss(loss, owner, huber_delta).is_quadratic and 8 * len(rows.X) * dictionary.n_columns <= held:
         limits = replace(limits, max_iter=MAX_BREAKPOINTS if max_iter is None else max_iter)
-        return _exact(data, y, sample_weight, dictionary, (betas, n_betas, eps), limits)
-    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": sample_weight}
-    return _by_columns(data, y, Family.of(dictionary), (betas, n_betas, eps), limits, owner, options)
+        return _exact(rows, dictionary, (betas, n_betas, eps), limits)
+    options = {"loss": loss, "fit_intercept": bias, "huber_delta": huber_delta, "sample_weight": rows.weights}
+    return _by_columns(rows.X, rows.y, Family.of(dictionary), (betas, n_betas, eps), limits, owner, options)
+
+
+def _distinct(
+    X: ArrayLike, y: ArrayLike, loss: str, huber_delta: float | None, sample_weight: ArrayLike | None, owner: str
+) -> DistinctRows:
+    data = as_rows(X, owner)
+    datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
+    return DistinctRows(data, datafit.y, datafit.sample_weight)
 
 
 def _exact(
-    X: Array,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
+    rows: DistinctRows,
     dictionary: CrossProductDictionary,
     grid: tuple[ArrayLike | None, int, float],
     limits: Limits,
@@ -197,7 +204,7 @@ def _exact(
     """Follow the breakpoints; read the solutions at the grid from them."""
     atoms = dictionary.neurons()
     problem = LassoProblem(
-        atoms.training_columns(X), y, 1.0, fit_intercept=dictionary.bias, sample_weight=sample_weight
+        atoms.training_columns(rows.X), rows.y, 1.0, fit_intercept=dictionary.bias, sample_weight=rows.weights
     )
     top = problem.beta_max()
     betas = beta_grid(*grid, top, "lasso_path")
@@ -224,7 +231,7 @@ def _exact(
     ]
     networks = [TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions]
     walk = Walk.over(betas, found, exact.status if exact.status.ends_all else None)
-    scope = Family.of(dictionary).pricer(X).scope
+    scope = Family.of(dictionary).pricer(rows.X).scope
     return RegularizationPath.of(walk, top, networks, scope, exact.betas)
 
 
