@@ -13,7 +13,8 @@ from clifford_rand_nn.datafits.choice import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Problem
-from clifford_rand_nn.infinite.training import Choices, Trained, train, wrong_classes
+from clifford_rand_nn.infinite.rounds import wrong_class
+from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import check_limits
 
@@ -170,7 +171,7 @@ class InfiniteNetwork(Parameters):
         choices = Choices(
             None if isinstance(self.beta, str) else float(self.beta),
             _ROUNDS if isinstance(self.rounds, str) else int(self.rounds),
-            None if classes is None else wrong_classes,
+            None if classes is None else wrong_class,
             self.max_time,
             self.max_memory,
         )

@@ -27,13 +27,6 @@ _ALL = "all gated networks of any width whose gates follow the kernel's law, in 
 Mistakes = Callable[[Array, Array], NDArray[np.bool_]]
 
 
-def wrong_classes(predictions: Array, targets: Array) -> NDArray[np.bool_]:
-    """Tell which rows of outputs (n, C) are decided otherwise than targets say."""
-    if targets.shape[1] == 1:
-        return np.asarray((predictions[:, 0] > 0) != (targets[:, 0] > 0))
-    return np.asarray(predictions.argmax(axis=1) != targets.argmax(axis=1))
-
-
 @dataclass(frozen=True, eq=False)
 class Choices:
     """What is given: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
