@@ -11,6 +11,7 @@ from clifford_rand._checks import as_array, as_real, check_array, check_integer,
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import normalised
 from clifford_rand_nn.datafits.functions import solve
+from clifford_rand_nn.infinite.variance import as_variances
 
 _OWNER = "Calibration"
 _KNEE = 6.0  # how sharply the logarithm of an output bends at -1, where its class has no rows
@@ -86,7 +87,7 @@ class Calibration:
         outputs = _outputs(F, n_classes)
         if self.share and variance is None:
             raise fail("variance", _OWNER, "given, as it was when this was fitted", None)
-        v = np.zeros(len(outputs)) if variance is None else _variances(variance, len(outputs))
+        v = np.zeros(len(outputs)) if variance is None else as_variances(variance, len(outputs), _OWNER)
         shapes = _shapes(_shrunk(outputs, v / self.scale, self.share))
         return np.asarray(log_softmax(shapes @ self.slopes + self.offsets, axis=1))
 
@@ -148,7 +149,7 @@ def fit_calibration(
     targets = _smoothed(classes, n_classes, omega)
     v, scale = np.zeros(n), 1.0
     if variance is not None:
-        v = _variances(variance, n, owner)
+        v = as_variances(variance, n, owner)
         scale = float(omega @ v) / n or 1.0
     rows = n**2 / float(omega @ omega)  # as many of equal weight tell as much
     found: list[_Candidate] = []
@@ -193,14 +194,6 @@ def _outputs(F: ArrayLike, n_classes: int, owner: str = _OWNER) -> Array:
     if outputs.ndim != 2 or outputs.shape[1] != wanted or not len(outputs):
         raise fail("F", owner, f"of shape (n, {wanted}) for {n_classes} classes", describe(f"shape {outputs.shape}"))
     return np.hstack([-outputs, outputs]) if n_classes == 2 else outputs
-
-
-def _variances(variance: ArrayLike, n: int, owner: str = _OWNER) -> Array:
-    """Return variances, those that rounding made negative being 0."""
-    v = np.asarray(as_real(variance, "variance", owner), dtype=np.float64)
-    if v.shape != (n,):
-        raise fail("variance", owner, f"of shape ({n},)", describe(f"shape {v.shape}"))
-    return np.maximum(v, 0.0)
 
 
 def _shrunk(outputs: Array, v: Array, share: float) -> Array:

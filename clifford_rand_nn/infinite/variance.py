@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
 
@@ -52,3 +53,11 @@ class PredictiveVariance:
             known = solve_triangular(self._factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
             out[part] += (1 - self._ones @ known) ** 2 / self._size - np.einsum("ij,ij->j", known, known)
         return np.maximum(out, 0.0)
+
+
+def as_variances(variance: ArrayLike, n: int, owner: str) -> Array:
+    """Return variances (n,), those that rounding made negative being 0."""
+    v = np.asarray(as_real(variance, "variance", owner), dtype=np.float64)
+    if v.shape != (n,):
+        raise fail("variance", owner, f"of shape ({n},)", describe(f"shape {v.shape}"))
+    return np.maximum(v, 0.0)
