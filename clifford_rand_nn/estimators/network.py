@@ -90,7 +90,7 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         some = None if weights is None else weights[told]
         self.loo_score_ = float(accuracy_score(labels[kept][told], guessed[told], sample_weight=some))
         counts = np.bincount(index, weights)
-        self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()])
+        self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
         return self
 

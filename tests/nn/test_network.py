@@ -185,3 +185,11 @@ def test_what_cannot_be_left_out_is_refused(model):
         clone(model).set_params(rounds=7).fit(np.eye(4), y)
     with pytest.raises(ArgumentError, match="beta"):
         clone(model).set_params(beta="best").fit(np.eye(4), y)
+
+
+def test_labels_of_different_lengths_are_not_cut():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    y = np.where(X[:, 0] > 0, "no", "certainly")
+    model = ConvexNetworkClassifier(rounds=0).fit(np.concatenate([X, X[X[:, 0] > 0]]), np.append(y, y[X[:, 0] > 0]))
+    assert set(model.loo_predictions_) == {"no", "certainly"}  # "no" is the most frequent one

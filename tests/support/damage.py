@@ -11,6 +11,8 @@ import numpy as np
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
     ConvexReLUClassifier,
     CrossProductLassoClassifier,
     CrossProductLassoRegressor,
@@ -220,6 +222,8 @@ def model_files(folder: Path) -> list[Good]:
         "given": GatedReLURegressor(gates=sample_gates(X, 4, rng=0), tol=1e-2).fit(X, X, sample_weight=weights),
         "relu": ConvexReLUClassifier(n_gates=5, random_state=0, tol=1e-2).fit(X, side > 0),
         "lasso": CrossProductLassoRegressor(subsample=20, random_state=0, tol=1e-3).fit(X, X[:, 0]),
+        "infinite": ConvexNetworkClassifier().fit(X, text[side], sample_weight=weights),
+        "learned": ConvexNetworkRegressor(rounds=2).fit(X, X[:, 0] ** 2),
         "rows": CrossProductLassoClassifier(penalty="l2", tol=1e-3).fit(X, text.astype(object)[side]),
     }
     files = []

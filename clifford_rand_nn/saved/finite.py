@@ -1,0 +1,177 @@
+"""Networks of finitely many neurons or gates as plain arrays and values, and back."""
+
+from typing import Any, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.certificates import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
+from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
+from clifford_rand_nn.estimators.targets import NetworkClassifier
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.saved.parts import (
+    about,
+    agree,
+    checked_weights,
+    number,
+    plain,
+    plain_classes,
+    proved,
+    read_classes,
+    read_target_ndim,
+    require_fitted,
+    set_features,
+    whole,
+)
+
+Network = (
+    GatedReLUClassifier
+    | GatedReLURegressor
+    | ConvexReLUClassifier
+    | ConvexReLURegressor
+    | CrossProductLassoClassifier
+    | CrossProductLassoRegressor
+)
+ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
+# Models without what is new are written so that older readers can read them.
+_UNWEIGHTED, _WEIGHTED, _PENALISED = 2, 3, 4
+
+_NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
+_GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
+ARRAYS = (
+    {"coef": "f23", "gate_intercept": "f12", "intercept": "f01"}
+    | {"W1": "f2", "b1": "f1", "w2": "f2", "b2": "f1", "units": "i1"}
+    | {f"{prefix}_{name}": rule for prefix in ("given", "gates", "members") for name, rule in _GATE_ARRAYS.items()}
+    | {f"members_{name}": rule for name, rule in _NEURON_ARRAYS.items()}
+)
+_DROPPED = ("huber_delta",)  # parameters that estimators had and have no more where they had no effect
+
+
+def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays and the values of a fitted estimator."""
+    require_fitted(model, "coef_")
+    params = {name: plain(value) for name, value in model.get_params().items()}
+    arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
+    if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
+        given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
+        params["gates"] = _pack_gates(arrays, "given", given)
+    proof = model.certificate_
+    if proof.sample_weight is not None:
+        arrays["sample_weight"] = proof.sample_weight
+    meta = about(model, _version(model), params) | {"n_iter": int(model.n_iter_)}
+    claim = proof.claim
+    if isinstance(claim, GatedClaim):
+        coefficients, feature = claim.coefficients, claim.feature
+        arrays |= {"coef": coefficients.coef, "gate_intercept": coefficients.gate_intercept}
+        arrays["intercept"] = coefficients.intercept
+        meta["gates"] = _pack_gates(arrays, "gates", claim.gates)
+    else:
+        network, family = claim.network, claim.family
+        arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
+        meta["gates"] = {"method": model.gates_.method}
+        meta["family"] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
+        feature = family.feature
+        if isinstance(family.members, Gates):
+            meta["family"]["members"] = _pack_gates(arrays, "members", family.members)
+        elif family.members is not None:
+            arrays |= {f"members_{name}": getattr(family.members, name) for name in _NEURON_ARRAYS}
+    if feature is not None:
+        meta["bias_feature"] = feature
+    if isinstance(model, NetworkClassifier):
+        arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
+    else:
+        meta["target_ndim"] = int(model._target_ndim)
+    return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
+
+
+def _version(model: Any) -> int:
+    """Return the least version of the format that can hold an estimator."""
+    if model.bias_feature_ is not None or isinstance(model.bias, str):
+        return _PENALISED
+    return _UNWEIGHTED if model.certificate_.sample_weight is None else _WEIGHTED
+
+
+def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
+    """Return the estimator of arrays and values from a file."""
+    kind = ESTIMATORS[meta["estimator"]]
+    known = kind().get_params()
+    params = {name: value for name, value in meta["params"].items() if name in known or name not in _DROPPED}
+    if "gates" in params and not isinstance(params["gates"], str):
+        params["gates"] = _gates(arrays, "given", params["gates"])
+    model: Any = kind(**params)
+    agree(model.loss in kind._losses and model.penalty in kind._penalties, "the loss or the penalty is unknown")
+    agree(number(model.beta) > 0 and model.fit_intercept in (True, False), "parameters")
+    told = meta.get("bias_feature")
+    model.bias_feature_ = feature = None if told is None else number(told)
+    agree((feature is not None) == (model._bias == "penalised") and (feature is None or feature > 0), "the biases")
+    d, model.n_iter_ = set_features(model, meta), whole(meta["n_iter"])
+    claim: Claim
+    if "family" in meta:
+        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d, feature))
+        model._set_network(claim.network, str(meta["gates"]["method"]))
+        outputs = len(claim.network.b2)
+    else:
+        claim = _gated_claim(arrays, meta, d)._replace(feature=feature)
+        model._set_gated(claim.coefficients, claim.gates)
+        outputs = len(claim.coefficients.intercept)
+    classes = None
+    if isinstance(model, NetworkClassifier):
+        classes = model.classes_ = read_classes(arrays, meta, outputs)
+    else:
+        model._target_ndim = read_target_ndim(meta, outputs)
+    model._sample_weight = checked_weights(arrays, outputs)
+    model._certify(claim, classes, dual_point=arrays["dual_point"], **proved(meta))
+    return cast("Network", model)
+
+
+def _gated_claim(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int) -> GatedClaim:
+    gates = _gates(arrays, "gates", meta["gates"])
+    m, outputs = len(gates), arrays["intercept"].size
+    agree(gates.d == d and outputs > 0)
+    shapes = {"coef": (outputs, m, d), "gate_intercept": (outputs, m), "intercept": (outputs,)}
+    agree(all(arrays[name].shape in (shape, shape[1:] if outputs == 1 else shape) for name, shape in shapes.items()))
+    parts = (arrays[name].reshape(shape) for name, shape in shapes.items())
+    return GatedClaim(gates, Coefficients(*parts), squared=meta["params"]["penalty"] == "ridge")
+
+
+def _network(arrays: dict[str, NDArray[Any]], d: int) -> TwoLayerNetwork:
+    W1, b1, w2, b2 = (arrays[name] for name in ("W1", "b1", "w2", "b2"))
+    agree(W1.shape == (b1.size, d) and w2.shape == (b1.size, b2.size) and b2.size > 0)
+    return TwoLayerNetwork(W1, b1, w2, b2)
+
+
+def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, feature: float | None) -> Family:
+    kind, p, members = meta["kind"], whole(meta["p"]), meta["members"]
+    agree(kind in ("all", "cross", "neurons", "gates") and p in (1, 2) and meta["bias"] in (True, False), "the family")
+    found: Gates | Neurons | None = None
+    if kind == "gates":
+        found = _gates(arrays, "members", members)
+    elif kind == "neurons":
+        found = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
+        agree(found.directions.shape[1:] == found.offsets.shape == found.rows.shape[:1])
+        agree(bool((found.rows >= 0).all()))
+    family = Family(kind, p, bool(meta["bias"]), found, feature)
+    agree(family.d_of_members in (None, d), "the family does not fit the network")
+    return family
+
+
+def _pack_gates(arrays: dict[str, NDArray[Any]], prefix: str, gates: Gates) -> dict[str, Any]:
+    """Add the arrays of ``gates`` under ``prefix``; return the rest of them."""
+    arrays |= {f"{prefix}_{name}": getattr(gates, name) for name in _GATE_ARRAYS}
+    return {"method": gates.method, "sketch_dim": gates.sketch_dim, "notes": gates.notes}
+
+
+def _gates(arrays: dict[str, NDArray[Any]], prefix: str, meta: dict[str, Any]) -> Gates:
+    fields = {name: arrays[f"{prefix}_{name}"] for name in _GATE_ARRAYS}
+    m = fields["offsets"].shape
+    agree(fields["directions"].shape[1:] == fields["n_dependent"].shape == m, "the gates do not fit each other")
+    agree(fields["incident"].shape[:1] == m and fields["incident"].shape == fields["sides"].shape, "the gates' rows")
+    r = meta["sketch_dim"]
+    sketch_dim = None if r is None else whole(r, 1)
+    return Gates(**fields, method=str(meta["method"]), sketch_dim=sketch_dim, notes=tuple(map(str, meta["notes"])))

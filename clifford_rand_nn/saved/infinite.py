@@ -1,0 +1,177 @@
+"""Networks of infinitely many gates as plain arrays and values, and back."""
+
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.certificates import Certificate, KernelClaim
+from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.infinite.calibration import Calibration
+from clifford_rand_nn.infinite.choice import Candidate
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.rounds import LearnedRounds, Trial
+from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.saved.parts import (
+    about,
+    agree,
+    checked_weights,
+    number,
+    plain,
+    plain_classes,
+    proved,
+    read_classes,
+    read_target_ndim,
+    require_fitted,
+    set_features,
+    text,
+    truth,
+    whole,
+)
+
+Network = ConvexNetworkClassifier | ConvexNetworkRegressor
+ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
+_VERSION = 5
+ARRAYS = (
+    {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2", "kernel_angle": "f2"}
+    | {"kernel_alpha": "f2", "kernel_intercept": "f1", "noise": "f1", "metric": "f2"}
+    | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
+    | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
+)
+_READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
+_Record = TypeVar("_Record")
+
+
+def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays and the values of a fitted estimator."""
+    require_fitted(model, "network_")
+    proof = model.certificate_
+    params = {name: _parameter(value) for name, value in model.get_params().items()}
+    meta = about(model, _VERSION, params)
+    meta["certificate"] |= {"loss": proof.loss, "claim": _values(proof.claim, but="network")}
+    arrays: dict[str, NDArray[Any]] = {"dual_point": proof.dual_point}
+    if proof.sample_weight is not None:
+        arrays["sample_weight"] = proof.sample_weight
+    meta["kernel"] = pack_network(arrays, model.network_)
+    meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
+    meta["candidates"] = [_values(candidate) for candidate in model.candidates_]
+    if model.metric_ is not None:
+        arrays["metric"] = model.metric_
+    rounds = model.rounds_
+    if rounds is not None:
+        arrays |= {"rounds_rows": rounds.rows, "rounds_predictions": rounds.predictions}
+        meta["rounds"] = {"shape": rounds.shape, "rounds": int(rounds.rounds), "factors": list(rounds.factors)}
+        meta["rounds"]["trials"] = [_values(trial) for trial in rounds.trials]
+    if isinstance(model, ConvexNetworkClassifier):
+        arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
+        arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
+        found = model.calibration_
+        arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
+        meta["calibration"] = {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
+        if model._variance is not None:
+            arrays["noise"] = model._noise
+    else:
+        arrays["loo_predictions"] = model.loo_predictions_
+        meta["target_ndim"] = int(model._target_ndim)
+    meta["arrays"] = sorted(arrays)
+    return arrays, meta
+
+
+def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
+    """Return the estimator of arrays and values from a file."""
+    there = sorted(name for name in arrays if name != "meta")
+    agree(
+        there == meta["arrays"], f"its arrays are {there}"
+    )  # one that may be absent is not told from one that is lost
+    told = {name: dict(value) if isinstance(value, list) else value for name, value in meta["params"].items()}
+    model: Any = ESTIMATORS[meta["estimator"]](**told)
+    model._check_parameters()
+    d = set_features(model, meta)
+    network = model.network_ = read_network(arrays, meta["kernel"], d)
+    n, outputs = network.alpha.shape
+    model.beta_, model.loo_score_, model.reason_ = number(meta["beta"]), number(meta["loo_score"]), text(meta["reason"])
+    model.metric_ = arrays.get("metric")
+    agree(model.metric_ is None or model.metric_.shape == (d, d), "the metric does not fit the network")
+    model.candidates_ = [_record(Candidate, told) for told in meta["candidates"]]
+    weights = model._sample_weight = checked_weights(arrays, outputs)
+    n_rows = len(arrays["dual_point"] if weights is None else weights)
+    model.rounds_ = _rounds(arrays, meta["rounds"], n_rows, outputs) if "rounds" in meta else None
+    classes = None
+    if isinstance(model, ConvexNetworkClassifier):
+        classes = model.classes_ = read_classes(arrays, meta, outputs)
+        left = arrays["loo_classes"]
+        agree(left.shape == (n_rows,) and bool(((left >= 0) & (left < len(classes))).all()), "the predictions")
+        model.loo_predictions_ = classes[left]
+        scales = {name: number(value) for name, value in meta["calibration"].items()}
+        model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
+        agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
+        model._variance = None
+        if model.calibration_.share:
+            model._noise = arrays["noise"]
+            agree(model._noise.shape == (n,) and bool((model._noise > 0).all()), "the noise does not fit the rows")
+            model._variance = model._open()
+    else:
+        model._target_ndim = read_target_ndim(meta, outputs)
+        model.loo_predictions_ = arrays["loo_predictions"]
+        agree(model.loo_predictions_.shape == ((n_rows,) if model._target_ndim == 1 else (n_rows, outputs)))
+    model.certificate_ = Certificate(
+        dual_point=arrays["dual_point"],
+        loss=str(meta["certificate"]["loss"]),
+        beta=model.beta_,
+        bias=False,
+        fit_intercept=True,
+        claim=_record(KernelClaim, meta["certificate"]["claim"], network=network),
+        classes=classes,
+        sample_weight=weights,
+        **proved(meta),
+    )
+    return cast("Network", model)
+
+
+def pack_network(arrays: dict[str, NDArray[Any]], network: KernelNetwork) -> dict[str, Any]:
+    """Add the arrays of a network, as they lie in memory, and return the rest of it."""
+    standard, kernel = network.standard, network.kernel
+    arrays |= {"kernel_rows": network.rows, "kernel_mean": standard.mean, "kernel_rate": standard.rate}
+    arrays |= {"kernel_alpha": network.alpha, "kernel_intercept": network.intercept}
+    arrays |= {f"kernel_{name}": part for name in ("frame", "angle") if (part := getattr(kernel, name)) is not None}
+    return {"bias": float(kernel.bias), "bound": float(standard.bound)}
+
+
+def read_network(arrays: dict[str, NDArray[Any]], told: dict[str, Any], d: int) -> KernelNetwork:
+    """Return the network of arrays and values."""
+    frame, angle = arrays.get("kernel_frame"), arrays.get("kernel_angle")
+    kernel, bound = GateKernel(number(told["bias"]), frame, angle), number(told["bound"])
+    agree(bound >= 0, "the standardisation")
+    standard = Standardisation(arrays["kernel_mean"], arrays["kernel_rate"], bound)
+    network = KernelNetwork(standard, kernel, arrays["kernel_rows"], arrays["kernel_alpha"], arrays["kernel_intercept"])
+    agree(network.d == d and network.alpha.size > 0)
+    agree(frame is None or len(frame) == d, "the frame does not fit the rows")
+    r = (d if frame is None else frame.shape[1]) + (kernel.bias > 0)
+    agree(angle is None or len(angle) == r, "the angle does not fit the frame")
+    return network
+
+
+def _rounds(arrays: dict[str, NDArray[Any]], told: dict[str, Any], n: int, outputs: int) -> LearnedRounds:
+    rows, predictions = arrays["rounds_rows"], arrays["rounds_predictions"]
+    agree(predictions.shape == (len(rows), outputs) and bool(((rows >= 0) & (rows < n)).all()), "the held-out rows")
+    factors, trials = tuple(map(number, told["factors"])), tuple(_record(Trial, one) for one in told["trials"])
+    return LearnedRounds(str(told["shape"]), whole(told["rounds"]), factors, trials, rows, predictions)
+
+
+def _parameter(value: Any) -> Any:
+    """Return a parameter as JSON can hold it: weights of classes as pairs."""
+    return (
+        [[plain(label), float(weight)] for label, weight in value.items()] if isinstance(value, dict) else plain(value)
+    )
+
+
+def _values(record: Any, but: str = "") -> dict[str, Any]:
+    """Return the fields of a record as JSON can hold them, but for one."""
+    return {name: plain(value) for name, value in record._asdict().items() if name != but}
+
+
+def _record(kind: type[_Record], told: dict[str, Any], **others: Any) -> _Record:
+    """Return the record of such fields, with others; those that neither has are the default ones."""
+    types = get_type_hints(kind)
+    return kind(**{name: _READ[types[name]](value) for name, value in told.items()}, **others)
