@@ -18,6 +18,7 @@ from clifford_rand_nn.infinite.parts import FOLDS, held_parts, outer_parts
 _Value = TypeVar("_Value")
 
 _FACTORS = tuple(4.0**k for k in range(-3, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
 
 
@@ -233,7 +234,7 @@ class _Folds:
         return [list(kernels) for kernels in zip(*found, strict=True)]
 
     def judge(self, kernels: list[GateKernel]) -> _Judged:
-        """Fit each fold's kernel for all factors of beta, and take the factor of the least error over all folds."""
+        """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
 
         def fit(fold: int) -> tuple[list[Array], list[Array]]:
             kernel, kept = kernels[fold], self.kept[fold]
@@ -251,7 +252,8 @@ class _Folds:
         truth = self.targets[np.concatenate(self.held)]
         errors = [((f - truth) ** 2).sum(axis=1) for f in every]
         w = 1.0 if self.weights is None else self.weights[np.concatenate(self.held)]
-        k = int(np.argmin([(w * error).sum() for error in errors]))
+        sums = np.array([(w * error).sum() for error in errors])
+        k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
         return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
