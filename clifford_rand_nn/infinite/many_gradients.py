@@ -7,7 +7,7 @@ from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
 from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
 from clifford_rand_nn.infinite.nystrom import Nystrom
 from clifford_rand_nn.infinite.tiles import KernelTiles
-from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.solvers.base import Limits, Status
 
 _HELD = 2000  # rows that are left out at first, or a tenth
 _FIRST_GAP = 0.05  # to which the fit without them goes
@@ -44,6 +44,10 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         used = early.n_iter
         start = np.concatenate([early.point.alpha, np.zeros((held, problem.targets.shape[1]))])
         exact = KernelTiles(problem.kernel, problem.X)
-        solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
+        if early.status is Status.INTERRUPTED:
+            regression.check(watch, used, start, exact.multiply(start))
+            watch.stop(Status.INTERRUPTED)
+        else:
+            solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
     remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
     return Found(watch, radius / problem.n, tuple(tried), len(unseen), unseen, remark=remark)

@@ -7,6 +7,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.many_choice import choose
 from clifford_rand_nn.infinite.many_rows import solve_many
+from clifford_rand_nn.infinite.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Status
 
 KERNEL = GateKernel(bias=1.5)
@@ -169,6 +170,27 @@ def test_an_interrupt_ends_with_the_best_point(monkeypatch):
             raise KeyboardInterrupt
 
     found = solve_many(KERNEL, X, y, None, 1e-6, "gradients", tol=1e-12, callback=stop)
+    assert found.status is Status.INTERRUPTED
+    assert found.relative_gap < 1
+    np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-8)
+
+
+@pytest.mark.parametrize("product", [3, 14])
+def test_an_interrupt_within_a_product_ends_with_the_best_point(monkeypatch, product):
+    X, y, _ = made(noise=0.02)
+    products, whole = [], KernelTiles.multiply
+
+    def multiply(self, V):
+        products.append(len(V))
+        if len(products) == product:
+            raise KeyboardInterrupt
+        return whole(self, V)
+
+    monkeypatch.setattr(KernelTiles, "multiply", multiply)
+    found = solve_many(KERNEL, X, y, None, 1e-6, "gradients", tol=1e-12)
+    assert (products[product - 1] < 500) == (product == 3)  # without some rows at first, then with all
+    assert products[product] == 500  # one more, which judges
+    assert len(products) == product + 1
     assert found.status is Status.INTERRUPTED
     assert found.relative_gap < 1
     np.testing.assert_allclose(found.predict(X, X), found.fitted, atol=1e-8)
