@@ -35,25 +35,12 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
     precision. If time runs short, fewer betas are compared, the one from the subset always.
     """
     tried: list[Tried] = []
-    radius = problem.n * (beta or 1.0)
+    radius, now = problem.n * (beta or 1.0), None
     if beta is None:
         radius, first = problem.subset_radius()
-        tried.append(first)
-    now: _Factored | None = None
-    compared: list[tuple[float, float]] = []
-    taken = 0.0
-    for share in _AROUND if beta is None else ():
-        left = np.inf if limits.max_time is None else limits.max_time - (time.perf_counter() - began)
-        if share != 1.0 and left < (_MORE + 2) * taken:
-            continue
-        start = time.perf_counter()
-        now = _factored(problem, share * radius, now)
-        loss, rows = _judged(problem, now.factor)
-        taken = time.perf_counter() - start
-        compared.append((loss, share * radius))
-        tried.append(Tried(share * radius / problem.n, loss, rows, "leave-one-out on the factor"))
-    if compared:
-        radius = min(compared)[1]
+        end = np.inf if limits.max_time is None else began + limits.max_time
+        radius, tried, now = compare(problem, radius, problem.n, end)
+        tried.insert(0, first)
     regression = problem.regression(radius)
     with regression.watch(limits, began) as watch:
         if now is None or now.radius != radius:
@@ -66,6 +53,27 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
         remark = f"one factor of order {problem.n} a beta, in {now.precision} precision"
         return Found(watch, radius / problem.n, tuple(tried), problem.n, unseen, remark=remark)
     return Found(watch, radius / problem.n, tuple(tried), 0, problem.targets[:0])
+
+
+def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float, list[Tried], _Factored | None]:
+    """Return the best of three radii, all that were compared (beta for n rows), and the last factor.
+
+    ``end`` is when the time is over: of the three only as many are taken as leave enough of it.
+    """
+    now: _Factored | None = None
+    found: list[tuple[float, float]] = []
+    tried: list[Tried] = []
+    taken = 0.0
+    for share in _AROUND:
+        start = time.perf_counter()
+        if share != 1.0 and end - start < (_MORE + 2) * taken:
+            continue
+        now = _factored(problem, share * radius, now)
+        loss, rows = _judged(problem, now.factor)
+        taken = time.perf_counter() - start
+        found.append((loss, share * radius))
+        tried.append(Tried(share * radius / n, loss, rows, f"leave-one-out on a factor of order {problem.n}"))
+    return min(found)[1], tried, now
 
 
 def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:

@@ -4,41 +4,47 @@ import numpy as np
 
 from clifford_rand_nn.infinite.certified import solve_certified
 from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
+from clifford_rand_nn.infinite.many_factor import compare
 from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
 from clifford_rand_nn.infinite.nystrom import Nystrom
 from clifford_rand_nn.infinite.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits, Status
 
+_COMPARED = 6000  # rows of a factor that compares betas: 1 s each
 _HELD = 2000  # rows that are left out at first, or a tenth
 _FIRST_GAP = 0.05  # to which the fit without them goes
 _SHARE = 0.5  # of the time for it
 
 
 def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
-    """Solve by conjugate gradients in single precision, judged in double; with beta None for the one from a subset.
+    """Solve by conjugate gradients in single precision, judged in double; beta None is chosen on a part.
 
     A fit without the last rows, to a gap of 5 %, gives predictions of them that they had no part in; all rows go on
     from its coefficients.
     """
-    tried = []
+    tried: list[Tried] = []
     radius = problem.n * (beta or 1.0)
+    held = min(_HELD, problem.n // 10)
     if beta is None:
-        radius, first = problem.subset_radius()
-        tried.append(first)
+        part = problem.leading(problem.n - held)
+        radius, first = part.subset_radius()
+        end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
+        best, tried, _ = compare(part.leading(_COMPARED), radius, problem.n, end)
+        tried.insert(0, first._replace(beta=radius / problem.n))
+        radius = best
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
         tiles = KernelTiles(problem.kernel, problem.X, np.float32)
         features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks))
         whole = Nystrom(features, tiles.diagonal(), regression.radius)
-        held = min(_HELD, problem.n // 10)
         rest = problem.n - held
-        part = problem.regression(radius, rest)
+        early_part = problem.regression(radius, rest)
         some = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
         seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)
         sooner = Limits(tol=max(_FIRST_GAP, limits.tol), max_iter=limits.max_iter, max_time=seconds)
-        early = part.watch(sooner, began)
-        solve_certified(part, some.multiply, whole.without_last(held), early, sooner)
+        early = early_part.watch(sooner, began)
+        solve_certified(early_part, some.multiply, whole.without_last(held), early, sooner)
         unseen = some.multiply_from(problem.X[rest:], early.point.alpha) + early.point.intercept
         tried.append(Tried(radius / problem.n, problem.loss(unseen), held, "rows held out"))
         used = early.n_iter

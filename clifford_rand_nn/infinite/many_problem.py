@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ManyRows:
-    """A kernel, rows (n, d) in an order that is spread as by chance, targets (n, C), weights (n,) with mean 1."""
+    """A kernel, rows (n, d) in an order spread as by chance, targets (n, C), weights (n,) of mean 1 over all."""
 
     kernel: GateKernel
     X: NDArray[np.floating]
@@ -68,6 +68,10 @@ class ManyRows:
     def n(self) -> int:
         """Number of rows."""
         return len(self.targets)
+
+    def leading(self, n: int) -> "ManyRows":
+        """Return the first n rows, with weights as they are."""
+        return ManyRows(self.kernel, self.X[:n], self.targets[:n], self.weights[:n])
 
     def regression(self, radius: float, n: int | None = None) -> Regression:
         r"""Return the problem of the first n rows with :math:`n\beta` = ``radius``, weights as they are in the sum."""
@@ -84,9 +88,9 @@ class ManyRows:
         r"""Return :math:`n\beta`, by leave-one-out on the first `SUBSET` rows, for any number of rows.
 
         In the sum form :math:`\sum_i\omega_i\ell_i+\frac{n\beta}2||f||^2` the best weight stays the same when rows are
-        added: it is the variance of the noise over that of the function, as for a Gaussian process. On eight sets it
-        moved by less than its own error from 500 to 2,000 rows. Losses are flat for smaller weights, so the largest
-        one within 0.2 % of the best is taken, with which the problem is better conditioned.
+        added: it is the variance of the noise over that of the function, as for a Gaussian process. From 500 to 2,000
+        rows it moved by factors of 0.6 to 4 on eight sets, with no trend, where n grew by 4. Losses are flat for
+        smaller weights, so the largest one within 0.2 % of the best is taken: the problem is better conditioned there.
         """
         n = min(self.n, SUBSET)
         weights = self.weights[:n] / self.weights[:n].mean()

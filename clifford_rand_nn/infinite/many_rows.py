@@ -123,7 +123,7 @@ def solve_many(
         Brought to a mean of 1.
     beta : float or None
         In the 1/n scale; None chooses it: by leave-one-out of every row and beta (eigenvectors), of some rows from the
-        factor, on a subset (conjugate gradients), or by rows held out (landmarks).
+        factor, on some thousand rows (conjugate gradients), or by rows held out (landmarks).
     way : {"auto", "eigenvectors", "factor", "gradients", "landmarks"}
     tol : float
         Relative gap to reach.

@@ -137,12 +137,14 @@ def test_unseen_predictions_are_refits(way):
 
 @pytest.mark.parametrize("way", ["gradients", "landmarks"])
 def test_unseen_predictions_do_not_know_their_targets(way):
-    X, y, _ = made(400)
-    found = solve_many(KERNEL, X, y, None, 1e-2, way)
+    X, y, _ = made(600)
+    found = solve_many(KERNEL, X, y, way=way)
     other = y.copy()
     other[found.unseen_rows] += 100.0
-    again = solve_many(KERNEL, X, other, None, 1e-2, way)
-    np.testing.assert_array_equal(again.unseen, found.unseen)
+    again = solve_many(KERNEL, X, other, None, found.beta, way)
+    np.testing.assert_allclose(again.unseen, found.unseen, atol=1e-4)
+    if way == "gradients":  # landmarks compare betas by these very rows
+        assert solve_many(KERNEL, X, other, way=way).beta == found.beta
     np.testing.assert_array_equal(again.unseen_rows, found.unseen_rows)
 
 
