@@ -106,15 +106,6 @@ class Datafit:
         r"""Second derivative :math:`(\omega\ell)^{*\prime\prime}(-\theta)`, inside the domain, (n, C)."""
         return 1 / (self.weights * self.loss.curvature_at(self._plain(theta), self.y))
 
-    def curvature_roots(self, theta: Array) -> Array:
-        r"""Roots R (n, C, C) of the Hessians :math:`RR^T` of the weighted losses of rows whose residual is theta."""
-        root, eye = np.sqrt(self.weights * self.loss.curvature_at(self._plain(theta), self.y)), np.eye(theta.shape[1])
-        if self.loss.separable:
-            return np.asarray(root[:, :, None] * eye)
-        # diag(p) - ppᵀ = diag(q)(I - qqᵀ)diag(q), q = sqrt(p), with a projector inside
-        q = root / np.sqrt(self.weights)
-        return np.asarray(root[:, :, None] * (eye - q[:, :, None] * q[:, None, :]))
-
     def in_units(self, unit: float) -> "Datafit":
         """Return the datafit of targets and predictions in another unit, divided by its square."""
         return Datafit(self.loss.in_units(unit), self.y / unit, self.sample_weight)

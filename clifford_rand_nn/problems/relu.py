@@ -161,32 +161,27 @@ class ConvexReLUProblem(TrainingProblem):
 
     def start(self) -> ReLUCoefficients:
         """Return the zero network."""
-        C, P, d = self.outputs, self.n_patterns, self.X.shape[1]
-        u, b = np.zeros((C, P, d)), np.zeros((C, P))
-        return ReLUCoefficients(u, u.copy(), b, b.copy(), np.zeros(C))
+        u, b = np.zeros((1, self.n_patterns, self.X.shape[1])), np.zeros((1, self.n_patterns))
+        return ReLUCoefficients(u, u.copy(), b, b.copy(), np.zeros(1))
 
     def inputs(self, c: ReLUCoefficients) -> Array:
-        """Return what every unit sees, X U_i + b_i, as (n, 2, P, C)."""
-        coef, offsets = np.stack([c.coef_plus, c.coef_minus]), np.stack([c.bias_plus, c.bias_minus])
-        C, P, d = c.coef_plus.shape
-        Z = (self.X @ coef.reshape(2 * C * P, d).T).reshape(self.n, 2, C, P) + offsets
-        return np.asarray(Z.transpose(0, 1, 3, 2))
+        """Return what every unit sees, X U_i + b_i, as (n, 2, P)."""
+        coef, offsets = _units(c)
+        return np.asarray(np.einsum("nd,spd->nsp", self.X, coef, optimize=True) + offsets)
 
     def predictions(self, c: ReLUCoefficients) -> Array:
-        """Predictions (n, C) of the program, by its patterns: linear in c."""
+        """Predictions (n, 1) of the program, by its patterns: linear in c."""
         Z = self.inputs(c)
-        return np.asarray(np.einsum("np,npc->nc", self.patterns, Z[:, 0] - Z[:, 1]) + c.intercept)
+        return np.asarray(np.einsum("np,np->n", self.patterns, Z[:, 0] - Z[:, 1])[:, None] + c.intercept)
 
     def network_predictions(self, c: ReLUCoefficients) -> Array:
-        """Predictions (n, C) of the ReLU network: those of the program if c meets its cones."""
-        Z = np.maximum(self.inputs(c), 0)
-        return np.asarray(Z[:, 0].sum(axis=1) - Z[:, 1].sum(axis=1) + c.intercept)
+        """Predictions (n, 1) of the ReLU network: those of the program if c meets its cones."""
+        Z = np.maximum(self.inputs(c), 0).sum(axis=2)
+        return np.asarray(Z[:, :1] - Z[:, 1:] + c.intercept)
 
     def penalty_value(self, c: ReLUCoefficients) -> float:
         r"""Return :math:`\beta\sum_i(||U_i||_p+||U_i'||_p)`."""
-        coef = np.concatenate([c.coef_plus, c.coef_minus], axis=1)
-        norms = np.linalg.norm(coef, axis=(0, 2)) if self.p == 2 else np.abs(coef).sum(axis=(0, 2))
-        return self.beta * float(norms.sum())
+        return self.beta * float(np.linalg.norm(_units(c)[0], ord=self.p, axis=2).sum())
 
     def objective(self, c: ReLUCoefficients, predictions: Array | None = None) -> float:
         """Primal objective by the patterns; it counts as one of the program only where `violation` is zero."""
@@ -199,33 +194,31 @@ class ConvexReLUProblem(TrainingProblem):
 
     def violation(self, c: ReLUCoefficients) -> float:
         """Largest violation of a cone, as a share of |x| |u| + |b|; rounding alone gives some 1e-16."""
-        Z = np.where(self.patterns[:, None, :, None], 1.0, -1.0) * self.inputs(c)
-        return float(np.max(-Z / self._reach(c), initial=0.0))
+        return float(np.max(-self._signed(self.inputs(c)) / self._reach(c), initial=0.0))
 
     def feasible(self, c: ReLUCoefficients) -> ReLUCoefficients:
         """Return c with every unit outside its cone projected on it, in (U, b) with b in units of the largest |x|."""
-        bad = -np.where(self.patterns[:, None, :, None], 1.0, -1.0) * self.inputs(c) > _INSIDE * self._reach(c)
+        bad = -self._signed(self.inputs(c)) > _INSIDE * self._reach(c)
         if not bad.any():
             return c
-        coef = np.stack([c.coef_plus, c.coef_minus])
-        offsets = np.stack([c.bias_plus, c.bias_minus])
-        middle = self.X.mean(axis=0) if self.bias else np.zeros(self.X.shape[1])
+        coef, offsets = _units(c)
+        d = self.X.shape[1]
+        middle = self.X.mean(axis=0) if self.bias else np.zeros(d)
         centred = self.X - middle  # the same cone, with b + middle·u for b
         unit = float(np.abs(centred).max()) or 1.0
-        for sign, i, k in np.argwhere(bad.any(axis=0)):
-            u = coef[sign, k, i]
-            A = np.where(self.patterns[:, [i]], centred, -centred) / unit
+        rows = np.hstack([centred / unit, np.ones((self.n, int(self.bias)))])
+        for sign, i in np.argwhere(bad.any(axis=0)):
+            u = coef[sign, i]
             if self.bias:
-                A = np.hstack([A, np.where(self.patterns[:, [i]], 1.0, -1.0)])
-                u = np.append(u, (offsets[sign, k, i] + middle @ u) / unit)
-            v = project_on_cone(A, u)
-            coef[sign, k, i] = v[: self.X.shape[1]]
+                u = np.append(u, (offsets[sign, i] + middle @ u) / unit)
+            v = project_on_cone(np.where(self.patterns[:, [i]], rows, -rows), u)
+            coef[sign, i] = v[:d]
             if self.bias:
-                offsets[sign, k, i] = unit * v[-1] - middle @ coef[sign, k, i]
-        return ReLUCoefficients(coef[0], coef[1], offsets[0], offsets[1], c.intercept)
+                offsets[sign, i] = unit * v[-1] - middle @ v[:d]
+        return ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
 
     def dual_bound(self, predictions: Array, multipliers: Array | None = None) -> DualBound:
-        """Lower bound of the optimum from any predictions (n, C) and cone multipliers (n, 2, P, C).
+        """Lower bound of the optimum from any predictions (n, 1) and cone multipliers (n, 2, P).
 
         Without multipliers the units are priced, a projection for each. The bound holds wherever both
         come from, and equals the optimum at the optimal ones.
@@ -233,7 +226,7 @@ class ConvexReLUProblem(TrainingProblem):
         return self.bound_at(self.datafit.residual(predictions), multipliers)
 
     def bound_at(self, theta: Array, multipliers: Array | None = None) -> DualBound:
-        """Return the lower bound of a dual point (n, C) in the domain of the loss, moved and scaled to be feasible."""
+        """Return the lower bound of a dual point (n, 1) in the domain of the loss, moved and scaled to be feasible."""
 
         def size(moved: Array) -> float:
             return self.cone_norm(moved, multipliers)
@@ -247,39 +240,44 @@ class ConvexReLUProblem(TrainingProblem):
         if multipliers is None:
             return ConePricer(self.X, self.patterns, self.p, self.bias).price(theta, 0).size
         Lambda = np.maximum(multipliers, 0)
-        signed = np.where(self.patterns, 1.0, -1.0)[:, None, :, None]
-        masked = np.where(self.patterns[:, :, None], theta[:, None, :], 0.0)
+        masked = np.where(self.patterns, theta, 0.0)
         middle = np.zeros(self.X.shape[1])
         force = np.stack([masked, -masked], axis=1)
         if self.bias:
             middle = self.X.mean(axis=0)
             Lambda = _balanced(Lambda, force.sum(axis=0), self.patterns)
-        G = (self.X - middle).T @ (force + signed * Lambda).reshape(self.n, -1)
-        G = G.reshape(-1, 2, self.n_patterns, self.outputs)
-        norms = np.sqrt(np.einsum("dspc,dspc->sp", G, G)) if self.p == 2 else np.abs(G).max(axis=(0, 3))
-        return float(norms.max())
+        G = (self.X - middle).T @ (force + self._signed(Lambda)).reshape(self.n, -1)
+        return float(np.linalg.norm(G, ord=2 if self.p == 2 else np.inf, axis=0).max())
 
     def beta_max(self) -> float:
         """Least beta whose optimum is a constant: the dual size of the residual of the best one, over n."""
         return self.cone_norm(self.datafit.residual(unpenalised_fit(self.datafit, self.Q))) / self.n
 
+    def _signed(self, Z: Array) -> Array:
+        """Return (2D - I) Z for Z (n, 2, P)."""
+        return np.asarray(np.where(self.patterns[:, None], Z, -Z))
+
     def _reach(self, c: ReLUCoefficients) -> Array:
-        """Return |x| |u| + |b| of every row and unit, (n, 2, P, C), above zero."""
-        sizes = np.linalg.norm(np.stack([c.coef_plus, c.coef_minus]), axis=3).transpose(0, 2, 1)
-        reach = np.linalg.norm(self.X, axis=1)[:, None, None, None] * sizes
-        reach = reach + np.abs(np.stack([c.bias_plus, c.bias_minus])).transpose(0, 2, 1)
+        """Return |x| |u| + |b| of every row and unit, (n, 2, P), above zero."""
+        coef, offsets = _units(c)
+        reach = np.linalg.norm(self.X, axis=1)[:, None, None] * np.linalg.norm(coef, axis=2) + np.abs(offsets)
         return np.asarray(np.maximum(reach, np.finfo(np.float64).tiny))
 
 
+def _units(c: ReLUCoefficients) -> tuple[Array, Array]:
+    """Return the weights (2, P, d) and biases (2, P) of the one output."""
+    return np.concatenate([c.coef_plus, c.coef_minus]), np.concatenate([c.bias_plus, c.bias_minus])
+
+
 def _balanced(Lambda: Array, total: Array, patterns: NDArray[np.bool_]) -> Array:
-    r"""Change multipliers so that :math:`\pm1^TD\theta+1^T(2D-I)\Lambda = 0`, with ``total`` (2, P, C) the first term.
+    r"""Change multipliers so that :math:`\pm1^TD\theta+1^T(2D-I)\Lambda = 0`, with ``total`` (2, P) the first term.
 
     What is missing is added in equal parts to the rows on the side that helps. If there is none, the pattern is on (or
     off) everywhere: its multipliers are scaled instead, and theta itself has to meet what is left.
     """
-    count_on = patterns.sum(axis=0)[None, :, None]
+    count_on = patterns.sum(axis=0)
     count_off = len(patterns) - count_on
-    on = patterns[:, None, :, None]
+    on = patterns[:, None]
     excess = total + np.where(on, Lambda, -Lambda).sum(axis=0)
     pull = np.where(excess > 0, count_off, count_on)
     share = np.where(pull > 0, np.abs(excess) / np.maximum(pull, 1), 0.0)

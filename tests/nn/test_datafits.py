@@ -154,19 +154,19 @@ def test_cvxpy_has_the_same_value_and_units(loss):
         assert float(total.value) * unit**2 / len(f) == pytest.approx(fit.value(f), rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "softmax"])
 @pytest.mark.parametrize("size", [0.3, 1.5])
-def test_curvature_roots_are_those_of_the_hessian(loss, size):
-    """By differences of the residual, row by row; Huber's and hinge's dual points are inside their bounds or free."""
+def test_the_dual_curvature_is_one_over_that_of_the_loss(loss, size):
+    """By differences of the residual, where Huber's and hinge's dual points are inside their bounds."""
     fit, rng = fit_of(loss, n=200, weighted=True), np.random.default_rng(12)
-    f = size * rng.standard_normal(fit.y.shape)
+    f, h = size * rng.standard_normal(fit.y.shape), 1e-6
     theta = fit.residual(f)
     low, high = fit.dual_domain()
-    inside = ((theta > low) & (theta < high)).all(axis=1)
-    R, C, h = fit.curvature_roots(np.where(inside[:, None], theta, 0.5 * theta)), f.shape[1], 1e-6
-    hessian = -np.stack([fit.residual(f + h * e) - fit.residual(f - h * e) for e in np.eye(C)], axis=2) / (2 * h)
+    inside = (theta > low) & (theta < high)
+    slope = -(fit.residual(f + h) - fit.residual(f - h)) / (2 * h)
     assert inside.sum() >= 5
-    np.testing.assert_allclose((R @ R.transpose(0, 2, 1))[inside], hessian[inside], atol=1e-6)
+    curvature = fit.dual_curvature(np.where(inside, theta, 0.5 * theta))
+    np.testing.assert_allclose(1 / curvature[inside], slope[inside], atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", choice.loss_names("classification"))

@@ -108,7 +108,7 @@ def test_every_bound_is_below_the_optimum(penalty, bias, fit_intercept):
     rng = np.random.default_rng(0)
     for size in (0.1, 1.0):
         f = optimum.fitted + size * rng.standard_normal(optimum.fitted.shape)
-        multipliers = size * rng.random((problem.n, 2, problem.n_patterns, problem.outputs))
+        multipliers = size * rng.random((problem.n, 2, problem.n_patterns))
         exact = problem.dual_bound(f).value
         assert problem.dual_bound(f, multipliers).value <= exact * (1 + 1e-9) + 1e-12
         assert exact <= optimum.objective

@@ -29,7 +29,7 @@ _PROJECT_WORK, _PROMISE = 1e8, 0.5
 
 
 class _Split(NamedTuple):
-    """Norm part v (2P, C, rank), cone part s (n, 2P, C) and predictions f (n, C), or penalties or residuals of them."""
+    """Norm part v (2P, rank), cone part s (n, 2P) and predictions f (n, 1), or penalties or residuals of them."""
 
     v: Array
     s: Array
@@ -46,8 +46,8 @@ class AugmentedLagrangian(Limits):
     .. math:: (I\otimes M + cF^TF)U = r,\quad M = aJ+b\,Y^TY,
 
     with penalties a, b, c. Because :math:`(2D_i-I)^2 = I`, M is the same for every unit, and Woodbury's formula needs
-    one (n, n) matrix :math:`c^{-1}I+2(YM^{-1}Y^T)\circ(DD^T)`. An iteration takes six products of (n, w) by (w, PC),
-    :math:`12\,nwPC` flops with w = d + 1; a change of the penalties :math:`2n^2w+n^3/3`. The penalties follow the
+    one (n, n) matrix :math:`c^{-1}I+2(YM^{-1}Y^T)\circ(DD^T)`. An iteration takes six products of (n, w) by (w, P),
+    :math:`12\,nwP` flops with w = d + 1; a change of the penalties :math:`2n^2w+n^3/3`. The penalties follow the
     residuals, more and more rarely.
 
     Lower bounds come from the multipliers of loss and cones, and hold whatever they are; primal values from the units
@@ -86,14 +86,14 @@ class AugmentedLagrangian(Limits):
     def memory(problem: ConvexReLUProblem) -> float:
         """Return the bytes of two (n, n) matrices, and of the parts of the iterate in every cone."""
         n, P = problem.n, problem.n_patterns
-        return float(8 * (3 * n * n + 12 * P * problem.outputs * (n + problem.X.shape[1] + 1)))
+        return float(8 * (3 * n * n + 12 * P * (n + problem.X.shape[1] + 1)))
 
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem, from ``start`` or zero."""
         self.admit(problem, ConvexReLUProblem)
         what = f"{problem.n} rows, {problem.n_patterns} patterns"
         self.admit_memory(self.memory(problem), what, "Take fewer gates.")
-        flops = 2 * problem.n * problem.X.shape[1] * problem.n_patterns * problem.outputs
+        flops = 2 * problem.n * problem.X.shape[1] * problem.n_patterns
         with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
             return self._solve(problem, start)
 
@@ -110,7 +110,7 @@ class AugmentedLagrangian(Limits):
     def _run(self, state: "_State", watch: Watch[ReLUCoefficients]) -> None:
         """Iterate until the watch ends it."""
         program, problem = state.program, state.program.problem
-        work = 2 * problem.n_patterns * problem.outputs * problem.n * program.width**2
+        work = 2 * problem.n_patterns * problem.n * program.width**2
         k, check, balance = 0, self.check_every, _FIRST_BALANCE
         while watch.status is None:
             k += 1
@@ -145,15 +145,14 @@ class _State:
 
     def __init__(self, program: ReLUProgram, start: ReLUCoefficients | None) -> None:
         self.program = program
-        P, n, C = program.mask.shape[1], len(program.Y), program.problem.outputs
-        shape = (2 * P, C, program.width)
-        U, t = (np.zeros(shape), program.level) if start is None else program.units(start)
+        (n, P), rank = program.mask.shape, program.rank
+        U, t = (np.zeros((2 * P, program.width)), program.level) if start is None else program.units(start)
         self.U, self.t = U, np.asarray(t, dtype=np.float64)
         self.Z = program.inputs(U)
-        self.x = _Split(U[:, :, : program.rank], self.Z, program.forward(U) + self.t)
-        self.m = _Split(np.zeros((2 * P, C, program.rank)), np.zeros((n, 2 * P, C)), np.zeros((n, C)))
+        self.x = _Split(U[:, :rank], self.Z, program.forward(U) + self.t)
+        self.m = _Split(np.zeros((2 * P, rank)), np.zeros((n, 2 * P)), np.zeros((n, 1)))
         self.weights = list(_START)
-        values, vectors = np.linalg.eigh(program.Y[:, : program.rank].T @ program.Y[:, : program.rank])
+        values, vectors = np.linalg.eigh(program.Y[:, :rank].T @ program.Y[:, :rank])
         self.values, self.vectors = np.maximum(values, 0), vectors
         self.overlap = 2 * (program.mask @ program.mask.T)
         self.primal, self.dual = [0.0] * 3, [0.0] * 3
@@ -173,26 +172,26 @@ class _State:
         self.ones = cho_solve(self.factor, np.ones(n), check_finite=False)
 
     def _solve_units(self, r: Array) -> Array:
-        """Return M^-1 r for units r (G, C, width)."""
+        """Return M^-1 r for units r (G, width)."""
         rank = self.program.rank
         out = np.empty_like(r)
-        out[:, :, :rank] = r[:, :, :rank] @ self.inverse
+        out[:, :rank] = r[:, :rank] @ self.inverse
         if self.program.bias:
-            out[:, :, rank] = r[:, :, rank] / (self.weights[1] * len(self.program.Y))
+            out[:, rank] = r[:, rank] / (self.weights[1] * len(self.program.Y))
         return out
 
     def _project(self, target: _Split) -> None:
         """Set U, t, Z to the least-squares fit of the targets of the three parts."""
         a, b, _ = self.weights
         program = self.program
-        n, P, C = len(program.Y), program.mask.shape[1], target.f.shape[1]
-        r = (b * (program.Y.T @ target.s.reshape(n, -1))).T.reshape(2 * P, C, program.width)
-        r[:, :, : program.rank] += a * target.v
+        P = program.mask.shape[1]
+        r = b * (target.s.T @ program.Y)
+        r[:, : program.rank] += a * target.v
         U = self._solve_units(r)
         Z = program.inputs(U)
         g = target.f - program.gated(Z[:, :P] - Z[:, P:])
         lam = cho_solve(self.factor, g, check_finite=False)
-        self.t = np.zeros(C)
+        self.t = np.zeros(1)
         if program.intercept:
             self.t = lam.sum(axis=0) / self.ones.sum()
             lam -= self.ones[:, None] * self.t
@@ -206,7 +205,7 @@ class _State:
         a, _, c = self.weights
         P = program.mask.shape[1]
         self._project(_Split(x.v - m.v, x.s - m.s, x.f - m.f))
-        fit = _Split(self.U[:, :, : program.rank], self.Z, program.gated(self.Z[:, :P] - self.Z[:, P:]) + self.t)
+        fit = _Split(self.U[:, : program.rank], self.Z, program.gated(self.Z[:, :P] - self.Z[:, P:]) + self.t)
         pushed = _Split(*(_RELAX * new + (1 - _RELAX) * old + dual for new, old, dual in zip(fit, x, m, strict=True)))
         datafit, scale = program.problem.datafit, program.scale
         inside = program.signed(pushed.s) >= 0
@@ -241,16 +240,15 @@ class _State:
 
     def multipliers(self) -> Array:
         """Cone multipliers of the problem."""
-        n, G, C = self.m.s.shape
-        on = self.program.problem.patterns[:, None, :, None]
-        z = -self.weights[1] * self.program.scale * self.m.s.reshape(n, 2, G // 2, C)
+        on = self.program.problem.patterns[:, None]
+        z = -self.weights[1] * self.program.scale * self.m.s.reshape(len(on), 2, -1)
         return np.asarray(np.maximum(np.where(on, z, -z), 0))
 
 
 def _shrink(U: Array, radius: float, p: int) -> Array:
-    """Proximal operator of radius times the norm of every unit (G, C, rank)."""
+    """Proximal operator of radius times the norm of every unit (G, rank)."""
     if p == 1:
         return np.asarray(np.sign(U) * np.maximum(np.abs(U) - radius, 0))
-    norms = np.sqrt(np.einsum("gcr,gcr->g", U, U))
+    norms = np.sqrt(np.einsum("gr,gr->g", U, U))
     factor = np.where(norms > radius, 1 - radius / np.where(norms > radius, norms, 1.0), 0.0)
-    return np.asarray(U * factor[:, None, None])
+    return np.asarray(U * factor[:, None])

@@ -37,9 +37,9 @@ class ConeInteriorPoint(Limits):
     r"""Primal-dual interior-point method for `ConvexReLUProblem`, to a gap of 1e-8 or so.
 
     Mehrotra's predictor-corrector steps with a slack for every row of every cone and a second-order cone (p = 2) or
-    bounds (p = 1) for every norm. An iteration takes :math:`O(2PCnw^2 + (nC)^2PCw + (nC)^3)` flops, w = d + 1: about
-    10 ms for the spiral with 200 gates, and some 50 iterations. Memory is that of an (nC, nC) matrix and of 2P blocks
-    of (Cw, Cw). Use `AugmentedLagrangian` where that is too much.
+    bounds (p = 1) for every norm. An iteration takes :math:`O(2Pnw^2 + n^2Pw + n^3)` flops, w = d + 1: about 10 ms for
+    the spiral with 200 gates, and some 50 iterations. Memory is that of an (n, n) matrix and of 2P blocks of (w, w).
+    Use `AugmentedLagrangian` where that is too much.
 
     Parameters
     ----------
@@ -65,31 +65,29 @@ class ConeInteriorPoint(Limits):
 
     @staticmethod
     def memory(problem: ConvexReLUProblem) -> float:
-        """Return the bytes of an (nC, nC) matrix with its factor, and of the blocks, slacks and multipliers."""
-        n, C, P, w = problem.n, problem.outputs, problem.n_patterns, problem.X.shape[1] + 1
-        return float(8 * (2 * (n * C) ** 2 + 2 * P * ((C * w) ** 2 + 6 * n * C)))
+        """Return the bytes of an (n, n) matrix with its factor, and of the blocks, slacks and multipliers."""
+        n, P, w = problem.n, problem.n_patterns, problem.X.shape[1] + 1
+        return float(8 * (2 * n**2 + 2 * P * (w**2 + 6 * n)))
 
     @staticmethod
     def suits(problem: ConvexReLUProblem) -> bool:
         """Whether an iteration takes at most some 2e10 flops, a second: else `AugmentedLagrangian` is the solver."""
-        n, C, P, w = problem.n, problem.outputs, problem.n_patterns, problem.X.shape[1] + 1
-        rows, units = n * C, 2 * P * C * w
-        blocks = 2 * P * (C * n * w**2 + (C * w) ** 3)
-        flops: int = blocks + rows * units * min(rows, units) + min(rows, units) ** 3
+        n, P, w = problem.n, problem.n_patterns, problem.X.shape[1] + 1
+        least = min(n, 2 * P * w)
+        flops: int = 2 * P * (n * w**2 + w**3) + n * 2 * P * w * least + least**3
         return flops <= _AFFORDABLE
 
     @staticmethod
     def _work(problem: ConvexReLUProblem) -> float:
         """Flops of a bound for which every unit is priced."""
-        return 2.0 * problem.n_patterns * problem.outputs * problem.n * float(problem.X.shape[1]) ** 2
+        return 2.0 * problem.n_patterns * problem.n * float(problem.X.shape[1]) ** 2
 
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         self.admit(problem, ConvexReLUProblem)
         what = f"{problem.n} rows, {problem.n_patterns} patterns"
         self.admit_memory(self.memory(problem), what, "Use AugmentedLagrangian, or fewer rows.")
-        nC, w = problem.n * problem.outputs, problem.X.shape[1] + 1
-        flops = nC**2 * (nC + 2 * problem.n_patterns * w)
+        flops = problem.n**2 * (problem.n + 2 * problem.n_patterns * (problem.X.shape[1] + 1))
         with ONE_BLAS_THREAD if flops < _SMALL else nullcontext():
             return self._solve(problem)
 
@@ -142,17 +140,17 @@ class _Point:
     def __init__(self, program: ReLUProgram) -> None:
         self.program = program
         problem = program.problem
-        n, C, G = problem.n, problem.outputs, 2 * problem.n_patterns
+        n, G = problem.n, 2 * problem.n_patterns
         kind = SecondOrderCones if problem.p == 2 else AbsoluteValues
-        self.norms: SecondOrderCones | AbsoluteValues = kind(G, C * program.rank, program.kappa, _START)
-        self.U = np.zeros((G, C, program.width))
+        self.norms: SecondOrderCones | AbsoluteValues = kind(G, program.rank, program.kappa, _START)
+        self.U = np.zeros((G, program.width))
         self.t = program.level
         datafit = problem.datafit.in_units(program.scale)
         self.loss = LossTerm(datafit, np.tile(self.t, (n, 1)), _START * program.kappa)
-        self.s = np.full((n, G, C), _START)
-        self.z = np.full((n, G, C), program.kappa)
+        self.s = np.full((n, G), _START)
+        self.z = np.full((n, G), program.kappa)
         self.error = np.inf  # largest difference of a slack from the inequality it stands for
-        self.vacuous = program.zero_rows[:, None, None].astype(np.float64)  # makes the rows 0 ≥ 0 read 1 ≥ 0
+        self.vacuous = program.zero_rows[:, None].astype(np.float64)  # makes the rows 0 ≥ 0 read 1 ≥ 0
 
     def step(self) -> bool:
         """Take a predictor-corrector step; False if rounding has made that impossible."""
@@ -177,11 +175,10 @@ class _Point:
             c = target - s * z - ds * dz
             theta = loss.theta + loss.pull(target, second_order)
             r = program.adjoint(theta) + program.cones_adjoint(z + (c - z * error) / s)
-            weights = r[:, :, : program.rank]
             q = norms.pull(target, second_order)[:, :, None]
-            weights += norms.z.reshape(weights.shape) + np.matmul(root, np.matmul(root, q)).reshape(weights.shape)
+            r[:, : program.rank] += norms.z + np.matmul(root, np.matmul(root, q))[:, :, 0]
             dU, dt = blocks.solve(r, theta.sum(axis=0))
-            norms.turn(dU[:, :, : program.rank].reshape(norms.z.shape))
+            norms.turn(dU[:, : program.rank])
             loss.turn(program.forward(dU) + dt)
             ds = program.cones(dU) + error
             return dU, dt, ds, (c - z * ds) / s

@@ -178,7 +178,7 @@ def _cone_limit(a0: Array, a1: Array, d0: Array, d1: Array) -> float:
 
 
 class LossTerm:
-    r"""A loss with its dual point theta (n, C), linearised: :math:`\Delta\theta = W(q-\Delta f)`, :math:`W = RR^T`.
+    r"""A loss of one output with its dual point theta (n, 1), linearised: :math:`\Delta\theta = W(q-\Delta f)`.
 
     Newton's method on the loss itself makes no way where the loss is flat, with small beta and classes that can be
     separated, and may cycle between its pieces. So theta is an unknown besides f, and the equation of both is
@@ -187,14 +187,14 @@ class LossTerm:
 
     .. math:: F(\theta) - f = p - m,\qquad p(high-\theta) = m(\theta-low) = \mu.
 
-    A conjugate that is its own barrier (logistic, softmax) has no multipliers, and W is the Hessian of the loss where
+    A conjugate that is its own barrier (logistic, log cosh) has no multipliers, and W is the Hessian of the loss where
     theta is its residual; without any bound (squared loss) theta is the residual from the first step on.
 
     Parameters
     ----------
     datafit : Datafit
         In the units of ``f``.
-    f : (n, C)
+    f : (n, 1)
     mu : float
         Products of slacks and multipliers to begin with.
     """
@@ -221,33 +221,24 @@ class LossTerm:
         return np.asarray(np.where(self.finite, self.sign * (self.bounds - self.theta), 1.0))
 
     def linearise(self, f: Array) -> Array:
-        """Go to predictions f; return the roots R (n, C, C)."""
+        """Go to predictions f; return the roots of W, (n, 1)."""
         self.slack = self._slack()
         self.rest = self.datafit.predictions_at(self.theta) - f - (self.sign * self.p).sum(axis=0)
-        if self.count:
-            W = 1 / (self.datafit.dual_curvature(self.theta) + (self.p / self.slack).sum(axis=0))
-            self.roots = np.sqrt(W)[:, :, None] * np.eye(f.shape[1])
-        else:
-            self.roots = self.datafit.curvature_roots(self.theta)
-        return np.asarray(self.roots)
-
-    def _curved(self, q: Array) -> Array:
-        """Return W q."""
-        inner = np.matmul(self.roots.transpose(0, 2, 1), q[:, :, None])
-        return np.asarray(np.matmul(self.roots, inner)[:, :, 0])
+        self.W = 1 / (self.datafit.dual_curvature(self.theta) + (self.p / self.slack).sum(axis=0))
+        return np.asarray(np.sqrt(self.W))
 
     def pull(self, target: float, second_order: bool) -> Array:
-        """Return W q (n, C); ``second_order`` corrects by the direction found last."""
+        """Return W q (n, 1); ``second_order`` corrects by the direction found last."""
         c = target - self.p * self.slack
         if second_order:
             c = c + self.dp * self.sign * self.dtheta
         self.c = np.where(self.finite, c / self.slack, 0.0)
         self.q = self.rest - (self.sign * self.c).sum(axis=0)
-        return self._curved(self.q)
+        return np.asarray(self.W * self.q)
 
     def turn(self, df: Array) -> None:
         """Fix the direction that follows from df."""
-        self.dtheta = self._curved(self.q - df)
+        self.dtheta = self.W * (self.q - df)
         self.dp = self.c + self.p * self.sign * self.dtheta / self.slack
 
     def limit(self) -> float:
