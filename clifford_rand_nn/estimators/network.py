@@ -15,6 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
 from clifford_rand_nn.infinite.calibration import fit_calibration
+from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.units import Units
 
 
@@ -150,7 +151,10 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
             Several targets are several outputs, which share the kernel and β.
             """,
         "class_weight": "",
-        "classes": "",
+        "classes": """
+            intervals_ : Intervals
+                What `predict_interval` is made from.
+            """,
         "errors": """
             ArgumentError
                 A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
@@ -185,11 +189,34 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
             self.network_, self.certificate_ = units.back(self.network_), self.certificate_.rescaled(units)
         told = left.honest[left.place]
         some = None if weights is None else weights[told]
+        self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
         self.loo_score_ = float(r2_score(data.targets[told], out[told], sample_weight=some))
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = np.ldexp(out, units.y)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
         return self
+
+    def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
+        told = left.honest[left.place]
+        variance = None if left.variance is None else left.variance[left.place][told]
+        self.intervals_ = fit_intervals(residuals[told], variance, None if weights is None else weights[told])
+        self._variance = self._open() if self.intervals_.shares.any() else None
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
+
+        See `Intervals`. Without learned gates they may be wider where the rows of training say less, by the predictive
+        variance. With ``groups`` they are those of rows of new groups.
+
+        Raises
+        ------
+        ArgumentError
+            ``coverage`` is not between 0 and 1.
+        """
+        rows = self._rows(X)
+        variance = None if self._variance is None else self._variance(self.network_.standard.rows(rows))
+        low, high = self.intervals_.interval(self.network_.predict(rows), variance, coverage)
+        return (low[:, 0], high[:, 0]) if self._target_ndim == 1 else (low, high)
 
     def predict(self, X: Any) -> Array:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1
+from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1, make_friedman2
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
@@ -193,3 +193,25 @@ def test_labels_of_different_lengths_are_not_cut():
     y = np.where(X[:, 0] > 0, "no", "certainly")
     model = ConvexNetworkClassifier(rounds=0).fit(np.concatenate([X, X[X[:, 0] > 0]]), np.append(y, y[X[:, 0] > 0]))
     assert set(model.loo_predictions_) == {"no", "certainly"}  # "no" is the most frequent one
+
+
+@pytest.mark.parametrize(("make", "noise"), [(make_friedman1, 1.0), (make_friedman2, 20.0)])
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_new_targets_are_inside(make, noise, coverage):
+    """2000 new rows, 240 residuals or more: four standard deviations, sqrt(p (1 - p) (1/2000 + 1/240)), either way."""
+    X, y = make(300, noise=noise, random_state=0)
+    new, truth = make(2000, noise=noise, random_state=1)
+    low, high = ConvexNetworkRegressor().fit(X, y).predict_interval(new, coverage)
+    share = np.mean((truth >= low) & (truth <= high))
+    assert abs(share - coverage) < 4 * np.sqrt(coverage * (1 - coverage) * (1 / 2000 + 1 / 240))
+
+
+def test_intervals_are_wide_where_there_are_no_rows():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.uniform(-1, 0, (100, 1)), rng.uniform(0, 1, (5, 1))])
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(105)
+    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    low, high = model.predict_interval(np.array([[-0.5], [2.0]]))
+    assert high[1] - low[1] >= high[0] - low[0]
+    both = ConvexNetworkRegressor(rounds=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
+    assert both[0].shape == (3, 2)
