@@ -93,6 +93,17 @@ def read_table(
     return _from_frame(file, read_frame(file), target, columns, weights, need_weights)
 
 
+def default_target(path: str | Path) -> str:
+    """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ."""
+    file = existing_table(path)
+    ending = file.suffix.lower()
+    if ending == ".npz":
+        return "y"
+    if ending == ".csv":
+        return _csv_header(file)[-1]
+    return str(read_frame(file).columns[-1])
+
+
 def existing_table(path: str | Path) -> Path:
     """Return the path of a file that is there, is not empty and has an ending that can be read."""
     file = Path(path)
@@ -201,14 +212,8 @@ def read_frame(file: Path, text: Sequence[str] = ()) -> Any:
 def _read_csv(file: Path, text: Sequence[str]) -> Any:
     """Read a CSV file; of the columns ``text`` no number and no gap is made."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    _csv_header(file)
     try:
-        with open(file, newline="", encoding="utf-8-sig") as stream:
-            header = next((row for row in csv.reader(stream) if row), [])
-        unnamed = [str(i + 1) for i, name in enumerate(header) if not name.strip()]
-        if unnamed:
-            what = f"column {unnamed[0]} has no name in the first line; name it, or leave it out if it is a row index"
-            raise ArgumentError(f"{file}: {what}.")
-        _refuse_duplicates(file, header)
         old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)  # since then decimals are read exactly
         exact = {"float_precision": "round_trip"} if old else {}
         with warnings.catch_warnings():
@@ -226,10 +231,33 @@ def _read_csv(file: Path, text: Sequence[str]) -> Any:
     except pandas.errors.ParserWarning as error:
         raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.") from error
     except UnicodeDecodeError as error:
-        raise ArgumentError(f"{file}: this is not UTF-8 text; save it as CSV in UTF-8.") from error
-    except (pandas.errors.ParserError, csv.Error) as error:
+        raise _not_utf8(file) from error
+    except pandas.errors.ParserError as error:
         said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
+
+
+def _csv_header(file: Path) -> list[str]:
+    """Return the names in the first line of a CSV file, all different and none empty."""
+    try:
+        with open(file, newline="", encoding="utf-8-sig") as stream:
+            header = next((row for row in csv.reader(stream) if row), [])
+    except UnicodeDecodeError as error:
+        raise _not_utf8(file) from error
+    except csv.Error as error:
+        raise ArgumentError(f"{file}: malformed CSV: {error}.") from error
+    if not header:
+        raise ArgumentError(f"{file}: the file is empty.")
+    unnamed = [str(i + 1) for i, name in enumerate(header) if not name.strip()]
+    if unnamed:
+        what = f"column {unnamed[0]} has no name in the first line; name it, or leave it out if it is a row index"
+        raise ArgumentError(f"{file}: {what}.")
+    _refuse_duplicates(file, header)
+    return header
+
+
+def _not_utf8(file: Path) -> ArgumentError:
+    return ArgumentError(f"{file}: this is not UTF-8 text; save it as CSV in UTF-8.")
 
 
 def _read_parquet(file: Path) -> Any:

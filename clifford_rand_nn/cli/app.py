@@ -51,7 +51,7 @@ def _root(
 
 # What an option may say; which solvers there are depends on the model.
 Task = StrEnum("Task", "auto classification regression")
-ModelKind = StrEnum("ModelKind", "gated relu lasso")
+ModelKind = StrEnum("ModelKind", "network gated relu lasso")
 GateKind = StrEnum("GateKind", "cross gaussian leverage volume simplex polished opposite exhaustive")
 Solver = StrEnum(
     "Solver",
@@ -59,6 +59,7 @@ Solver = StrEnum(
 )
 Penalty = StrEnum("Penalty", "l1 l2 ridge")
 
+_FINITE = "Options of --model gated, relu and lasso"
 _GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
@@ -79,7 +80,14 @@ def demo(
 def fit(
     ctx: typer.Context,
     train: Annotated[Path, typer.Argument(help="Table to train on: .csv, .parquet or .npz (X and the target).")],
-    target: Annotated[str, typer.Option(help="Column to predict; all others are features.")],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column to predict; all others are features.",
+            show_default="the last column; y of an .npz",
+        ),
+    ] = None,
     test: Annotated[Path | None, typer.Option(help="Table to score on, with the same columns.")] = None,
     weights: Annotated[
         str | None,
@@ -93,29 +101,18 @@ def fit(
     task: Annotated[Task, typer.Option(help="What the target is; auto says what it chose.")] = Task.auto,
     model: Annotated[
         ModelKind,
-        typer.Option(help="Gated ReLU, for many features; ReLU over activation patterns; ReLU of cross products."),
-    ] = ModelKind.gated,
-    beta: Annotated[float, typer.Option(help="Weight of the penalty; means the same for every number of rows.")] = 1e-3,
-    loss: Annotated[
-        str,
         typer.Option(
-            metavar="<name>",
-            help="squared; huber or log_cosh for regression; logistic, which gives probabilities, or squared_hinge for "
-            "classes.",
+            help="Infinitely many gates, everything chosen by leave-one-out; or few neurons: gated ReLU, for many "
+            "features; ReLU over activation patterns; ReLU of cross products."
         ),
-    ] = "squared",
-    huber_delta: Annotated[float, typer.Option(help="Where huber and log_cosh turn from square to line.")] = 1.0,
-    penalty: Annotated[
-        Penalty | None,
+    ] = ModelKind.network,
+    beta: Annotated[
+        str | None,
         typer.Option(
-            help="Norm of a neuron's weights; ridge is half the squared l2 norm, for --model gated.",
-            show_default="l1 for lasso, else l2",
+            metavar="<number>",
+            help="Weight of the penalty; means the same for every number of rows. auto chooses it, where a model can.",
+            show_default="the model's own",
         ),
-    ] = None,
-    no_bias: Annotated[bool, typer.Option("--no-bias", help="Gates and neurons without a bias.")] = False,
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-    max_iter: Annotated[
-        int | None, typer.Option(min=1, help="Iterations at most.", show_default="as many as the solver takes")
     ] = None,
     max_time: Annotated[
         float | None,
@@ -125,15 +122,46 @@ def fit(
             show_default="no limit",
         ),
     ] = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="<name>",
+            help="squared; huber or log_cosh for regression; logistic, which gives probabilities, or squared_hinge for "
+            "classes.",
+            rich_help_panel=_FINITE,
+        ),
+    ] = "squared",
+    huber_delta: Annotated[
+        float, typer.Option(help="Where huber and log_cosh turn from square to line.", rich_help_panel=_FINITE)
+    ] = 1.0,
+    penalty: Annotated[
+        Penalty | None,
+        typer.Option(
+            help="Norm of a neuron's weights; ridge is half the squared l2 norm, for --model gated.",
+            show_default="l1 for lasso, else l2",
+            rich_help_panel=_FINITE,
+        ),
+    ] = None,
+    no_bias: Annotated[
+        bool, typer.Option("--no-bias", help="Gates and neurons without a bias.", rich_help_panel=_FINITE)
+    ] = False,
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.", rich_help_panel=_FINITE)] = 1e-6,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Iterations at most.", show_default="as many as the solver takes", rich_help_panel=_FINITE
+        ),
+    ] = None,
     solver: Annotated[
         Solver,
         typer.Option(
             metavar="<name>",
+            rich_help_panel=_FINITE,
             help="auto chooses, and the report says why; kernel or fista for gated; column_generation, interior_point "
             "or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; cvxpy, a reference.",
         ),
     ] = Solver.auto,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_FINITE)] = 0,
     gates: Annotated[
         GateKind,
         typer.Option(
@@ -163,9 +191,12 @@ def fit(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
-    """Train a network on a table. Features are used as they come: nothing is rescaled.
+    """Train a network on a table.
 
-    Ctrl-C takes the best network found so far, if any: reported with its gap, written to --out, with exit code 130.
+    Without options it has infinitely many gates, features are standardised, and everything is chosen by leave-one-out;
+    the report says what was compared, what is promised for new rows, and what the rows of --test gave. The other models
+    have few neurons, and use features as they come: nothing is rescaled. With them, Ctrl-C takes the best network found
+    so far, if any: reported with its gap, written to --out, with exit code 130.
     """
     from clifford_rand_nn.cli.fit import run_fit
 
@@ -177,11 +208,11 @@ def fit(
         "max_iter": max_iter,
         "refine": refine,
         "subsample": subsample,
-        "beta": beta,
+        "beta": _beta(beta),
         "loss": loss,
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
-        "bias": not no_bias,
+        "no_bias": no_bias,
         "tol": tol,
         "max_time": max_time,
         "solver": solver.value,
@@ -240,6 +271,15 @@ def _given(ctx: typer.Context) -> dict[str, Any]:
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
     given = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     return {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
+
+
+def _beta(text: str | None) -> float | str | None:
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither auto nor a number.", param_hint="--beta") from None
 
 
 def _sketch_dim(text: str) -> int | str | None:

@@ -16,13 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import INTERRUPTED, complain, note_ignored, refused_data, say, show_pairs
+from clifford_rand_nn.cli.infinite import chosen, promises, scaling, show_compared
 from clifford_rand_nn.cli.options import check_options, make_model
 from clifford_rand_nn.dictionaries.subsets import count_subsets
+from clifford_rand_nn.estimators.infinite import InfiniteNetwork
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
-from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.tables import Table, read_table
+from clifford_rand_nn.tables import Table, default_target, read_table
 
 _MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 _SHOWN_CLASSES = 10
@@ -31,7 +32,7 @@ _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, a
 
 def run_fit(
     train: Path,
-    target: str,
+    target: str | None,
     weights: str | None,
     test: Path | None,
     out: Path | None,
@@ -47,6 +48,10 @@ def run_fit(
     check_options(options, given)
     if out is not None:
         _check_out(out)  # before the work, not after it
+    if target is None:
+        target = default_target(train)
+        if not quiet:
+            say(f"target: {target}; else give --target")
     table = read_table(train, target=target, weights=weights)
     held_out = None
     if test is not None:
@@ -70,16 +75,25 @@ def run_fit(
         _save(out, model, table)  # before anything else can go wrong
     if not quiet:
         show_pairs(_report(model, table, held_out, seconds))
-    result = model.result_
     written = "model not written; give --out" if out is None else f"model written to {out}"
+    if isinstance(model, InfiniteNetwork):
+        if not quiet:
+            show_compared(model)
+    else:
+        _tell_end(model, seconds, written)
+    if not quiet:
+        say(written)
+
+
+def _tell_end(model: Any, seconds: float, written: str) -> None:
+    """Say so if the solver did not end with the optimum."""
+    result = model.result_
     if result.interrupted:
         reached = f"relative gap {result.relative_gap:.1e}, --tol is {model.tol:.1e}"
         complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
         raise typer.Exit(INTERRUPTED)
     if not result.converged:
         complain("warning", f"not converged: {_as_options(result.message)}.")
-    if not quiet:
-        say(written)
 
 
 def _as_options(message: str) -> str:
@@ -149,27 +163,32 @@ def _check_out(out: Path) -> None:
 
 
 def _report(model: Any, table: Table, held_out: Table | None, seconds: float) -> list[tuple[str, str]]:
-    classes = isinstance(model, NetworkClassifier)
+    classes, infinite = hasattr(model, "classes_"), isinstance(model, InfiniteNetwork)
     score = "accuracy" if classes else "R²"
     proof = model.certificate_
     rows = [("rows", str(len(table.X)) + _weights(table))]
-    rows.append(("features", f"{table.X.shape[1]}, used as they come: nothing is rescaled"))
+    use = scaling(model) if infinite else "used as they come: nothing is rescaled"
+    rows.append(("features", f"{table.X.shape[1]}, {use}"))
     if classes:
         shown = ", ".join(str(label) for label in model.classes_[:_SHOWN_CLASSES])
         more = ", …" if len(model.classes_) > _SHOWN_CLASSES else ""
         rows.append(("classes", f"{len(model.classes_)}: {shown}{more}"))
-    rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
-    rows += _candidates(model)
+    if infinite:
+        rows += chosen(model)
+    else:
+        rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
+        rows += [*_candidates(model), ("neurons", str(model.network_.n_neurons))]
     rows += [
-        ("neurons", str(model.network_.n_neurons)),
         ("objective", f"{proof.primal:.8g}"),
         ("certified gap", f"{proof.relative_gap:.1e} relative, {proof.scope}"),
         (f"train {score}", _score(model, table)),
     ]
+    if infinite:
+        rows += promises(model, score)
     if held_out is not None:
         with refused_data(str(held_out.path)):
             rows.append((f"test {score}", f"{_score(model, held_out)} on {len(held_out.X)} rows"))
-    return [*rows, ("solver", _solver(model.result_)), ("seconds", f"{seconds:.2f}")]
+    return [*rows, ("solver", model.reason_ if infinite else _solver(model.result_)), ("seconds", f"{seconds:.2f}")]
 
 
 def _weights(table: Table) -> str:

@@ -8,9 +8,12 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datafits.choice import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
+from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 
 _ESTIMATORS: dict[tuple[str, str], Any] = {
+    ("network", "classification"): ConvexNetworkClassifier,
+    ("network", "regression"): ConvexNetworkRegressor,
     ("gated", "classification"): GatedReLUClassifier,
     ("gated", "regression"): GatedReLURegressor,
     ("relu", "classification"): ConvexReLUClassifier,
@@ -22,7 +25,9 @@ _REGRESSORS = {model: kind for (model, task), kind in _ESTIMATORS.items() if tas
 _LOSSES = {task: loss_names(task) for task in ("classification", "regression")}
 _OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
+_FINITE = ("gated", "relu", "lasso")  # models of a number of neurons, whose problem is as it is given
 _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
+_MODELS_OF |= dict.fromkeys(("loss", "huber_delta", "penalty", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
@@ -45,7 +50,7 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     model, gates, loss = options["model"], options["gates"], options["loss"]
     for name, models in (_MODELS_OF | {name: _having(name) for name in _WHERE_THERE}).items():
         if name in given and model not in models:
-            raise _useless(name, given, f"--model {model}", " and ".join(f"--model {other}" for other in models))
+            raise _useless(name, given, f"--model {model}", _models(models))
     for name in ("n_gates", "refine"):
         if name in given and gates == "exhaustive":
             raise _useless(name, given, "--gates exhaustive", "the other kinds of gates")
@@ -67,7 +72,7 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         _check_solver(model, given["solver"])
     if "max_time" in given:
         check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
-    if "weights" in given and given["weights"] == given["target"]:
+    if "weights" in given and given["weights"] == given.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
         raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)
 
@@ -83,7 +88,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     Examples
     --------
     >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
-    >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
+    >>> options |= {"beta": 0.1, "no_bias": False, "tol": 1e-6, "random_state": 0, "solver": "auto"}
     >>> options |= {"max_time": None, "max_iter": None, "refine": 0}
     >>> make_model("regression", options, 0)
     CrossProductLassoRegressor(beta=0.1, huber_delta=0.5, loss='huber',
@@ -94,9 +99,14 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
         rule = f"{_listed(_LOSSES[task])} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
-    names = ("beta", "loss", "bias", "tol", "max_iter", "random_state", "solver")
-    params = {name: options[name] for name in (*names, *(name for name in _WHERE_THERE if model in _having(name)))}
-    params["verbose"] = verbose
+    params = {name: options[name] for name in _WHERE_THERE if model in _having(name)} | {"verbose": verbose}
+    if options["beta"] is not None:
+        params["beta"] = options["beta"]
+    if model == "network":
+        return _ESTIMATORS[model, task](**params)
+    params |= {name: options[name] for name in ("loss", "tol", "max_iter", "random_state", "solver")}
+    if options["no_bias"]:
+        params["bias"] = False
     if task == "regression":
         params["huber_delta"] = options["huber_delta"]
     if model == "lasso":
@@ -114,9 +124,9 @@ def _having(name: str) -> tuple[str, ...]:
 
 
 def _check_solver(model: str, solver: str) -> None:
-    solvers = {other: kind._solvers for other, kind in _REGRESSORS.items()}
+    solvers = {other: _REGRESSORS[other]._solvers for other in _FINITE}
     if solver not in solvers[model]:
-        use = " and ".join(f"--model {other}" for other, names in solvers.items() if solver in names)
+        use = _models(tuple(other for other, names in solvers.items() if solver in names))
         rule = f"{_listed(solvers[model])} with --model {model}"
         raise fail("--solver", _OWNER, rule, solver, f"It is for {use}.")
 
@@ -124,6 +134,11 @@ def _check_solver(model: str, solver: str) -> None:
 def _useless(name: str, given: Mapping[str, Any], choice: str, use: str) -> ArgumentError:
     option = "--" + name.replace("_", "-")
     return fail(option, _OWNER, f"left out with {choice}", given[name], f"It is for {use}.")
+
+
+def _models(models: tuple[str, ...]) -> str:
+    *first, last = (f"--model {model}" for model in models)
+    return ", ".join(first) + (" and " if first else "") + last
 
 
 def _listed(values: tuple[str, ...]) -> str:

@@ -13,7 +13,6 @@ from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say
-from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.tables import check_ending, read_table
 
@@ -41,11 +40,11 @@ def run_predict(model_path: Path, new: Path, out: Path) -> None:
 
 
 def prediction_columns(model: Any, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-    """Return ``prediction`` and, for classes, ``probability_<class>`` (logistic), ``score`` or ``score_<class>``."""
+    """Return ``prediction`` and, for classes, ``probability_<class>``, or where there is none ``score[_<class>]``."""
     with warnings.catch_warnings():  # the columns were matched by name already
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         columns: dict[str, NDArray[Any]] = {"prediction": model.predict(X)}
-        if not isinstance(model, NetworkClassifier):
+        if not hasattr(model, "classes_"):
             return columns
         if hasattr(model, "predict_proba"):
             values, prefix = model.predict_proba(X), "probability"

@@ -23,7 +23,7 @@ runner = CliRunner()
 rng = np.random.default_rng(5)
 X = rng.standard_normal((90, 3))
 KIND = np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)]
-QUICK = ("--n-gates", "6", "--tol", "1e-2")
+QUICK = ("--model", "gated", "--n-gates", "6", "--tol", "1e-2")
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_gates_notes_and_seed_are_used(folder):
 
 
 def test_quiet_prints_warnings_only(folder):
-    result = run("fit", "train.csv", "--target", "kind", "--quiet", "--max-iter", "1", "--out", "m.npz")
+    result = run("fit", "train.csv", "--model", "gated", "--quiet", "--max-iter", "1", "--out", "m.npz")
     assert result.stdout == ""
     assert re.match(r"warning: not converged: stopped after 1 \w+ at a relative gap of .*--max-iter", result.stderr)
     assert result.stderr.count("\n") == 1
@@ -203,11 +203,11 @@ ERRORS = {
     "out folder": (("fit", "train.csv", "--target", "kind", "--out", "x/m.npz"), "x/m.npz: there is no folder"),
     "beta": (
         ("fit", "train.csv", "--target", "kind", "--beta", "0"),
-        "'beta' parameter of GatedReLUClassifier must be",
+        "'beta' parameter of ConvexNetworkClassifier must be",
     ),
-    "sketch": (("fit", "train.csv", "--target", "kind", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
+    "sketch": (("fit", "train.csv", "--model", "gated", "--sketch-dim", "9"), "must be an integer from 1 to 3. Got 9"),
     "loss": (
-        ("fit", "value.parquet", "--target", "value", "--loss", "logistic"),
+        ("fit", "value.parquet", "--model", "gated", "--loss", "logistic"),
         "'--loss' parameter of clifford-rand fit must be 'squared', 'huber' or 'log_cosh' for regression. "
         "Got 'logistic' instead. "
         "If the target is one for classification, give --task classification.",
@@ -397,7 +397,7 @@ MISPLACED = {
 @pytest.mark.parametrize("case", MISPLACED)
 def test_an_option_that_the_model_has_no_use_for_is_refused(folder, case):
     arguments, message = MISPLACED[case]
-    assert message in error_of("fit", "train.csv", "--target", "kind", *arguments)
+    assert message in error_of("fit", "train.csv", "--target", "kind", "--model", "gated", *arguments)
 
 
 def test_every_solver_of_a_model_is_a_choice():
@@ -407,7 +407,8 @@ def test_every_solver_of_a_model_is_a_choice():
 
 def test_options_are_checked(folder):
     for arguments in (
-        ("fit", "train.csv"),
+        ("fit",),
+        ("fit", "train.csv", "--beta", "little"),
         ("fit", "train.csv", "--target", "kind", "--gates", "planes"),
         ("fit", "train.csv", "--target", "kind", "--model", "deep"),
         ("fit", "train.csv", "--target", "kind", "--penalty", "l3"),
@@ -433,14 +434,14 @@ def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallo
         raise ValueError("Input X\ncontains something odd.")
 
     monkeypatch.setattr(GatedReLUClassifier, "fit", refuse)
-    message = error_of("fit", "train.csv", "--target", "kind")
+    message = error_of("fit", "train.csv", "--model", "gated")
     assert message == "error: train.csv: Input X contains something odd."
 
     def fail(self, X, y, sample_weight=None):
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(GatedReLUClassifier, "fit", fail)
-    result = runner.invoke(app, ["fit", "train.csv", "--target", "kind"])
+    result = runner.invoke(app, ["fit", "train.csv", "--model", "gated"])
     assert isinstance(result.exception, ZeroDivisionError)
 
 

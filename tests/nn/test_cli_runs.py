@@ -24,7 +24,8 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(
     value=np.abs(X[:, 0]) - X[:, 1],
     times=WEIGHTS,
 )
-QUICK = ("--n-gates", "8", "--beta", "0.02")
+SMALL = ("--n-gates", "8", "--beta", "0.02")
+QUICK = ("--model", "gated", *SMALL)
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def interrupt(monkeypatch):
     monkeypatch.setattr(base, "progress_line", interrupting)
 
 
-RELU, LASSO = ("--model", "relu", *QUICK), ("--model", "lasso", "--subsample", "300", "--beta", "0.002")
+RELU, LASSO = ("--model", "relu", *SMALL), ("--model", "lasso", "--subsample", "300", "--beta", "0.002")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""What ``clifford-rand fit`` reports of a network without knobs: what was compared, chosen and promised."""
+
+from typing import Any
+
+from clifford_rand_nn.cli.console import show_table
+
+_SCALINGS = {
+    "column": "each standardised",
+    "soft": "each standardised, tails drawn in",
+    "common": "centred, all divided by one number",
+}
+
+
+def scaling(model: Any) -> str:
+    """Say how features are scaled."""
+    return _SCALINGS[model.candidates_[0].scaling]
+
+
+def chosen(model: Any) -> list[tuple[str, str]]:
+    """Return what was chosen, as names and values."""
+    best = model.candidates_[0]
+    return [
+        ("model", f"{type(model).__name__}: infinitely many gates, constant feature {best.bias:g}"),
+        ("beta", f"{model.beta_:.3g}, " + ("chosen" if isinstance(model.beta, str) else "as given")),
+        ("learned gates", _learned(model)),
+    ]
+
+
+def promises(model: Any, score: str) -> list[tuple[str, str]]:
+    """Say what new rows of the same kind are expected to give, and how that is known."""
+    rounds = model.rounds_
+    how = "leave-one-out" if rounds is None or not rounds.rounds else "rows that were held out"
+    rows = [(f"promised {score}", f"{model.loo_score_:.4f} for new rows of the same kind, by {how}")]
+    if hasattr(model, "calibration_"):
+        rows.append(("probabilities", f"calibrated; negative log-likelihood {model.calibration_.loss:.3f} by {how}"))
+    return rows
+
+
+def show_compared(model: Any) -> None:
+    """Print what leave-one-out compared, best first."""
+    rows = [
+        (one.scaling, f"{one.bias:g}", f"{one.beta:.2g}", f"{one.score:.4f}", str(one.n)) for one in model.candidates_
+    ]
+    title = "compared by leave-one-out: squared error over the variance of the target"
+    show_table(title, ("scaling", "constant", "beta", "error", "rows"), rows)
+
+
+def _learned(model: Any) -> str:
+    rounds = model.rounds_
+    if rounds is None:
+        return "not asked for"
+    before = rounds.trials[0].error
+    if not rounds.rounds:
+        tried = [trial.error for trial in rounds.trials[1:]]
+        return f"none: on held-out rows the error goes from {before:.3g} to {min(tried):.3g}, which is no clear gain"
+    after = next(t.error for t in rounds.trials if (t.shape, t.rounds) == (rounds.shape, rounds.rounds))
+    times = "1 round" if rounds.rounds == 1 else f"{rounds.rounds} rounds"
+    return f"{times}, {rounds.shape}: on held-out rows the error goes from {before:.3g} to {after:.3g}"

@@ -1,0 +1,132 @@
+"""The command line without options: the network without knobs, what it says of itself, and what it writes."""
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
+from clifford_rand_nn.cli.app import app
+
+pd = pytest.importorskip("pandas")
+
+runner = CliRunner()
+rng = np.random.default_rng(5)
+X = rng.standard_normal((120, 3))
+TABLE = pd.DataFrame(100 * X, columns=["a", "b", "c"]).assign(
+    times=np.tile([1, 2, 3], 40),
+    value=np.abs(X[:, 0]) - X[:, 1] + 0.1 * rng.standard_normal(120),
+    kind=np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)],
+)
+FEATURES = ["a", "b", "c"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("kind", "value"):
+        TABLE[:80][[*FEATURES, name]].to_csv(f"{name}.csv", index=False)
+        TABLE[80:][[*FEATURES, name]].to_csv(f"{name}-test.csv", index=False)
+    TABLE[[*FEATURES, "times", "kind"]].to_csv("weighted.csv", index=False)
+    TABLE[[*FEATURES, "kind"]].to_parquet("kind.parquet")
+    np.savez("two.npz", X=X, y=X[:, 0] > 0)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def facts_of(stdout):
+    lines = (re.split(r" {2,}", line, maxsplit=1) for line in stdout.splitlines() if "  " in line)
+    return dict(lines)
+
+
+def test_classes_without_an_option(folder):
+    out = run("fit", "kind.csv", "--test", "kind-test.csv", "--out", "m.npz").stdout
+    assert out.splitlines()[:2] == [
+        "target: kind; else give --target",
+        "classification: the target is text, 3 classes",
+    ]
+    facts, model = facts_of(out), load_model("m.npz")
+    assert type(model) is ConvexNetworkClassifier
+    test = TABLE[80:]
+    assert facts["promised accuracy"].startswith(f"{model.loo_score_:.4f} for new rows of the same kind, by ")
+    assert facts["test accuracy"] == f"{model.score(test[FEATURES], test.kind):.4f} on 40 rows"
+    assert facts["train accuracy"] == f"{model.score(TABLE[:80][FEATURES], TABLE[:80].kind):.4f}"
+    assert facts["certified gap"].endswith(f"relative, {model.certificate_.scope}")
+    assert facts["solver"] == model.reason_
+    assert facts["beta"] == f"{model.beta_:.3g}, chosen"
+    assert f"negative log-likelihood {model.calibration_.loss:.3f}" in facts["probabilities"]
+    table = re.split(r"scaling +constant +beta +error +rows\n", out)[1].splitlines()
+    best = model.candidates_[0]
+    assert table[0].split() == [best.scaling, f"{best.bias:g}", f"{best.beta:.2g}", f"{best.score:.4f}", "80"]
+    assert len(table) == len(model.candidates_) + 1
+
+    run("predict", "m.npz", "kind-test.csv", "--out", "p.csv")
+    back = pd.read_csv("p.csv")
+    assert list(back) == ["prediction", "probability_high", "probability_low", "probability_mid"]
+    assert back["prediction"].tolist() == model.predict(test[FEATURES]).tolist()
+    np.testing.assert_array_equal(back.iloc[:, 1:], model.predict_proba(test[FEATURES]))
+
+
+def test_numbers_without_an_option(folder):
+    out = run("fit", "value.csv", "--test", "value-test.csv", "--out", "m.npz", "--beta", "0.01").stdout
+    facts, model = facts_of(out), load_model("m.npz")
+    assert type(model) is ConvexNetworkRegressor
+    assert model.beta == 0.01
+    assert facts["test R²"] == f"{model.score(TABLE[80:][FEATURES], TABLE[80:].value):.4f} on 40 rows"
+    assert float(facts["test R²"].split()[0]) > 0.7
+    assert "probabilities" not in facts
+    run("predict", "m.npz", "value-test.csv", "--out", "p.csv")
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(TABLE[80:][FEATURES]))
+
+
+def test_weights_count(folder):
+    facts = facts_of(run("fit", "weighted.csv", "--weights", "times", "--out", "m.npz").stdout)
+    assert facts["rows"] == "120, with weights from 1 to 3"
+    assert facts["features"].startswith("3, ")
+    plain = ConvexNetworkClassifier().fit(TABLE[FEATURES], TABLE.kind, sample_weight=TABLE.times)
+    np.testing.assert_array_equal(
+        load_model("m.npz").predict_proba(TABLE[FEATURES]), plain.predict_proba(TABLE[FEATURES])
+    )
+
+
+@pytest.mark.parametrize(("table", "target"), [("kind.parquet", "kind"), ("two.npz", "y"), ("value.csv", "value")])
+def test_the_target_is_the_last_column(folder, table, target):
+    assert run("fit", table, "--model", "gated", "--n-gates", "3", "--tol", "0.1").stdout.startswith(
+        f"target: {target}; "
+    )
+    named = run("fit", table, "--model", "gated", "--n-gates", "3", "--tol", "0.1", "--target", target).stdout
+    assert "else give --target" not in named
+
+
+def test_quiet_says_nothing(folder):
+    result = run("fit", "kind.csv", "--out", "m.npz", "--quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--loss", "squared"), ("--penalty", "l2"), ("--no-bias",), ("--tol", "1e-3"), ("--max-iter", "9"),
+        ("--seed", "1"), ("--solver", "auto"), ("--huber-delta", "1"),
+    ],
+    ids=lambda option: option[0],
+)  # fmt: skip
+def test_options_of_models_with_neurons_are_refused(folder, option):
+    message = run("fit", "kind.csv", *option, code=2).stderr
+    assert message.startswith(
+        f"error: The '{option[0]}' parameter of clifford-rand fit must be left out with --model network"
+    )
+    assert message.endswith("It is for --model gated, --model relu and --model lasso.\n")
+    assert "It is for --model gated and --model relu." in run("fit", "kind.csv", "--n-gates", "9", code=2).stderr
+
+
+def test_an_empty_header_has_no_last_column(folder):
+    (folder / "empty.csv").write_text("\n\n")
+    assert run("fit", "empty.csv", code=2).stderr == "error: empty.csv: the file is empty.\n"
