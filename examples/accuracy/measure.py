@@ -63,7 +63,7 @@ def _judged(model: Any, problem: Problem, trial: Trial) -> dict[str, float | Non
         found["score"] = r2(f, trial.y_test)
         ends = interval(model, trial.X_test)
         if ends is not None:
-            low, high = ends.T
+            low, high = ends
             found["coverage"] = coverage(low, high, trial.y_test)
             found["width"] = float(np.mean(high - low) / np.std(trial.y))
         return found

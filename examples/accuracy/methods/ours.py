@@ -19,11 +19,12 @@ def promised(model: Any) -> float | None:
     return None if score is None else float(score)
 
 
-def interval(model: Any, X: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the model's 90 % intervals (n, 2), or None if it has none."""
+def interval(model: Any, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return both ends of the model's 90 % intervals, (n,) each, or None if it has none."""
     if not hasattr(model, "predict_interval"):
         return None
-    return np.asarray(model.predict_interval(X, coverage=0.9), dtype=np.float64)
+    low, high = model.predict_interval(X, coverage=0.9)
+    return low, high
 
 
 OURS = (
