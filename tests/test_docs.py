@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def test_readme_examples_run():
     namespace = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     assert namespace["moved"].isclose(namespace["alg"].e2, rtol=1e-12)
@@ -23,6 +23,10 @@ def test_readme_examples_run():
     assert abs(namespace["A"][:99] @ namespace["v"]).max() < 1e-12
     assert namespace["a"].log_norm() / 2.302585 == pytest.approx(199.5, abs=1)
     assert namespace["log_norm"] / 2.302585 == pytest.approx(1283, abs=1)
+    net, curve = namespace["net"], namespace["curve"]
+    assert abs(net.loo_score_ - net.score(namespace["new"], namespace["truth"])) < 0.02
+    assert curve.loo_score_ > 0.9
+    assert (namespace["low"] < namespace["high"]).all()
     assert namespace["model"].certificate_.relative_gap <= 1e-6
     assert "global: all 159,602 patterns" in str(namespace["model"].certificate_)
     assert namespace["model"].network_.n_neurons < 60
