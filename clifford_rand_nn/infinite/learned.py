@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
@@ -176,10 +176,34 @@ class KernelRidge:
 
     def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
         """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
-        system = self.K.copy()
-        system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        solved = cho_solve(factor, np.column_stack([targets, np.ones(len(targets))]), check_finite=False)
+        solved = cho_solve(self._factor(radius), np.column_stack([targets, np.ones(len(targets))]), check_finite=False)
         alpha, ones = solved[:, :-1], solved[:, -1]
         intercept = alpha.sum(axis=0) / ones.sum()
         return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
+
+    def left_out(self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]) -> Array:
+        r"""Return what some rows (k,) are predicted to be by fits without all that ``belongs`` (n,) puts with them.
+
+        With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
+        :math:`B_{gg}^{-1}(By)_g`.
+        """
+        factor, _ = self._factor(radius)
+        half, _ = dpotri(factor, lower=1, overwrite_c=1)
+        inverse = np.tril(half) + np.tril(half, -1).T
+        ones = inverse.sum(axis=1)
+        inverse -= np.outer(ones, ones / ones.sum())
+        residual = inverse @ targets
+        found = targets[rows] - residual[rows] / inverse.diagonal()[rows, None]
+        size = np.bincount(belongs)
+        together = size[belongs[rows]] > 1
+        for unit in np.unique(belongs[rows[together]]):
+            members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
+            left = np.linalg.solve(inverse[np.ix_(members, members)], residual[members])
+            found[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
+        return np.asarray(found)
+
+    def _factor(self, radius: float) -> tuple[Array, bool]:
+        system = self.K.copy()
+        system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
+        lower: tuple[Array, bool] = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        return lower

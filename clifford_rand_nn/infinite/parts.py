@@ -14,9 +14,9 @@ _ENOUGH = 400  # rows held out: parts beyond are not
 def outer_parts(
     X: Array, targets: Array, groups: NDArray[np.intp] | None, max_rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return at most max_rows rows, what each belongs to (copies of one row, or a group), and which part it is in.
+    """Return at most max_rows rows (m,), what each of all rows belongs to (n,), and the part (m,) of each of the m.
 
-    All three are (m,); what the rows belong to counts from 0, parts from 0 to 4 or less.
+    Rows belong to their group, or else to the copies of one row; parts count from 0 to 4 or less.
     """
     rng = np.random.default_rng(0)  # fixed: nothing but the rows says what is in which part
     key = X @ rng.standard_normal(X.shape[1])
@@ -24,11 +24,13 @@ def outer_parts(
     size = float(np.abs(key).max()) or 1.0
     change = (np.abs(np.diff(key[order])) > 1e-10 * size) | (np.diff(targets[order], axis=0) != 0).any(axis=1)
     ranks = np.concatenate([[0], np.cumsum(change)])
+    belongs = np.empty(len(order), dtype=np.intp)
+    belongs[order] = ranks
+    if groups is not None:
+        belongs = np.unique(groups, return_inverse=True)[1].astype(np.intp)
     if len(order) > max_rows:
-        chosen = np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)
-        order, ranks = order[chosen], ranks[chosen]
-    labels = ranks if groups is None else groups[order]
-    units = np.unique(labels, return_inverse=True)[1]
+        order = order[np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)]
+    units = np.unique(belongs[order], return_inverse=True)[1]
     n_units = int(units.max()) + 1
     parts = np.empty(n_units, dtype=np.intp)
     n_parts = min(FOLDS, n_units)
@@ -41,7 +43,7 @@ def outer_parts(
         for unit in np.argsort(-sizes, kind="stable"):
             parts[unit] = int(np.argmin(filled))
             filled[parts[unit]] += sizes[unit]
-    return order, units, parts[units]
+    return order, belongs, parts[units]
 
 
 def held_parts(parts: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:

@@ -18,6 +18,7 @@ from clifford_rand_nn.infinite.parts import FOLDS, held_parts, outer_parts
 _Value = TypeVar("_Value")
 
 _FACTORS = tuple(4.0**k for k in range(-3, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_REFITTED = 3000  # rows up to which predictions are made of all others
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
 
@@ -64,10 +65,11 @@ class LearnedRounds:
         For `learn_frame`: one of each fit, and of the result.
     trials : tuple of Trial
     rows : (k,) array of int
-        The rows that were held out.
+        Rows that were not in a fold, whose gates so have not seen them.
     predictions : (k, C) array
-        What they are predicted to be by the choice, fitted without them: for probabilities and intervals, which
-        leave-one-out with learned gates would make too good.
+        What they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen
+        the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of
+        that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
     """
 
     shape: str
@@ -138,14 +140,15 @@ def learned_rounds(
     check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
-    taken, units, parts = outer_parts(data, targets, groups, max_rows)
+    taken, belongs, parts = outer_parts(data, targets, groups, max_rows)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
     mean = targets.mean(axis=0)
     w = None if weights is None else weights[taken] / weights[taken].mean()
-    folds = _Folds(kernel, data[taken], varying(targets)[taken], w, len(data) * beta, list(held_parts(parts)))
+    centred = varying(targets)
+    folds = _Folds(kernel, data[taken], centred[taken], w, len(data) * beta, list(held_parts(parts)))
     judged = np.concatenate(folds.held)
-    unit, aim = units[judged], targets[taken[judged]]
+    unit, aim = belongs[taken[judged]], targets[taken[judged]]
     scale = np.ones(len(judged)) if w is None else w[judged]
 
     def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
@@ -176,7 +179,10 @@ def learned_rounds(
             break
         chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
         factors += (best.factor,)
-    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), taken[judged], best.predictions + mean)
+    rows, predictions = taken[judged], best.predictions
+    if chosen.rounds and len(data) <= _REFITTED:
+        rows, predictions = folds.refitted(best, data, centred, weights, taken, belongs)
+    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean)
 
 
 def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
@@ -255,6 +261,29 @@ class _Folds:
         sums = np.array([(w * error).sum() for error in errors])
         k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
         return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
+
+    def refitted(
+        self,
+        best: _Judged,
+        X: Array,
+        targets: Array,
+        weights: Array | None,
+        taken: NDArray[np.intp],
+        belongs: NDArray[np.intp],
+    ) -> tuple[NDArray[np.intp], Array]:
+        """Return rows that the gates of one fold have not seen, and predictions of fits to all rows without each."""
+        unseen = []
+        for fold, (kept, held) in enumerate(zip(self.kept, self.held, strict=True)):
+            own = np.isin(belongs, belongs[taken[held]])
+            others = ~np.isin(belongs, belongs[taken]) & (belongs % len(self.held) == fold)
+            unseen.append(np.flatnonzero((own | others) & ~np.isin(belongs, belongs[taken[kept]])))
+
+        def leave_out(fold: int) -> Array:
+            K = best.kernels[fold](X)
+            radius = self.radius * best.factor * spread(K) / self._spreads[fold]
+            return KernelRidge(K, weights).left_out(targets, radius, unseen[fold], belongs)
+
+        return np.concatenate(unseen), np.concatenate(_of_each(leave_out, len(self.held)))
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()

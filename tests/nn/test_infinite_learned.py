@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.infinite import rounds as rounds_module
 from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame
+from clifford_rand_nn.infinite.learned import KernelRidge, learn_frame, spread
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.parts import outer_parts
 from clifford_rand_nn.infinite.rounds import _gain, learned_rounds, wrong_class
@@ -150,20 +151,49 @@ def test_wrong_classes():
     assert wrong_class(np.array([[0.1], [0.1]]), np.array([[1.0], [-1.0]])).tolist() == [False, True]
 
 
-def test_held_out_predictions_are_those_of_fits_that_have_not_seen_the_row():
-    """Targets of one held-out part are replaced by nonsense: the predictions of its rows stay what they were."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_left_out_is_what_refits_without_it_say(weighted):
+    """Without a row, or all rows of its group: their losses go, nβ stays."""
+    X, Y = _made(n=30)
+    w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
+    K, rows = GateKernel(1.0)(X), np.arange(3, 27)
+    belongs = np.where(np.arange(30) < 15, np.arange(30) // 3, np.arange(30))
+    found = KernelRidge(K, w if weighted else None).left_out(Y, 0.3, rows, belongs)
+    for row, mine in zip(rows, found, strict=True):
+        kept = np.flatnonzero(belongs != belongs[row])
+        alpha, t = KernelRidge(K[np.ix_(kept, kept)], w[kept]).fit(Y[kept], 0.3)
+        np.testing.assert_allclose(mine, K[row, kept] @ alpha + t, atol=1e-10)
+
+
+@pytest.mark.parametrize("case", ["few", "many"])
+def test_held_out_predictions_have_not_seen_the_row(case):
+    """Gates of a fold that has not the row, and a fit to all other rows, by hand."""
     X, Y = _made(n=100, C=1)
-    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3, shapes=("full",), rounds=1)
-    taken, _, parts = outer_parts(X, Y, None, 1000)
-    kept, held = taken[parts != 0], taken[parts == 0]
-    kernel, radius = GateKernel(2.0), len(X) * 1e-3
+    most = 1000 if case == "few" else 60
+    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3, shapes=("full",), rounds=1, max_rows=most)
     assert found.rounds == 1
-    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), rounds=1, factors=found.factors)
-    alpha, t = KernelRidge(learned.kernel(X[kept])).fit(Y[kept], len(kept) * learned.beta)
-    mine = learned.kernel(X[held], X[kept]) @ alpha + t
+    assert sorted(found.rows) == sorted(set(found.rows))
+    assert len(found.rows) == 100  # those that were judged, and with fewer taken those that were not
+    taken, _, parts = outer_parts(X, Y, None, most)
+    kernel, radius = GateKernel(2.0), len(X) * 1e-3
+    kept, held = taken[parts != 0], taken[parts == 0]
+    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), rounds=1, factors=found.factors).kernel
+    K, first = learned(X), spread(kernel(X[kept]))
     order = {row: i for i, row in enumerate(found.rows)}
-    np.testing.assert_allclose(found.predictions[[order[row] for row in held]], mine, rtol=1e-6, atol=1e-8)
-    assert found.trials[1].error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
+    for row in held[:5]:
+        others = np.delete(np.arange(100), row)
+        ridge = KernelRidge(K[np.ix_(others, others)])
+        alpha, t = ridge.fit(Y[others], radius * found.factors[-1] * spread(K) / first)
+        assert found.predictions[order[row]] == pytest.approx(K[row, others] @ alpha + t, rel=1e-6)
+
+
+def test_of_too_many_rows_predictions_are_those_of_the_folds(monkeypatch):
+    X, Y = _made(n=100, C=1)
+    monkeypatch.setattr(rounds_module, "_REFITTED", 50)
+    found = learned_rounds(GateKernel(2.0), X, Y, 1e-3)
+    trial = next(trial for trial in found.trials if (trial.shape, trial.rounds) == (found.shape, found.rounds))
+    assert found.rounds >= 1
+    assert trial.error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -172,7 +202,7 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
     X, Y = _made(n=120)
     X[60:], Y[60:] = X[:60], Y[:60]  # every row twice
     groups = rng.integers(0, 17, 120) if grouped else None
-    rows, units, parts = outer_parts(X, Y, groups, 1000)
+    rows, belongs, parts = outer_parts(X, Y, groups, 1000)
     assert sorted(rows) == list(range(120))
     assert np.ptp(np.bincount(parts)) <= (30 if grouped else 4)
     part = np.empty(120, dtype=int)
@@ -181,7 +211,8 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
         assert all(len(set(part[groups == g])) == 1 for g in groups)
         return
     assert (part[:60] == part[60:]).all()
-    assert len(np.unique(units)) == 60
+    assert len(np.unique(belongs)) == 60
+    assert (belongs[:60] == belongs[60:]).all()
     p = rng.permutation(120)
     again, _, parts2 = outer_parts(X[p], Y[p], None, 1000)
     part2 = np.empty(120, dtype=int)
@@ -192,8 +223,8 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
 def test_of_many_rows_some_are_taken():
     X, Y = _made(n=500)
     assert len(outer_parts(X, Y, None, 100)[0]) == 100
-    found = learned_rounds(GateKernel(1.0), X, Y, 1e-3, max_rows=100)
-    assert len(found.rows) == 100
+    found = learned_rounds(GateKernel(1.0), X, np.random.default_rng(9).standard_normal((500, 1)), 1e-3, max_rows=100)
+    assert (found.rounds, len(found.rows)) == (0, 100)
 
 
 def test_rows_of_a_group_are_one_observation():
