@@ -146,7 +146,7 @@ def logistic_path(
         raise fail("loss", _OWNER, "'logistic' or 'softmax'", datafit.loss.name)
     limit = Limits.of(_OWNER, **{"max_iter": _STEPS, **limits})
     falling = [check_positive(beta, "betas", _OWNER) for beta in betas]
-    path = _Path(K, datafit, None if groups is None else _rows_of(groups, len(K)), leave_out)
+    path = LogisticPath(K, datafit, None if groups is None else _rows_of(groups, len(K)), leave_out)
     check_memory(_OWNER, limit.max_memory, path.memory, "the matrices of a Newton step", "Fit fewer rows.")
     fits: list[LogisticFit] = []
     with ONE_NUMPY_THREAD:
@@ -183,8 +183,8 @@ class _State(NamedTuple):
     objective: float
 
 
-class _Path:
-    """What the fits of a path share, and the last of them."""
+class LogisticPath:
+    """What the fits of a path share, and the last of them; arguments are those of `logistic_path`, checked."""
 
     def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool) -> None:
         self._leave_out = leave_out
