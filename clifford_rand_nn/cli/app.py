@@ -55,7 +55,7 @@ ModelKind = StrEnum("ModelKind", "network gated relu lasso")
 GateKind = StrEnum("GateKind", "cross gaussian leverage volume simplex polished opposite exhaustive")
 Solver = StrEnum(
     "Solver",
-    "auto kernel fista column_generation interior_point augmented_lagrangian working_set homotopy cvxpy",
+    "auto kernel gram fista column_generation interior_point augmented_lagrangian working_set homotopy cvxpy",
 )
 Penalty = StrEnum("Penalty", "l1 l2 ridge")
 
@@ -157,8 +157,9 @@ def fit(
         typer.Option(
             metavar="<name>",
             rich_help_panel=_FINITE,
-            help="auto chooses, and the report says why; kernel or fista for gated; column_generation, interior_point "
-            "or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; cvxpy, a reference.",
+            help="auto chooses, and the report says why; kernel, gram or fista for gated; column_generation, "
+            "interior_point or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; "
+            "cvxpy, a reference.",
         ),
     ] = Solver.auto,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_FINITE)] = 0,

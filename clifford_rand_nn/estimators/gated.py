@@ -20,6 +20,7 @@ from clifford_rand_nn.refinement import Refinement, refine_gates
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
@@ -76,10 +77,11 @@ class GatedReLU(GatedFamily):
     bias : bool, default True
         Whether gates and neurons have one; a neuron's is not penalised.
     {intercept}
-    solver : {"auto", "kernel", "fista", "cvxpy"}
+    solver : {"auto", "kernel", "gram", "fista", "cvxpy"}
         "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
-        (`KernelInteriorPoint`, or `KernelNewton` with penalty="ridge") for up to some thousand rows, else `Fista`;
-        "cvxpy" is the reference, for small problems.
+        (`KernelInteriorPoint`, or `KernelNewton` with penalty="ridge") for up to some thousand rows, sums over the rows
+        (`GramNewton`) where these are many more than gates times features, else `Fista`; "cvxpy" is the reference, for
+        small problems.
     {limits}
     {random_state}
     refine : int, default 0
@@ -110,7 +112,7 @@ class GatedReLU(GatedFamily):
     refine: int = 0
 
     _penalties = ("group_l2", "ridge")
-    _solvers = ("auto", "kernel", "fista", "cvxpy")
+    _solvers = ("auto", "kernel", "gram", "fista", "cvxpy")
     _dtypes = (np.float64, np.float32)
 
     def _check_parameters(self) -> None:
@@ -192,10 +194,10 @@ class GatedReLU(GatedFamily):
         kernel: list[Any] | None,
     ) -> Result[Coefficients]:
         kernel_method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
-        methods = {"auto": AutoSolver, "kernel": kernel_method, "fista": Fista, "cvxpy": "cvxpy"}
+        methods = {"auto": AutoSolver, "kernel": kernel_method, "gram": GramNewton, "fista": Fista, "cvxpy": "cvxpy"}
         point = None if start is None else problem.point(start)
         with self._limited(methods[self.solver], task) as solver:
-            with_kernel = (kernel,) if self.solver in ("auto", "kernel") else ()
+            with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
             result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
             return result
 

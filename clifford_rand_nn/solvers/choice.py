@@ -11,6 +11,8 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReL
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 
@@ -23,6 +25,12 @@ _SOLVE = 2.5e-11  # n² times right-hand sides
 _SUM = 3.5e-11  # n² times gates: the weighted kernel
 _PRODUCT = 4e-11  # n r P C: one product with the rows in double precision
 _PRODUCTS = 10  # of a step of the kernel method
+_SUMS = 1.1e-11  # n N² of the sums over rows of N columns; half of that, as of all here, in single precision
+_PASS = 2.8e-11  # n N C of a product with the columns and back, in single precision
+# Steps on the sums, 6 to 20 with norms; of conjugate gradients in each, 2 to 50; and where a step's system is exact.
+_CENTRAL_STEPS = 14
+_CG_STEPS = 15
+_EXACT_STEPS = 2
 _STEP = 1e-3  # what a step costs whatever the size
 _ITERATION = 1.5e-4
 _SINGLE = 0.4  # time of a product in single precision, as a share
@@ -66,6 +74,22 @@ def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
     return Estimate(whole, KernelNewton.memory(problem))
 
 
+def estimate_gram(problem: GatedTask, again: bool = False) -> Estimate:
+    """Estimate of `GramNewton` to a gap of 1e-6 or below; ``again``, where its columns and their sums are there."""
+    n, C, a = problem.n, problem.outputs, problem.map
+    loss, norms = problem.datafit.loss, isinstance(problem, GatedReLUProblem)
+    N = float(a.d * a.n_patterns + a.Q.shape[1])
+    step = _FACTOR * N**3 + N * N * _SOLVE * (a.n_patterns * C if norms else 0)
+    check = 4 * _PASS * n * N * C
+    if loss.is_quadratic:
+        whole = (0.0 if again else _SUMS * n * N * N) + check + (_CENTRAL_STEPS / 2 if norms else 1) * (step + _STEP)
+        return Estimate(whole, GramNewton.memory(problem))
+    turns = _EXACT_STEPS if C == 1 else _CG_STEPS
+    step = 0.5 * (step + _SUMS * n * N * N) + turns * (_PASS * n * N * C + _SOLVE * N * N * C) + check + _STEP
+    steps = _CENTRAL_STEPS if norms else loss.newton_steps
+    return Estimate(steps * step, GramNewton.memory(problem))
+
+
 def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     """Estimate of `Fista`, from how far beta is below the largest correlation with the residual of the zero network.
 
@@ -88,11 +112,11 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
 class AutoSolver(Limits):
     """Solve a gated problem by the solver that is expected to be fastest within the memory there is.
 
-    The kernel method takes a few steps of order n³, FISTA many of order nrP; both times are estimated from n, the rank
-    r, the numbers of gates and outputs, the loss, beta and ``tol``. The kernel method is `KernelInteriorPoint` for
-    `GatedReLUProblem`, whose thousands of gates otherwise go through `GateWorkingSet`, and `KernelNewton` for
-    `GatedRidgeProblem`. If it ends by rounding, FISTA goes on from its best point. ``reason`` of the result says what
-    was chosen and why.
+    The kernel method takes a few steps of order n³, `GramNewton` some of order n(rP)² and (rP)³, FISTA many of order
+    nrP; the times are estimated from n, the rank r, the numbers P of gates and of outputs, the loss, beta and ``tol``.
+    The kernel method is `KernelInteriorPoint` for `GatedReLUProblem`, whose thousands of gates otherwise go through
+    `GateWorkingSet`, and `KernelNewton` for `GatedRidgeProblem`. If a method of few steps ends by rounding, FISTA goes
+    on from its best point. ``reason`` of the result says what was chosen and why.
 
     Parameters
     ----------
@@ -110,7 +134,7 @@ class AutoSolver(Limits):
 
     def choose(
         self, problem: GatedTask, shared: bool = False
-    ) -> tuple[KernelInteriorPoint | KernelNewton | Fista | GateWorkingSet, str]:
+    ) -> tuple[KernelInteriorPoint | KernelNewton | GramNewton | Fista | GateWorkingSet, str]:
         """Return the solver for a problem, and why; with ``shared``, for one of many that share a kernel.
 
         Raises
@@ -120,21 +144,29 @@ class AutoSolver(Limits):
         """
         self.admit(problem, GatedProblem)
         kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
-        fista = estimate_fista(problem, self.tol)
+        sums, fista = estimate_gram(problem, shared), estimate_fista(problem, self.tol)
         most = _memory() * _SHARE_OF_MEMORY if self.max_memory is None else self.max_memory
-        if min(kernel.bytes, fista.bytes) > most:
-            needed = f"at least {min(kernel.bytes, fista.bytes):.2g} bytes for this problem"
+        least = min(kernel.bytes, sums.bytes, fista.bytes)
+        if least > most:
+            needed = f"at least {least:.2g} bytes for this problem"
             raise fail("max_memory", "AutoSolver", needed, describe(f"{most:.2g}"))
         about = f"n = {problem.n}, rank {problem.map.d}, {problem.map.n_patterns} gates: "
+        on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
+        seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
+        if sums.bytes <= most:
+            seconds["sums over rows"] = sums.seconds
         if kernel.bytes > most:
-            about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB"
+            about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
         else:
-            about += f"kernel some {kernel.seconds:.1g} s, first-order some {fista.seconds:.1g} s"
-            on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
-            if on_a_path * kernel.seconds <= fista.seconds:
-                steps = min(self.max_iter, _MOST_STEPS)
-                method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
-                return method(**self.shared(max_iter=steps)), about
+            seconds["kernel"] = on_a_path * kernel.seconds
+        about += ", ".join(f"{name} some {seconds[name]:.1g} s" for name in reversed(seconds))
+        fastest = min(reversed(seconds), key=lambda name: seconds[name])
+        steps = min(self.max_iter, _MOST_STEPS)
+        if fastest == "kernel":
+            method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
+            return method(**self.shared(max_iter=steps)), about
+        if fastest == "sums over rows":
+            return GramNewton(**self.shared(max_iter=steps, max_memory=most)), about
         first = Fista(**self.shared())
         if isinstance(problem, GatedReLUProblem) and restriction_pays(problem):
             return GateWorkingSet(replace(first, callback=None), **self.shared()), about
@@ -143,17 +175,23 @@ class AutoSolver(Limits):
     def solve(
         self, problem: GatedTask, start: Point | None = None, kernel: list[Any] | None = None
     ) -> Result[Coefficients]:
-        """Minimise the problem, from a point if there is one; ``kernel`` as in the kernel methods."""
+        """Minimise the problem, from a point if there is one; ``kernel`` as in the kernel methods and `GramNewton`."""
         chosen, reason = self.choose(problem, kernel is not None)
         solver: Any = chosen  # it fits the problem
         if isinstance(chosen, Fista | GateWorkingSet):
             return replace(solver.solve(problem, start), reason=reason)
-        result = solver.solve(problem, start, kernel)
+        sums = isinstance(chosen, GramNewton)
+        own = [one for one in kernel or [] if isinstance(one, GatedDesign) == sums]
+        known = len(own)
+        result = solver.solve(problem, start, own)
+        if kernel is not None:
+            kernel += own[known:]
         if not result.stuck or result.n_iter >= self.max_iter:
             return replace(result, reason=reason)
         more = Fista(**self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared())
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
-        return replace(better, reason=f"{reason}; the kernel method ended by rounding, FISTA went on")
+        name = "Newton's method on the sums" if sums else "the kernel method"
+        return replace(better, reason=f"{reason}; {name} ended by rounding, FISTA went on")
 
 
 def _merged(

@@ -15,6 +15,7 @@ from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.choice import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.watch import Watch
 from support.problems import FLAGS, LOSSES, make
@@ -37,15 +38,17 @@ def test_agrees_with_fista(loss, flags):
     assert ours.reason
 
 
-def test_a_small_problem_goes_to_the_kernel_and_a_long_one_to_first_order():
+def test_a_small_problem_goes_to_the_kernel_a_tall_one_to_sums_and_a_large_one_to_first_order():
     X, y, D = data(300, 20, 30)
     small = GatedReLUProblem(X, y, D, 1e-4)
     assert isinstance(AutoSolver().choose(small)[0], KernelInteriorPoint)
     X, y, D = data(9000, 5, 4)
-    long = GatedReLUProblem(X, y, D, 1e-1)
-    solver, reason = AutoSolver(tol=1e-3).choose(long)
-    assert isinstance(solver, Fista)
+    tall = GatedReLUProblem(X, y, D, 1e-1)
+    solver, reason = AutoSolver(tol=1e-3).choose(tall)
+    assert isinstance(solver, GramNewton)
     assert "n = 9000, rank 5, 4 gates" in reason
+    large = GatedReLUProblem(*data(12000, 150, 200, dtype=np.float32), 1e-1)
+    assert isinstance(AutoSolver(tol=1e-2).choose(large)[0], Fista)
 
 
 def test_estimates_grow_as_the_methods_do():
@@ -62,7 +65,7 @@ def test_estimates_grow_as_the_methods_do():
 
 
 def test_memory_decides_and_too_little_is_an_error():
-    X, y, D = data(400, 10, 10)
+    X, y, D = data(400, 40, 20)  # fewer rows than gates times features
     problem = GatedReLUProblem(X, y, D, 1e-3)
     needed = KernelInteriorPoint.memory(problem)
     assert isinstance(AutoSolver(max_memory=2 * needed).choose(problem)[0], KernelInteriorPoint)

@@ -16,6 +16,7 @@ from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
@@ -51,6 +52,7 @@ SOLVERS = {
     "gate working set": (GATED, lambda **limits: GateWorkingSet(**limits).solve(GATED)),
     "kernel": (GATED, lambda **limits: KernelInteriorPoint(**limits).solve(GATED)),
     "newton": (RIDGE, lambda **limits: KernelNewton(**limits).solve(RIDGE)),
+    "gram": (GATED, lambda **limits: GramNewton(**limits).solve(GATED)),
     "auto": (GATED, lambda **limits: AutoSolver(**limits).solve(GATED)),
     "interior point": (LASSO, lambda **limits: InteriorPoint(**limits).solve(LASSO)),
     "working set": (LASSO, lambda **limits: WorkingSet(**limits, most=20).solve_columns(LASSO)),
@@ -159,8 +161,8 @@ def test_limits_are_checked_in_one_place(limits, message):
     with pytest.raises(ArgumentError, match=message):
         check_limits("me", **{"tol": 1.0, "max_iter": 1, **limits})
     (name,) = limits
-    for solver in (Fista, GateWorkingSet, KernelInteriorPoint, KernelNewton, AutoSolver, InteriorPoint, WorkingSet,
-                   ConeInteriorPoint, AugmentedLagrangian, CvxpyReference):  # fmt: skip
+    for solver in (Fista, GateWorkingSet, KernelInteriorPoint, KernelNewton, GramNewton, AutoSolver, InteriorPoint,
+                   WorkingSet, ConeInteriorPoint, AugmentedLagrangian, CvxpyReference):  # fmt: skip
         assert issubclass(solver, Limits)
         with pytest.raises(ArgumentError, match=f"'{name}' parameter of {solver.__name__} "):
             solver(**limits)

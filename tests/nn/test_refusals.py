@@ -23,6 +23,7 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
@@ -42,6 +43,7 @@ PROBLEMS = {
 }
 KINDS = {
     Fista: "gated", AutoSolver: "gated", GateWorkingSet: "gated", KernelInteriorPoint: "gated", KernelNewton: "",
+    GramNewton: "gated",
     InteriorPoint: "lasso", AugmentedLagrangian: "relu", ConeInteriorPoint: "relu",
 }  # fmt: skip
 
@@ -56,7 +58,7 @@ def test_a_solver_takes_its_own_problems(solver, name):
         solver().solve(PROBLEMS[name])
 
 
-@pytest.mark.parametrize("solver", [Fista, GateWorkingSet, KernelInteriorPoint, AutoSolver])
+@pytest.mark.parametrize("solver", [Fista, GateWorkingSet, KernelInteriorPoint, GramNewton, AutoSolver])
 def test_a_start_is_a_point_of_the_problem(solver):
     other = GatedReLUProblem(X, Y, X[:, :1] > 0, 0.1).start()
     for start in (3, other, PROBLEMS["gated"].start().U):

@@ -1,0 +1,1 @@
+"""The gated problem through sums over its rows, FᵀF: order gates × features, however many rows there are."""

@@ -1,0 +1,177 @@
+"""The columns of a gated network on its rows, made tile by tile: products with them, and their weighted Gram matrix."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._threads import cpu_count, for_each_slice
+from clifford_rand._typing import Array
+from clifford_rand_nn.problems.gated import GatedProblem, Point
+
+_TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same
+_MANY = 4  # so many tiles at a time of a Gram matrix, whose sum is larger than they are
+_THREADED = 10**6  # entries from which rows are shared out to threads: half a millisecond of one product
+
+
+class GatedDesign:
+    r"""The columns :math:`A = [MF, Q]` of a gated network: n rows, N = P r penalised columns, and q free ones.
+
+    Column (i, k) of F is :math:`D_iY_k`, with Y the rows in an orthonormal basis of the directions in which they vary,
+    so that the norm of a block of N/P coefficients is that of the coefficients of its gate. With
+    :math:`M = I - QQ^T` what biases explain is taken out, and predictions are A x for any x (N + q, C).
+
+    Parameters
+    ----------
+    problem : GatedProblem
+        Any beta: nothing here depends on it, so that one design serves a whole path.
+    most : float
+        Bytes up to which the columns are kept; beyond, every product makes their tiles anew.
+
+    Attributes
+    ----------
+    n, N, q, P, r : int
+    last : object
+        What a solve along a path leaves to the next one.
+    """
+
+    def __init__(self, problem: GatedProblem, most: float) -> None:
+        a = problem.map
+        self.last: Any = None
+        self._made_of = problem.X, a
+        self._rows = np.asarray(problem.X, dtype=np.float64) @ a.basis
+        self._mask = a.patterns
+        self.Q = a.Q
+        self.n, self.P, self.r, self.q = a.n, a.n_patterns, a.d, int(a.Q.shape[1])
+        self.N = self.P * self.r
+        on_rows = a.gated_adjoint(a.Q) / a.weights[:, None, None]  # (r, P, q)
+        self._explained = np.ascontiguousarray(on_rows.transpose(2, 1, 0).reshape(self.q, self.N))  # QᵀF
+        self._kept: dict[Any, NDArray[Any]] = {}
+        self._keeps = self.bytes(problem) <= most
+
+    @staticmethod
+    def bytes(problem: GatedProblem) -> float:
+        """Return the bytes of the columns, in double and in single precision."""
+        return float(12 * problem.n * (problem.map.d * problem.map.n_patterns + problem.map.Q.shape[1]))
+
+    @staticmethod
+    def tiles(columns: int) -> float:
+        """Return the bytes of the tiles that are worked on at a time."""
+        return float(8 * (2 * _MANY * _TILE + columns) * columns * cpu_count())
+
+    def fits(self, problem: GatedProblem) -> bool:
+        """Tell whether these are the columns of a problem: of its rows, its patterns and its unpenalised biases."""
+        X, made = self._made_of
+        other = problem.map
+        if made is other:
+            return True
+        same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
+        return same and np.array_equal(X, problem.X) and np.array_equal(made.patterns, other.patterns)
+
+    def forward(self, x: Array) -> Array:
+        """Return A x, (n, C), in double precision."""
+        f = np.empty((self.n, x.shape[1]))
+
+        def work(tile: slice, A: NDArray[Any]) -> None:
+            np.matmul(A, x, out=f[tile])
+
+        self._over_tiles(work, np.float64)
+        return f
+
+    def adjoint(self, R: Array) -> Array:
+        """Return AᵀR, (N + q, C), in double precision."""
+        return self._summed((self.N + self.q, R.shape[1]), np.float64, lambda tile, A: A.T @ R[tile])
+
+    def turned(self, x: Array, turn: Callable[[slice, Any], Any], dtype: Any) -> Array:
+        """Return Aᵀ turn(A x), in one pass in a precision; ``turn`` takes a slice of the rows and their predictions."""
+        x = x.astype(dtype)
+        return self._summed(x.shape, dtype, lambda tile, A: A.T @ turn(tile, A @ x))
+
+    def gram(self, weights: Array, dtype: Any) -> NDArray[Any]:
+        """Return Aᵀ diag(weights) A, (N + q, N + q), in a precision; weights (n,) are ≥ 0."""
+        roots = np.sqrt(weights).astype(dtype)[:, None]
+
+        def work(tile: slice, A: NDArray[Any]) -> NDArray[Any]:
+            scaled = A * roots[tile]
+            return np.asarray(scaled.T @ scaled)  # one triangle is computed, which NumPy notices
+
+        return self._summed((self.N + self.q, self.N + self.q), dtype, work, tile=_MANY * _TILE)
+
+    def blocks(self, x: Array) -> Array:
+        """Return the penalised coefficients of x by gate, (P, r, C)."""
+        return x[: self.N].reshape(self.P, self.r, x.shape[1])
+
+    def squares(self, x: Array) -> Array:
+        """Return the squared norm of the coefficients of each gate, (P,)."""
+        U = self.blocks(x)
+        return np.asarray(np.einsum("prc,prc->p", U, U))
+
+    def coefficients(self, problem: GatedProblem, x: Array) -> Any:
+        """Return x as coefficients and biases of the problem."""
+        U = self.blocks(x).transpose(1, 0, 2) / problem.map.weights[:, None, None]
+        free = x[self.N :] - self._explained @ x[: self.N]
+        return problem.with_biases(U, *problem.map.biases_in(free))
+
+    def variables(self, problem: GatedProblem, point: Point) -> Array:
+        """Return the x of a point of the problem."""
+        U = (point.U * problem.map.weights[:, None, None]).transpose(1, 0, 2)
+        return np.concatenate([U.reshape(self.N, point.U.shape[2]), problem.map.sigma * point.c])
+
+    def _summed(self, shape: Any, dtype: Any, part: Callable[[slice, Any], Any], tile: int = _TILE) -> NDArray[Any]:
+        """Sum over tiles of rows, slice by slice of a thread, in a fixed order."""
+        parts: dict[int, NDArray[Any]] = {}
+        lock = threading.Lock()
+
+        def work(rows: slice) -> None:
+            total = np.zeros(shape, dtype)
+            for one in _cut(rows, tile):
+                total += part(one, self._tile(one, dtype))
+            with lock:
+                parts[rows.start] = total
+
+        self._keep(dtype)
+        for_each_slice(work, self.n, least=self._least())
+        total = parts.pop(0)
+        for start in sorted(parts):
+            total += parts[start]
+        return total
+
+    def _over_tiles(self, act: Callable[[slice, Any], None], dtype: Any) -> None:
+        def work(rows: slice) -> None:
+            for tile in _cut(rows, _TILE):
+                act(tile, self._tile(tile, dtype))
+
+        self._keep(dtype)
+        for_each_slice(work, self.n, least=self._least())
+
+    def _least(self) -> int:
+        return max(_TILE, -(-_THREADED // (self.N + self.q + 1)))
+
+    def _tile(self, tile: slice, dtype: Any) -> NDArray[Any]:
+        """Return the columns on some rows."""
+        return self._kept[dtype][tile] if self._keeps else self._made(tile).astype(dtype, copy=False)
+
+    def _keep(self, dtype: Any) -> None:
+        """Make the columns in a precision, before threads share them."""
+        if not self._keeps or dtype in self._kept:
+            return
+        whole = np.empty((self.n, self.N + self.q), dtype)
+
+        def work(rows: slice) -> None:
+            for tile in _cut(rows, _TILE):
+                whole[tile] = self._made(tile)
+
+        for_each_slice(work, self.n, least=self._least())
+        self._kept[dtype] = whole
+
+    def _made(self, tile: slice) -> Array:
+        rows, Q = self._rows[tile], self.Q[tile]
+        F = (self._mask[tile, :, None] * rows[:, None, :]).reshape(len(rows), self.N)
+        F -= Q @ self._explained
+        return np.concatenate([F, Q], axis=1)
+
+
+def _cut(rows: slice, size: int) -> list[slice]:
+    return [slice(start, min(start + size, rows.stop)) for start in range(rows.start, rows.stop, size)]

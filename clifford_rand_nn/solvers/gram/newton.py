@@ -1,0 +1,270 @@
+"""The gated problem by Newton's method on sums over its rows: for more rows than gates times features."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.problems.duality import DualBound, dual_bound
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
+from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
+from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
+from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares
+from clifford_rand_nn.solvers.watch import Watch
+
+_KEPT = 2.0**30  # bytes of columns that are kept, where no limit of memory is given
+_SMALL = 700  # columns up to which a factorisation takes some milliseconds, in one thread rather than in two that wait
+_SHARE = 0.1  # of the residual that conjugate gradients leave: each step shrinks the error by ten
+_MOST = 200  # of their steps
+_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
+_ARMIJO = 1e-4
+_NOISE = 1e-13  # of the merit: differences below it are rounding
+_FLOOR = 1e-3  # of the tolerance: products of weight and slack below it are not aimed at
+_SLOW = 0.9  # a gap that is not below this share of the last
+_ROUNDED = 4  # for so many steps in a row ends single precision,
+_STALLED = 12  # and for so many the run
+_ADVICE = "try a larger tol, or Fista"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GramNewton(Limits):
+    r"""Newton's method for `GatedReLUProblem` and `GatedRidgeProblem` with many more rows than gates times features.
+
+    With A the n × N columns of the network, N = gates × features, a step solves a system of order N for all outputs at
+    once. For the squared loss :math:`A^TA` is all that is left of the rows: one pass makes it, for every beta. Of
+    other losses a step makes :math:`A^T\mathrm{diag}(h)A` with the mean curvature h of each row, whose factor then
+    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Norms are brought to the
+    optimum along the central path, see `Norms`; squared norms need no such path.
+
+    Parameters
+    ----------
+    tol, max_iter, max_time, max_memory, callback
+        See `Limits`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
+    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
+    >>> GramNewton(tol=1e-9).solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).status
+    <Status.OPTIMAL: 'optimal'>
+    """
+
+    max_iter: int = 100
+
+    @staticmethod
+    def memory(problem: GatedProblem) -> float:
+        """Return the bytes of the matrices of a solve, without the columns, which need not be kept."""
+        C, P = problem.outputs, problem.map.n_patterns
+        size = P * problem.map.d + problem.map.Q.shape[1]
+        matrices = float(8 * (size * (4 * size + C * (2 * P + 12)) + problem.n * (12 * C + problem.map.d)))
+        return matrices + GatedDesign.tiles(size)
+
+    def solve(
+        self, problem: GatedProblem, start: Point | None = None, kernel: list[GatedDesign] | None = None
+    ) -> Result[Coefficients]:
+        """Minimise the problem, from scratch or from a solution for another beta.
+
+        Parameters
+        ----------
+        start : Point, optional
+            Not needed where the last solve on ``kernel`` was for this problem.
+        kernel : list of GatedDesign, optional
+            The columns of the problem, or nothing yet: then they are made and put there for the next solve.
+
+        Raises
+        ------
+        ArgumentError
+            The matrices would take more than ``max_memory``, or the columns are those of other rows or gates.
+        """
+        self.admit(problem, GatedProblem, start)
+        needed = self.memory(problem)
+        self.admit_memory(needed, f"{problem.map.n_patterns} gates of {problem.map.d} features", "Use Fista.")
+        kernel = [] if kernel is None else kernel
+        rule = "an empty list, or one with the GatedDesign of this problem's rows and gates"
+        if not isinstance(kernel, list) or not all(type(one) is GatedDesign for one in kernel):
+            raise fail("kernel", "GramNewton", rule, kernel)
+        if kernel and not kernel[0].fits(problem):
+            raise fail("kernel", "GramNewton", rule, describe("that of another problem"))
+        size = problem.map.n_patterns * problem.map.d
+        with ONE_BLAS_THREAD if size <= _SMALL else ONE_NUMPY_THREAD:
+            return self._solve(problem, start, kernel, _KEPT if self.max_memory is None else self.max_memory - needed)
+
+    def _solve(
+        self, problem: GatedProblem, start: Point | None, kernel: list[GatedDesign], most: float
+    ) -> Result[Coefficients]:
+        watch = Watch[Array](self, problem.relative_gap, _ADVICE)
+        with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
+            if not kernel:
+                kernel.append(GatedDesign(problem, most))
+            run = _Run(self, problem, kernel[0], watch)
+            run.begin(start)
+            while watch.status is None:
+                run.step()
+        return watch.result("gram", kernel[0].coefficients(problem, watch.point))
+
+
+class _Run:
+    """One solve: the coefficients, the loss and the penalty there, and what has been tried."""
+
+    def __init__(self, limits: GramNewton, problem: GatedProblem, design: GatedDesign, watch: Watch[Array]) -> None:
+        self.limits, self.problem, self.design, self.watch = limits, problem, design, watch
+        self.k = 0
+        self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
+        self.since, self.least = 0, np.inf
+
+    def begin(self, start: Point | None) -> None:
+        """Judge the null network, or go on from another solution."""
+        problem, design = self.problem, self.design
+        datafit, radius = problem.datafit, problem.n * problem.beta
+        last, design.last = design.last, None
+        known = last is not None and last[0] is problem
+        quadratic = datafit.loss.is_quadratic
+        self.dtype: Any = np.float64 if quadratic else np.float32
+        self.smooth: QuadraticSum | RowSum
+        self.smooth = last[1] if known else QuadraticSum(design, datafit) if quadratic else RowSum(design, datafit)
+        self.x = np.zeros((design.N + design.q, problem.outputs))
+        self.x[design.N :] = design.Q.T @ problem.null_predictions
+        self.smooth.move_to(self.x)
+        self.terms: Squares | Norms
+        if isinstance(problem, GatedRidgeProblem):
+            self.terms = Squares(design, radius)
+        else:
+            theta = datafit.residual(problem.null_predictions)
+            self.terms = Norms(design, radius, theta, self.smooth.slope, not quadratic and not known)
+        if known or start is not None:
+            self.x = last[2] if known else design.variables(problem, start or problem.start())
+            self.smooth.move_to(self.x)
+            if isinstance(self.terms, Norms):
+                self.terms.restart(radius, self.x, self.smooth.slope)
+        self._judge()
+
+    def step(self) -> None:
+        """Take a step of Newton's method, and judge where it leads."""
+        self.k += 1
+        try:
+            length = self._move()
+        except np.linalg.LinAlgError:
+            length = 0.0
+        if not np.isfinite(self.x).all():
+            return self.watch.stop(Status.NOT_FINITE)
+        if length > _SHORTEST:
+            self._judge()
+        if self.watch.status is not None:
+            return None
+        slow = not self.gap < _SLOW * self.least and self.terms.arrived
+        self.since, self.least = (self.since + 1, self.least) if slow else (0, self.gap)
+        single = self.dtype is np.float32
+        if length <= _SHORTEST or self.since >= (_ROUNDED if single else _STALLED):
+            if not single:
+                return self.watch.stop(Status.STALLED)
+            self.dtype, self.since = np.float64, 0
+        return None
+
+    def _move(self) -> float:
+        """Move along Newton's direction; return the share of it that was taken."""
+        smooth, terms, design, dtype = self.smooth, self.terms, self.design, self.dtype
+        loss = self.problem.datafit.loss
+        linear = terms.linearise(self.x, smooth.slope)
+        G = smooth.model(self.short, dtype)
+        solve = Preconditioner(design, G, linear, not loss.separable)
+
+        def product(p: Array) -> Array:
+            return smooth.product(p, dtype) + _penalty_product(design, linear, p)
+
+        move, _ = conjugate_gradients(product, solve, linear.right, _SHARE, _MOST)
+        length = self._length(move, linear)
+        if not length > 0:
+            return 0.0
+        self.short = length < 1
+        self.x = self.x + length * move
+        smooth.move_to(self.x)
+        floor = _FLOOR * self.limits.tol * self.problem.n * self.watch.objective / max(design.P, 1)
+        terms.advance(self.x, smooth.slope, length, floor)
+        return length
+
+    def _length(self, move: Array, linear: Linearised) -> float:
+        """Return the first of 1, 1/2, … that lowers the merit enough; 0 if none does."""
+        value, terms = self.smooth.along(move), self.terms
+        slope = max(float(np.vdot(linear.right, move)), 0.0)
+        here = self.smooth.value + terms.value(self.x)
+        allowed = here + _NOISE * abs(here)
+        length = 1.0
+        while length > _SHORTEST:
+            if value(length) + terms.value(self.x + length * move) <= allowed - _ARMIJO * length * slope:
+                return length
+            length /= 2
+        return 0.0
+
+    def _judge(self) -> None:
+        """Judge the point; without rows, unless it seems good enough or the last."""
+        smooth, design, problem, x = self.smooth, self.design, self.problem, self.x
+        penalty = self._penalty(x)
+        if isinstance(smooth, QuadraticSum):
+            guess = smooth.value / problem.n + penalty
+            self.gap = problem.relative_gap(guess, min(self._dual_without_rows(smooth), guess))
+            if self.gap > self.limits.tol and self.k and not self.watch.last(self.k) and self.since < _STALLED - 1:
+                return
+        f = smooth.f if isinstance(smooth, RowSum) else design.forward(x)
+        bound, objective = self._bound(f), problem.datafit.value(f) + penalty
+        if isinstance(self.terms, Norms) and problem.relative_gap(objective, bound.value) <= self.limits.tol:
+            x, f, objective = self._without_idle(x, f, objective, bound)
+        self.watch.check(self.k, objective, bound, x, f)
+        self.gap = self.watch.gap
+        self.design.last = problem, smooth, self.x
+
+    def _without_idle(self, x: Array, f: Array, objective: float, bound: DualBound) -> tuple[Array, Array, float]:
+        """Leave idle gates out, if that is good enough."""
+        problem, design = self.problem, self.design
+        assert isinstance(self.terms, Norms)
+        idle = ~self.terms.active(x, self.smooth.slope)
+        if not idle.any():
+            return x, f, objective
+        sparse = x.copy()
+        design.blocks(sparse)[idle] = 0.0
+        f_sparse = design.forward(sparse)
+        less = problem.datafit.value(f_sparse) + self._penalty(sparse)
+        good = problem.relative_gap(less, bound.value) <= self.limits.tol
+        return (sparse, f_sparse, less) if good else (x, f, objective)
+
+    def _penalty(self, x: Array) -> float:
+        squares = self.design.squares(x)
+        if isinstance(self.problem, GatedReLUProblem):
+            return self.problem.beta * float(np.sqrt(squares).sum())
+        return 0.5 * self.problem.beta * float(squares.sum())
+
+    def _bound(self, f: Array) -> DualBound:
+        """Return the lower bound that predictions prove, by the design's own products."""
+        problem, design = self.problem, self.design
+        if isinstance(problem, GatedRidgeProblem):
+            return problem.dual_bound(f, lambda theta: float(design.squares(design.adjoint(theta)).sum()))
+
+        def size(theta: Array) -> float:
+            return float(np.sqrt(design.squares(design.adjoint(theta)).max(initial=0.0)))
+
+        theta = problem.datafit.residual(f)
+        return dual_bound(problem.datafit, theta, design.Q, size, problem.n * problem.beta)
+
+    def _dual_without_rows(self, smooth: QuadraticSum) -> float:
+        """Return what the bound will be, if biases are balanced."""
+        problem, radius = self.problem, self.problem.n * self.problem.beta
+        squares = self.design.squares(smooth.slope)
+        if isinstance(problem, GatedRidgeProblem):
+            return (smooth.scaled_dual(1.0) - 0.5 * float(squares.sum()) / radius) / problem.n
+        largest = float(np.sqrt(squares.max(initial=0.0)))
+        return smooth.scaled_dual(radius / largest if largest > 0 else np.inf) / problem.n
+
+
+def _penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:
+    """Return what the penalty's part of the system makes of p (N + q, C)."""
+    out = np.zeros_like(p)
+    blocks, to = design.blocks(p), design.blocks(out)
+    np.multiply(blocks, linear.diagonal[:, None, None], out=to)
+    if linear.directions is not None:
+        to -= linear.directions * np.einsum("prc,prc->p", linear.directions, blocks)[:, None, None]
+    return out

@@ -1,0 +1,261 @@
+"""Newton's method on sums over rows, against the kernel methods, FISTA and CVXPY, and what it makes of the rows."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates
+from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
+from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
+from clifford_rand_nn.solvers.gram.terms import Norms
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from support.problems import FLAGS, LOSSES, targets
+
+KINDS = {"norms": (GatedReLUProblem, KernelInteriorPoint), "squares": (GatedRidgeProblem, KernelNewton)}
+
+
+def arguments(loss, n=120, d=3, m=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 0.3
+    return X, targets(loss, n, rng), X @ rng.standard_normal((d, m)) + 0.2 >= 0
+
+
+def problem_of(kind, loss, share, *, n=120, d=3, m=5, seed=0, **options):
+    problem = KINDS[kind][0](*arguments(loss, n, d, m, seed), 1.0, loss=loss, **options)
+    problem.penalty.beta = share * problem.beta_max()
+    return problem
+
+
+def network_value(problem, coefficients):
+    """The objective by the formula of the docstring, from what is printed."""
+    U, b, t = coefficients
+    D = problem.map.patterns
+    f = t + sum(D[:, [i]] * (problem.X @ U[:, i].T + b[:, i]) for i in range(D.shape[1]))
+    squares = np.sum(U**2, axis=(0, 2))
+    norms = isinstance(problem, GatedReLUProblem)
+    return problem.datafit.value(f) + problem.beta * float(np.sqrt(squares).sum() if norms else 0.5 * squares.sum())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_the_kernel_methods(kind, flags, loss):
+    bias, fit_intercept = flags
+    weights = np.random.default_rng(3).uniform(0.3, 3, 120)
+    for share, w in ((0.5, None), (0.05, weights), (0.002, None)):
+        problem = problem_of(kind, loss, share, bias=bias, fit_intercept=fit_intercept, sample_weight=w)
+        ours, theirs = GramNewton(tol=1e-8).solve(problem), KINDS[kind][1](tol=1e-8).solve(problem)
+        assert ours.status == "optimal", (share, ours)
+        assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-14
+        assert network_value(problem, ours.coefficients) == pytest.approx(ours.objective, rel=1e-9)
+        np.testing.assert_allclose(ours.fitted, problem.predictions(problem.point(ours.coefficients)), atol=1e-9)
+        assert problem.datafit.dual_value(ours.dual_point) > -np.inf
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax", "logistic"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_finds_what_cvxpy_finds(kind, loss):
+    problem = problem_of(kind, loss, 0.05, n=50, d=2, m=4)
+    ours, theirs = GramNewton(tol=1e-9).solve(problem), CvxpyReference().solve(problem)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-5)
+    assert ours.objective <= theirs.objective * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agrees_with_first_order_on_many_rows_of_several_outputs(kind):
+    problem = problem_of(kind, "softmax", 0.02, n=2500, d=4, m=6)
+    ours, theirs = GramNewton().solve(problem), Fista(tol=1e-5).solve(problem)
+    assert ours.status == theirs.status == "optimal"
+    assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_weights_are_copies_of_rows(kind, loss):
+    X, y, D = arguments(loss, 60)
+    w = np.random.default_rng(1).integers(1, 4, 60)
+    weighted = KINDS[kind][0](X, y, D, 0.01, loss=loss, sample_weight=w.astype(float))
+    copies = KINDS[kind][0](*(np.repeat(a, w, axis=0) for a in (X, y, D)), 0.01, loss=loss)
+    a, b = (GramNewton(tol=1e-10).solve(problem) for problem in (weighted, copies))
+    assert a.objective == pytest.approx(b.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
+def test_degenerate_rows(kind, loss):
+    rng = np.random.default_rng(0)
+    x, y, D = arguments(loss, 40, 2, 4)
+    twice = np.concatenate([D, D[:, :1] * False, D[:, :1] | True], axis=1)  # a gate that is off, one that is on
+    cases = {
+        "dependent columns": (np.column_stack([x, x[:, 0] * 2, np.ones(40)]), D),
+        "one column": (x[:, :1], D),
+        "fewer rows than columns": (rng.standard_normal((40, 60)), D),
+        "copies of a row": (np.repeat(x[:8], 5, axis=0), np.repeat(D[:8], 5, axis=0)),
+        "a gate that is never on, and one that always is": (x, twice),
+        "columns of very different sizes": (x * np.array([1e-3, 1e3]), D),
+        "no column that varies": (np.zeros((40, 2)), D),
+        "no gate": (x, D[:, :0]),
+    }
+    for name, (X, patterns) in cases.items():
+        for bias in (True, False):
+            problem = KINDS[kind][0](X, y, patterns, 0.05, loss=loss, bias=bias)
+            found = GramNewton(tol=1e-7).solve(problem)
+            assert found.status == "optimal", (name, bias, found)
+            other = KINDS[kind][1](tol=1e-7).solve(problem)
+            assert abs(found.objective - other.objective) <= found.duality_gap + other.duality_gap + 1e-12, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_squared_loss_leaves_the_rows_alone_whatever_the_number_of_steps_is(kind, monkeypatch):
+    passes, own = {"n": 0}, {name: getattr(GatedDesign, name) for name in ("forward", "adjoint", "gram")}
+    for name in own:
+
+        def counted(self, *arguments, name=name):
+            passes["n"] += 1
+            return own[name](self, *arguments)
+
+        monkeypatch.setattr(GatedDesign, name, counted)
+    needed = {}
+    for tol in (1e-2, 1e-9):
+        passes["n"] = 0
+        steps = GramNewton(tol=tol).solve(problem_of(kind, "squared", 0.05)).n_iter
+        needed[tol] = steps, passes["n"]
+    assert needed[1e-9][0] > needed[1e-2][0] or kind == "squares"
+    assert max(made for _, made in needed.values()) <= 7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss, monkeypatch):
+    made = []
+
+    own = QuadraticSum.__init__
+
+    def counted(self, *arguments):
+        made.append(1)
+        own(self, *arguments)
+
+    monkeypatch.setattr(QuadraticSum, "__init__", counted)
+    problem = problem_of(kind, loss, 1.0)
+    top, kernel, steps, alone = problem.beta, [], 0, 0
+    for share in np.geomspace(0.5, 0.01, 8):
+        problem.penalty.beta = share * top
+        found = GramNewton(tol=1e-7).solve(problem, None, kernel)
+        assert found.status == "optimal"
+        steps += found.n_iter
+    assert len(made) == (loss == "squared")
+    for share in np.geomspace(0.5, 0.01, 8):
+        problem.penalty.beta = share * top
+        fresh = GramNewton(tol=1e-7).solve(problem)
+        alone += fresh.n_iter
+    assert abs(found.objective - fresh.objective) <= found.duality_gap + fresh.duality_gap
+    assert steps <= alone
+    other = problem_of(kind, loss, 0.1, seed=1)
+    with pytest.raises(ArgumentError, match="that of another problem"):
+        GramNewton().solve(other, None, kernel)
+
+
+def test_a_start_of_another_solver_is_gone_on_from():
+    problem = problem_of("squares", "softmax", 0.02)
+    near = Fista(tol=1e-3).solve(problem)
+    start = problem.point(near.coefficients)
+    assert GramNewton(tol=1e-8).solve(problem, start).n_iter < GramNewton(tol=1e-8).solve(problem).n_iter
+
+
+def test_columns_that_are_not_kept_give_the_same(monkeypatch):
+    problem = problem_of("norms", "softmax", 0.02, n=1500)
+    kept = GramNewton(tol=1e-7).solve(problem)
+    monkeypatch.setattr("clifford_rand_nn.solvers.gram.newton._KEPT", 0.0)
+    again = GramNewton(tol=1e-7).solve(problem)
+    assert again.n_iter == kept.n_iter
+    assert again.objective == pytest.approx(kept.objective, rel=1e-9)
+
+
+def test_limits():
+    problem = problem_of("norms", "softmax", 0.01, n=400)
+    whole = GramNewton(tol=1e-9).solve(problem)
+    assert GramNewton(tol=1e-9, max_iter=3).solve(problem).status == "max_iter"
+    short = GramNewton(tol=1e-9, max_time=1e-9).solve(problem)
+    assert (short.status, short.n_iter) == ("max_time", 0)
+    assert short.objective >= whole.objective >= short.objective - short.duality_gap
+
+    def stop(row):
+        if row.n_iter == 4:
+            raise KeyboardInterrupt
+
+    stopped = GramNewton(tol=1e-9, callback=stop).solve(problem)
+    assert stopped.interrupted
+    assert stopped.objective - stopped.duality_gap <= whole.objective <= stopped.objective
+    with pytest.raises(ArgumentError, match="max_memory"):
+        GramNewton(max_memory=1e4).solve(problem)
+    with pytest.raises(ArgumentError, match="kernel"):
+        GramNewton().solve(problem, None, [1])
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_the_memory_that_is_asked_for_is_what_the_matrices_and_the_columns_take(loss):
+    problem = problem_of("norms", loss, 0.05, n=3000, d=10, m=30)
+    assert problem.map.sigma > 0  # made beforehand, and what follows counts only the solve
+    tracemalloc.start()
+    GramNewton(max_iter=4).solve(problem)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.1 * (GramNewton.memory(problem) + GatedDesign.bytes(problem))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_slope_and_the_products_of_a_loss_are_those_of_its_value(loss):
+    problem = problem_of("norms", loss, 0.1, n=40, d=2, m=3, sample_weight=np.linspace(0.5, 2, 40))
+    design = GatedDesign(problem, np.inf)
+    rng = np.random.default_rng(0)
+    x, p = (0.3 * rng.standard_normal((design.N + design.q, problem.outputs)) for _ in range(2))
+    smooth = (QuadraticSum if problem.datafit.loss.is_quadratic else RowSum)(design, problem.datafit)
+    smooth.move_to(x)
+    line, h = smooth.along(p), 1e-5
+    assert line(0.0) == pytest.approx(smooth.value)
+    assert smooth.value == pytest.approx(problem.n * problem.datafit.value(design.forward(x)))
+    assert (line(h) - line(-h)) / (2 * h) == pytest.approx(-float(np.vdot(smooth.slope, p)), rel=1e-6)
+    smooth.model(False, np.float64)
+    bend, down = float(np.vdot(p, smooth.product(p, np.float64))), smooth.slope
+    smooth.move_to(x + h * p)
+    assert bend == pytest.approx(float(np.vdot(down - smooth.slope, p)) / h, rel=1e-2)
+
+
+def test_the_system_of_the_norms_is_positive_and_its_right_side_the_slope_of_the_merit():
+    problem = problem_of("norms", "squared", 0.1, n=60)
+    design = GatedDesign(problem, np.inf)
+    rng = np.random.default_rng(0)
+    x, slope, p = (rng.standard_normal((design.N + design.q, problem.outputs)) for _ in range(3))
+    terms = Norms(design, 2.0, problem.datafit.y, slope, False)
+    linear = terms.linearise(x, slope)
+    h = 1e-6
+    by_difference = (terms.value(x + h * p) - terms.value(x - h * p)) / (2 * h)
+    assert by_difference == pytest.approx(float(np.vdot(slope - linear.right, p)), rel=1e-6)
+    largest = np.einsum("prc,prc->p", linear.directions, linear.directions)
+    assert (largest < linear.diagonal).all()
+
+
+def test_estimators_and_paths_take_it_where_rows_are_many():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 4))
+    y = np.argmax(np.maximum(X @ rng.standard_normal((4, 8)), 0) @ rng.standard_normal((8, 4)), axis=1)
+    for penalty in ("group_l2", "ridge"):
+        model = GatedReLUClassifier(8, gates="gaussian", loss="logistic", penalty=penalty, random_state=0, beta=1e-2)
+        model.fit(X, y)
+        assert model.result_.solver == "gram"
+        assert "sums over rows some" in model.result_.reason
+        assert model.certificate_.verify(X, y).relative_gap <= 2e-6
+    target = np.abs(X[:, 0])
+    path = gated_path(X, target, sample_gates(X, 8, rng=0), n_betas=5)
+    alone = GatedReLURegressor(8, beta=float(path.betas[-1]), gates=sample_gates(X, 8, rng=0), bias=True).fit(X, target)
+    assert (path.relative_gaps <= 1e-6).all()
+    assert path.objectives[-1] == pytest.approx(alone.result_.objective, rel=3e-6)
+    assert AutoSolver().choose(GatedReLUProblem(X, target, X[:, :2] > 0, 0.1))[0].tol == 1e-6
