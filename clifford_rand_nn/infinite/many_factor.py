@@ -9,7 +9,7 @@ from clifford_rand._checks import fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.certified import solve_certified
 from clifford_rand_nn.infinite.factor import MOST_SINGLE, KernelFactor, left_out
-from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many_problem import FLAT, Found, ManyRows, Tried
 from clifford_rand_nn.infinite.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits
 
@@ -58,7 +58,8 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | Non
 def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float, list[Tried], _Factored | None]:
     """Return the best of three radii, all that were compared (beta for n rows), and the last factor.
 
-    ``end`` is when the time is over: of the three only as many are taken as leave enough of it.
+    The best is the largest with a loss within `FLAT` of the least. ``end`` is when the time is over: of the three only
+    as many are taken as leave enough of it.
     """
     now: _Factored | None = None
     found: list[tuple[float, float]] = []
@@ -73,7 +74,8 @@ def compare(problem: ManyRows, radius: float, n: int, end: float) -> tuple[float
         taken = time.perf_counter() - start
         found.append((loss, share * radius))
         tried.append(Tried(share * radius / n, loss, rows, f"leave-one-out on a factor of order {problem.n}"))
-    return min(found)[1], tried, now
+    least = min(found)[0]
+    return max(r for loss, r in found if loss <= (1 + FLAT) * least), tried, now
 
 
 def _factored(problem: ManyRows, radius: float, last: _Factored | None) -> _Factored:

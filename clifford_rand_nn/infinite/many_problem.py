@@ -14,7 +14,7 @@ from clifford_rand_nn.solvers.watch import Watch
 
 SUBSET = 2000  # rows that are decomposed for a first radius
 _N_RADII = 60
-_FLAT = 0.002  # of the least loss: the largest radius within this share is taken, as the curve is flat below
+FLAT = 0.002  # of the least loss: the largest radius within this share is taken, as the curve is flat below
 
 
 class Tried(NamedTuple):
@@ -98,6 +98,6 @@ class ManyRows:
         betas = loo.grid(_N_RADII)
         errors = 0.5 * ((loo.predictions(betas) - self.targets[:n]) ** 2).sum(axis=2)
         losses = np.average(errors, axis=1, weights=weights)
-        k = int(np.argmax(losses <= (1 + _FLAT) * losses.min()))  # betas fall
+        k = int(np.argmax(losses <= (1 + FLAT) * losses.min()))  # betas fall
         radius = float(betas[k]) * n * float(self.weights[:n].mean())
         return radius, Tried(radius / self.n, float(losses[k]), n, "leave-one-out on a subset")
