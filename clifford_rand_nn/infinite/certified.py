@@ -14,7 +14,7 @@ from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.watch import Watch
 
 _SLOWER = 2.5  # a product in double precision takes so many times one in single, before one was timed
-_INSIDE = 0.3  # of the tolerance, by the residuals in single precision, before a point is judged in double
+_INSIDE = 0.6  # of the tolerance, by the residuals in single precision, before a point is judged in double
 _FALLS = 0.5  # by which the gap falls at least between two judgements, or rounding is all that is left
 
 
