@@ -16,7 +16,7 @@ from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.saved import finite, infinite, search
+from clifford_rand_nn.saved import finite, infinite, kernel, search
 from clifford_rand_nn.saved.parts import FORMAT
 
 VERSION = 5  # raised when a reader of the old layout could not read the new one
@@ -28,7 +28,7 @@ Model = finite.Network | infinite.Network | BetaCV
 
 # What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
 _ARRAYS = {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1"}
-_ARRAYS |= finite.ARRAYS | infinite.ARRAYS | search.ARRAYS
+_ARRAYS |= finite.ARRAYS | infinite.ARRAYS | kernel.ARRAYS | search.ARRAYS
 _WITH_GAPS = ("search_scores", "loo_predictions")  # NaN for betas without time, and for rows of weight zero
 
 

@@ -10,6 +10,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.infinite.leave_one_out import KernelFit
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -114,6 +115,8 @@ class Units(NamedTuple):
                     alpha=np.ldexp(value.alpha, self.y),
                     intercept=np.ldexp(value.intercept, self.y),
                 )
+            case KernelFit(alpha, intercept):
+                return KernelFit(np.ldexp(alpha, self.y), np.ldexp(intercept, self.y))
             case Family():
                 members = None if value.members is None else self.back(value.members)
                 return replace(value, members=members, feature=self.back(value.feature))

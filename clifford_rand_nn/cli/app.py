@@ -52,7 +52,7 @@ def _root(
 # What an option may say; which solvers there are depends on the model.
 Task = StrEnum("Task", "auto classification regression")
 ModelKind = StrEnum("ModelKind", "network gated relu lasso")
-GateKind = StrEnum("GateKind", "cross gaussian leverage volume simplex polished opposite exhaustive")
+GateKind = StrEnum("GateKind", "cross gaussian leverage volume simplex polished opposite exhaustive infinite")
 Solver = StrEnum(
     "Solver",
     "auto kernel gram fista column_generation interior_point augmented_lagrangian working_set homotopy cvxpy",
@@ -167,7 +167,8 @@ def fit(
         GateKind,
         typer.Option(
             help="Hyperplanes through sampled rows (cross, or chosen by leverage, volume, simplex, polished), random "
-            "ones, between rows of opposite classes, or all patterns.",
+            "ones, between rows of opposite classes, or all patterns; infinite: all random ones at once, with "
+            "--model gated --penalty ridge.",
             rich_help_panel=_GATES,
         ),
     ] = GateKind.cross,

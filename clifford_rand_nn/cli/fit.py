@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.cli.console import INTERRUPTED, complain, note_ignored, refused_data, say, show_pairs
 from clifford_rand_nn.cli.infinite import chosen, promises, scaling, show_compared
 from clifford_rand_nn.cli.options import check_options, make_model
@@ -177,7 +178,7 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         rows += chosen(model)
     else:
         rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
-        rows += [*_candidates(model), ("neurons", str(model.network_.n_neurons))]
+        rows += _candidates(model)
     rows += [
         ("objective", f"{proof.primal:.8g}"),
         ("certified gap", f"{proof.relative_gap:.1e} relative, {proof.scope}"),
@@ -211,7 +212,13 @@ def _solver(result: Result[Any]) -> str:
 
 
 def _candidates(model: Any) -> list[tuple[str, str]]:
-    """Say what the network could be made of: gates, columns, or everything."""
+    """Say what the network could be made of, gates, columns, or everything, and how many neurons it has."""
+    if isinstance(model.certificate_.claim, KernelClaim):
+        return [("gates", "infinitely many Gaussian ones, by their kernel")]
+    return [*_made_of(model), ("neurons", str(model.network_.n_neurons))]
+
+
+def _made_of(model: Any) -> list[tuple[str, str]]:
     if isinstance(model, CrossProductLasso):
         dictionary = model.dictionary_
         words = "all" if dictionary.subsample is None else f"{dictionary.subsample:,} sampled"

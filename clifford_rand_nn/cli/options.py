@@ -52,9 +52,9 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         if name in given and model not in models:
             raise _useless(name, given, f"--model {model}", _models(models))
     for name in ("n_gates", "refine"):
-        if name in given and gates == "exhaustive":
-            raise _useless(name, given, "--gates exhaustive", "the other kinds of gates")
-    if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive"):
+        if name in given and gates in ("exhaustive", "infinite"):
+            raise _useless(name, given, f"--gates {gates}", "the other kinds of gates")
+    if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive", "infinite"):
         raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
     check_choice(loss, "--loss", _OWNER, sorted({name for names in _LOSSES.values() for name in names}))
     if "huber_delta" in given and not has_delta(loss):
@@ -66,6 +66,8 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     if model != "gated" and options["penalty"] == "ridge":
         hint = "--model gated has it."
         raise fail("--penalty", _OWNER, f"'l1' or 'l2' with --model {model}", "ridge", hint)
+    if gates == "infinite" and model == "relu":
+        raise fail("--gates", _OWNER, "another one with --model relu", gates, "--model gated has it.")
     if options["penalty"] == "ridge" and "refine" in given:
         raise _useless("refine", given, "--penalty ridge", "--penalty l2")
     if "solver" in given:

@@ -24,11 +24,12 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
-from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.parameters import Parameters, progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
+from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, check_limits
@@ -264,7 +265,14 @@ class ConvexNetwork(Parameters):
         self.coef_ = coefficients.coef[0] if single else coefficients.coef
         self.gate_intercept_ = coefficients.gate_intercept[0] if single else coefficients.gate_intercept
         self.intercept_ = float(coefficients.intercept[0]) if single else coefficients.intercept
-        self.network_ = TwoLayerNetwork.from_gated(coefficients, gates, self.bias_feature_)
+        self.network_: TwoLayerNetwork | KernelNetwork = TwoLayerNetwork.from_gated(
+            coefficients, gates, self.bias_feature_
+        )
+
+    def _set_kernel(self, network: KernelNetwork) -> None:
+        """Set what describes a network with infinitely many gates."""
+        self.network_ = network
+        self.intercept_ = float(network.intercept[0]) if len(network.intercept) == 1 else network.intercept
 
     def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
         """Set what describes a ReLU network: each neuron is a gate of its own."""
@@ -293,10 +301,10 @@ class ConvexNetwork(Parameters):
             warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=4)
 
     def _outputs(self, X: Any) -> Array:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
         data = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
-        if isinstance(self.certificate_.claim, NetworkClaim):
+        if isinstance(self.certificate_.claim, NetworkClaim | KernelClaim):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)

@@ -303,4 +303,6 @@ def _draws_anew(model: Any) -> bool:
     if isinstance(model.random_state, int | np.integer):
         return False
     gates = getattr(model, "gates", None)
-    return getattr(model, "subsample", None) is not None or (isinstance(gates, str) and gates != "exhaustive")
+    return getattr(model, "subsample", None) is not None or (
+        isinstance(gates, str) and gates not in ("exhaustive", "infinite")
+    )

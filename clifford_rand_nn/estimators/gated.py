@@ -1,7 +1,7 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from clifford_rand._checks import as_generator, check_integer, fail
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -23,6 +24,7 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.units import Units
 
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
@@ -63,6 +65,10 @@ class GatedReLU(GatedFamily):
     over the activation patterns :math:`D_i` of sampled gates (paper, eq. cvxnn:grelu and Algorithms 2 and 4), with one
     group of weights for each gate over all outputs. Features are used as they come: nothing is rescaled.
 
+    With ``gates="infinite"`` and squared norms it is the network of all Gaussian gates at once, by their kernel: see
+    `GateKernel`. It is what m sampled ones with a weight m·beta tend to. There is then no list of gates: ``network_``
+    is a `KernelNetwork`, and ``coef_``, ``gate_intercept_``, ``gates_`` and ``patterns_`` are absent.
+
     {targets}
 
     Parameters
@@ -101,7 +107,7 @@ class GatedReLU(GatedFamily):
         Objective, gap, iterations, status, history.
     certificate_ : Certificate
         What is proved; ``certificate_.verify(X, y)`` recomputes it.
-    network_ : TwoLayerNetwork
+    network_ : TwoLayerNetwork or, with gates="infinite", KernelNetwork
     {classes}
 
     Raises
@@ -122,8 +128,17 @@ class GatedReLU(GatedFamily):
         if self.refine and self.penalty == "ridge":
             hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
             raise fail("refine", owner, "0 with penalty='ridge'", self.refine, hint)
+        if self._infinite:
+            check_infinite(self)
+
+    @property
+    def _infinite(self) -> bool:
+        return isinstance(self.gates, str) and self.gates == "infinite"
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
+        if self._infinite:
+            train_infinite(self, task, float(self.beta), shared)
+            return
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if self.refine:
             shared = None  # every beta refines gates of its own
@@ -148,6 +163,11 @@ class GatedReLU(GatedFamily):
         self._set_gated(result.coefficients, gates)
         claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge", task.feature)
         self._conclude(result, gate_scope(gates), len(gates), claim, task.classes)
+
+    def _take_from(self, there: Self, units: Units) -> None:
+        super()._take_from(there, units)
+        if self._infinite:
+            forget_gates(self)
 
     def _refined(self, task: Task, gates: Gates) -> Refinement:
         """Exchange gates for better ones, as many rounds as asked for."""
@@ -180,6 +200,8 @@ class GatedReLU(GatedFamily):
         return found.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
     def _beta_max(self, task: Task) -> float:
+        if self._infinite:
+            return infinite_beta_max(self, task)
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:

@@ -1,11 +1,12 @@
 """Networks of finitely many neurons or gates as plain arrays and values, and back."""
 
+from dataclasses import replace
 from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.certificates import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
@@ -15,6 +16,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.saved import kernel
 from clifford_rand_nn.saved.parts import (
     about,
     agree,
@@ -55,7 +57,7 @@ _DROPPED = ("huber_delta",)  # parameters that estimators had and have no more w
 
 def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
-    require_fitted(model, "coef_")
+    require_fitted(model, "network_")
     params = {name: plain(value) for name, value in model.get_params().items()}
     arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
     if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
@@ -71,6 +73,9 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays |= {"coef": coefficients.coef, "gate_intercept": coefficients.gate_intercept}
         arrays["intercept"] = coefficients.intercept
         meta["gates"] = _pack_gates(arrays, "gates", claim.gates)
+    elif isinstance(claim, KernelClaim):
+        feature = model.bias_feature_
+        meta["kernel"] = kernel.pack_network(arrays, claim.network) | {"beta": float(proof.beta)}  # on its own rows
     else:
         network, family = claim.network, claim.family
         arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
@@ -87,11 +92,15 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
     else:
         meta["target_ndim"] = int(model._target_ndim)
+    if "kernel" in meta:
+        return arrays, meta
     return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
 
 
 def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
+    if isinstance(model.certificate_.claim, KernelClaim):
+        return kernel.VERSION
     if model.bias_feature_ is not None or isinstance(model.bias, str):
         return _PENALISED
     return _UNWEIGHTED if model.certificate_.sample_weight is None else _WEIGHTED
@@ -116,6 +125,11 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d, feature))
         model._set_network(claim.network, str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
+    elif "kernel" in meta:
+        claim = KernelClaim(kernel.read_network(arrays, meta["kernel"], d))
+        agree((claim.network.kernel.bias > 0) == (feature is not None), "the biases")
+        model._set_kernel(claim.network)
+        outputs = claim.network.alpha.shape[1]
     else:
         claim = _gated_claim(arrays, meta, d)._replace(feature=feature)
         model._set_gated(claim.coefficients, claim.gates)
@@ -127,6 +141,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         model._target_ndim = read_target_ndim(meta, outputs)
     model._sample_weight = checked_weights(arrays, outputs)
     model._certify(claim, classes, dual_point=arrays["dual_point"], **proved(meta))
+    if "kernel" in meta:
+        model.certificate_ = replace(model.certificate_, beta=number(meta["kernel"]["beta"]))
     return cast("Network", model)
 
 
