@@ -146,7 +146,7 @@ def logistic_path(
         raise fail("loss", _OWNER, "'logistic' or 'softmax'", datafit.loss.name)
     limit = Limits.of(_OWNER, **{"max_iter": _STEPS, **limits})
     falling = [check_positive(beta, "betas", _OWNER) for beta in betas]
-    path = LogisticPath(K, datafit, None if groups is None else _rows_of(groups, len(K)), leave_out)
+    path = LogisticPath(K, datafit, None if groups is None else rows_of(groups, len(K)), leave_out)
     check_memory(_OWNER, limit.max_memory, path.memory, "the matrices of a Newton step", "Fit fewer rows.")
     fits: list[LogisticFit] = []
     with ONE_NUMPY_THREAD:
@@ -163,7 +163,7 @@ def seconds(n: int, n_classes: int, n_betas: int = 1) -> float:
     return n_betas * (factors * _CUBE * float(n) ** 3 + _REFITS)
 
 
-def _rows_of(groups: ArrayLike, n: int) -> Groups:
+def rows_of(groups: ArrayLike, n: int) -> Groups:
     """Return the rows of every group."""
     labels = as_array(groups, "groups", _OWNER)
     if labels.shape != (n,):
@@ -186,7 +186,7 @@ class _State(NamedTuple):
 class LogisticPath:
     """What the fits of a path share, and the last of them; arguments are those of `logistic_path`, checked."""
 
-    def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool) -> None:
+    def __init__(self, K: Array, datafit: Datafit, groups: Groups | None, leave_out: bool = True) -> None:
         self._leave_out = leave_out
         self._K, self._datafit, self._groups = K, datafit, groups
         self.n, self._outputs = datafit.y.shape

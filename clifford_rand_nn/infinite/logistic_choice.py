@@ -1,18 +1,20 @@
 """Beta of the logistic loss or the softmax by leave-one-out, and what to compare with the squared loss."""
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_NUMPY_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
-from clifford_rand_nn.infinite.logistic import LogisticFit, logistic_path
-from clifford_rand_nn.solvers.base import SOONEST
+from clifford_rand_nn.infinite.logistic import LogisticFit, LogisticPath, rows_of
+from clifford_rand_nn.solvers.base import Limits, Status
 
+_OWNER = "choose_logistic"
+_STEPS = 100  # of a fit
 _RATIO = 4.0  # of neighbouring betas
 _MOST = 8  # betas
 _CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
@@ -65,28 +67,31 @@ def choose_logistic(
         `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that of the fit.
     max_time : float, optional
         Seconds.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        By Ctrl-C: half a choice is none.
     """
-    began = time.perf_counter()
     targets, loss = encode_labels(index, n_classes, "logistic")
-    mass = None if weights is None else weights[:, None]
+    parts = None if groups is None else rows_of(groups, len(K))
+    path = LogisticPath(np.ascontiguousarray(K), make_datafit(loss, targets, len(K), _OWNER, None, weights), parts)
+    limits = Limits.of(_OWNER, max_iter=_STEPS, max_time=max_time)
     found: dict[int, tuple[float, LogisticFit]] = {}
-
-    def left() -> float | None:
-        return None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
-
-    def try_out(steps: list[int]) -> None:
-        betas = [beta * _RATIO**k for k in steps]
-        fits = logistic_path(K, targets, weights, betas, loss, groups, max_time=left())
-        for k, fit in zip(steps, fits, strict=False):  # fewer, if time was over
-            losses = loss.value(fit.leave_one_out, targets)
-            found[k] = float(np.average(losses, weights=mass)), fit
-
-    try_out([1, 0, -1])
-    while len(found) < _MOST and left() != SOONEST:
-        best, low, high = min(found, key=lambda k: found[k][0]), min(found), max(found)
-        if low < best < high:
-            break
-        try_out([low - 1] if best == low else [high + 1])
+    ahead = [1, 0, -1]
+    with ONE_NUMPY_THREAD:
+        while ahead:
+            k = ahead.pop(0)
+            fit = path.fit(beta * _RATIO**k, limits.after(path.seconds))
+            if fit.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            losses = loss.value(fit.leave_one_out, targets)[:, 0]
+            found[k] = float(np.average(losses, weights=weights)), fit
+            if fit.status.ends_all:
+                break
+            best, low, high = min(found, key=lambda k: found[k][0]), min(found), max(found)
+            if not ahead and not low < best < high and len(found) < _MOST:
+                ahead = [low - 1] if best == low else [high + 1]
     fit = min(found.values(), key=lambda one: one[0])[1]
     v = None if variances is None else variances(_CURVATURE * fit.beta)
     calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v)
