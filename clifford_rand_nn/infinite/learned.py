@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
@@ -188,22 +189,22 @@ class KernelRidge:
         :math:`B_{gg}^{-1}(By)_g`.
         """
         factor, _ = self._factor(radius)
-        half, _ = dpotri(factor, lower=1, overwrite_c=1)
-        inverse = np.tril(half) + np.tril(half, -1).T
-        ones = inverse.sum(axis=1)
-        inverse -= np.outer(ones, ones / ones.sum())
-        residual = inverse @ targets
-        found = targets[rows] - residual[rows] / inverse.diagonal()[rows, None]
+        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # A^-1, its lower half
+        ones = dsymm(1.0, inverse, np.ones((len(factor), 1)), lower=1)[:, 0]
+        shares = ones / ones.sum()
+        residual = dsymm(1.0, inverse, targets, lower=1) - np.outer(ones, shares @ targets)
+        found = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
         for unit in np.unique(belongs[rows[together]]):
             members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
-            left = np.linalg.solve(inverse[np.ix_(members, members)], residual[members])
+            block = inverse[np.maximum.outer(members, members), np.minimum.outer(members, members)]
+            left = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
             found[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
         return np.asarray(found)
 
     def _factor(self, radius: float) -> tuple[Array, bool]:
         system = self.K.copy()
         system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
-        lower: tuple[Array, bool] = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        return lower
+        found: tuple[Array, bool] = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        return found

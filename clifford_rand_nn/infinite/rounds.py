@@ -17,8 +17,9 @@ from clifford_rand_nn.infinite.parts import FOLDS, held_parts, outer_parts
 
 _Value = TypeVar("_Value")
 
-_FACTORS = tuple(4.0**k for k in range(-3, 3))  # of beta, which a fit to fewer rows with another kernel may want
+_FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others
+_TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round has to gain, and that another has to
 
@@ -98,7 +99,7 @@ def learned_rounds(
     At most ``max_rows`` rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
     been held out. A first round is taken if the mean gain of squared error is more than its standard error, one more as
     long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest
-    mistakes, then with the largest gain. Each round gets the best of six factors of beta, by the same rows.
+    mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbours go to different parts, copies of a row to the same, groups as a whole.
@@ -272,31 +273,35 @@ class _Folds:
         belongs: NDArray[np.intp],
     ) -> tuple[NDArray[np.intp], Array]:
         """Return rows that the gates of one fold have not seen, and predictions of fits to all rows without each."""
-        unseen = []
-        for fold, (kept, held) in enumerate(zip(self.kept, self.held, strict=True)):
-            own = np.isin(belongs, belongs[taken[held]])
-            others = ~np.isin(belongs, belongs[taken]) & (belongs % len(self.held) == fold)
-            unseen.append(np.flatnonzero((own | others) & ~np.isin(belongs, belongs[taken[kept]])))
+        unseen: list[NDArray[np.intp]] = []
+        beyond = ~np.isin(belongs, belongs[taken])
+        for kept, held in zip(self.kept, self.held, strict=True):
+            own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
+            unseen.append(np.flatnonzero(own if unseen else own | beyond))
+            if sum(map(len, unseen)) >= _TOLD:
+                break
 
         def leave_out(fold: int) -> Array:
             K = best.kernels[fold](X)
             radius = self.radius * best.factor * spread(K) / self._spreads[fold]
             return KernelRidge(K, weights).left_out(targets, radius, unseen[fold], belongs)
 
-        return np.concatenate(unseen), np.concatenate(_of_each(leave_out, len(self.held)))
+        return np.concatenate(unseen), np.concatenate(_of_each(leave_out, len(unseen)))
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
 
 
 def _of_each(work: Callable[[int], _Value], folds: int) -> list[_Value]:
-    """Return work(fold) of each fold, on a few threads, each with one thread of BLAS."""
+    """Return work(fold) of each fold, on a few threads, each with one thread of BLAS if there are several."""
     found: list[Any] = [None] * folds
 
     def of_slice(part: slice) -> None:
         for fold in range(folds)[part]:
             found[fold] = work(fold)
 
+    if folds == 1:
+        return [work(0)]
     with ONE_BLAS_THREAD:
         for_each_slice(of_slice, folds)
     return found
