@@ -228,11 +228,19 @@ def predict(
     model: Annotated[Path, typer.Argument(help="Model file that fit wrote.")],
     new: Annotated[Path, typer.Argument(help="Table with the feature columns: .csv, .parquet or .npz.")],
     out: Annotated[Path, typer.Option(help="Where to write the predictions: .csv, .parquet or .npz.")],
+    coverage: Annotated[
+        float,
+        typer.Option(help="Share of new values between low and high, for a network without knobs."),
+    ] = 0.9,
 ) -> None:
-    """Predict for every row of a table. Columns are found by name; others are ignored."""
+    """Predict for every row of a table. Columns are found by name; others are ignored.
+
+    Written are predictions; for classes their probabilities, or scores where the model has none; for numbers the ends
+    low and high of intervals, where it has them.
+    """
     from clifford_rand_nn.cli.predict import run_predict
 
-    run_predict(model, new, out)
+    run_predict(model, new, out, coverage)
 
 
 @app.command()

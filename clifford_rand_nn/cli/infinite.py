@@ -33,6 +33,10 @@ def promises(model: Any, score: str) -> list[tuple[str, str]]:
     rows = [(f"promised {score}", f"{model.loo_score_:.4f} for new rows of the same kind, by {how}")]
     if hasattr(model, "calibration_"):
         rows.append(("probabilities", f"calibrated; negative log-likelihood {model.calibration_.loss:.3f} by {how}"))
+    if hasattr(model, "intervals_"):
+        wider = ", more where rows are few" if model.intervals_.shares.any() else ""
+        half = float(model.intervals_.quantile(0.9)[0])
+        rows.append(("intervals", f"90 % of new values within ±{half:.4g} of the prediction{wider}"))
     return rows
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import check_number
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
@@ -17,8 +18,9 @@ from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.tables import check_ending, read_table
 
 
-def run_predict(model_path: Path, new: Path, out: Path) -> None:
-    """Load, read, predict and write."""
+def run_predict(model_path: Path, new: Path, out: Path, coverage: float = 0.9) -> None:
+    """Load, read, predict and write; a share ``coverage`` of new values is to be inside the intervals, if there are."""
+    check_number(coverage, "--coverage", "clifford-rand predict", "between 0 and 1", lambda c: 0 < c < 1)
     check_ending(out)
     if not out.absolute().parent.is_dir():
         raise ArgumentError(f"{out}: there is no folder {out.absolute().parent}.")
@@ -34,17 +36,22 @@ def run_predict(model_path: Path, new: Path, out: Path) -> None:
         complain("note", f"{new} has no feature_names; its columns are taken in the order of the model.")
     note_ignored(str(new), table.ignored)
     with refused_data(str(new)):
-        columns = prediction_columns(model, table.X)
+        columns = prediction_columns(model, table.X, coverage)
     write_columns(out, columns)
     say(f"{len(table.X)} predictions written to {out}")
 
 
-def prediction_columns(model: Any, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-    """Return ``prediction`` and, for classes, ``probability_<class>``, or where there is none ``score[_<class>]``."""
+def prediction_columns(model: Any, X: NDArray[np.float64], coverage: float = 0.9) -> dict[str, NDArray[Any]]:
+    """Return ``prediction``; for classes ``probability_<class>``, or where there is none ``score[_<class>]``.
+
+    For numbers ``low`` and ``high``, the ends of the intervals, where the model has them.
+    """
     with warnings.catch_warnings():  # the columns were matched by name already
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         columns: dict[str, NDArray[Any]] = {"prediction": model.predict(X)}
         if not hasattr(model, "classes_"):
+            if hasattr(model, "predict_interval") and columns["prediction"].ndim == 1:
+                columns["low"], columns["high"] = model.predict_interval(X, coverage)
             return columns
         if hasattr(model, "predict_proba"):
             values, prefix = model.predict_proba(X), "probability"

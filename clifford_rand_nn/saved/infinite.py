@@ -9,6 +9,7 @@ from clifford_rand_nn.certificates import Certificate, KernelClaim
 from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
+from clifford_rand_nn.infinite.intervals import Intervals
 from clifford_rand_nn.infinite.rounds import LearnedRounds, Trial
 from clifford_rand_nn.saved.kernel import pack_network, read_network
 from clifford_rand_nn.saved.parts import (
@@ -35,6 +36,7 @@ ARRAYS = (
     {"noise": "f1", "metric": "f2"}
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
+    | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
 _READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
 _Record = TypeVar("_Record")
@@ -66,11 +68,12 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         found = model.calibration_
         arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
         meta["calibration"] = {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
-        if model._variance is not None:
-            arrays["noise"] = model._noise
     else:
-        arrays["loo_predictions"] = model.loo_predictions_
-        meta["target_ndim"] = int(model._target_ndim)
+        arrays["loo_predictions"], within = model.loo_predictions_, model.intervals_
+        arrays |= {f"interval_{name}": getattr(within, name) for name in ("scores", "mass", "shares")}
+        meta |= {"interval_scale": float(within.scale), "target_ndim": int(model._target_ndim)}
+    if model._variance is not None:
+        arrays["noise"] = model._noise
     meta["arrays"] = sorted(arrays)
     return arrays, meta
 
@@ -103,15 +106,18 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         scales = {name: number(value) for name, value in meta["calibration"].items()}
         model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
         agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
-        model._variance = None
-        if model.calibration_.share:
-            model._noise = arrays["noise"]
-            agree(model._noise.shape == (n,) and bool((model._noise > 0).all()), "the noise does not fit the rows")
-            model._variance = model._open()
+        needed = bool(model.calibration_.share)
     else:
         model._target_ndim = read_target_ndim(meta, outputs)
         model.loo_predictions_ = arrays["loo_predictions"]
         agree(model.loo_predictions_.shape == ((n_rows,) if model._target_ndim == 1 else (n_rows, outputs)))
+        model.intervals_ = _intervals(arrays, meta, outputs)
+        needed = bool(model.intervals_.shares.any())
+    model._variance = None
+    if needed:
+        model._noise = arrays["noise"]
+        agree(model._noise.shape == (n,) and bool((model._noise > 0).all()), "the noise does not fit the rows")
+        model._variance = model._open()
     model.certificate_ = Certificate(
         dual_point=arrays["dual_point"],
         loss=str(meta["certificate"]["loss"]),
@@ -124,6 +130,14 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         **proved(meta),
     )
     return cast("Network", model)
+
+
+def _intervals(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs: int) -> Intervals:
+    parts = {name: arrays[f"interval_{name}"] for name in ("scores", "mass", "shares")}
+    agree(parts["scores"].shape[1] == outputs, "the intervals do not fit the outputs")
+    rising = all(bool((np.diff(parts[name], axis=0) >= 0).all()) for name in ("scores", "mass"))
+    agree(rising and all(bool((part >= 0).all()) for part in parts.values()), "the intervals")
+    return Intervals(**parts, scale=number(meta["interval_scale"]))
 
 
 def _rounds(arrays: dict[str, NDArray[Any]], told: dict[str, Any], n: int, outputs: int) -> LearnedRounds:

@@ -82,8 +82,18 @@ def test_numbers_without_an_option(folder):
     assert facts["test R²"] == f"{model.score(TABLE[80:][FEATURES], TABLE[80:].value):.4f} on 40 rows"
     assert float(facts["test R²"].split()[0]) > 0.7
     assert "probabilities" not in facts
-    run("predict", "m.npz", "value-test.csv", "--out", "p.csv")
-    np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(TABLE[80:][FEATURES]))
+    assert facts["intervals"].startswith(
+        f"90 % of new values within ±{model.intervals_.quantile()[0]:.4g} of the prediction"
+    )
+    for coverage in ((), ("--coverage", "0.5")):
+        run("predict", "m.npz", "value-test.csv", "--out", "p.csv", *coverage)
+        back = pd.read_csv("p.csv")
+        assert list(back) == ["prediction", "low", "high"]
+        np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[80:][FEATURES]))
+        low, high = model.predict_interval(TABLE[80:][FEATURES], float(coverage[1]) if coverage else 0.9)
+        np.testing.assert_array_equal(back[["low", "high"]].T, [low, high])
+    message = run("predict", "m.npz", "value-test.csv", "--out", "p.csv", "--coverage", "90", code=2).stderr
+    assert "'--coverage' parameter of clifford-rand predict must be between 0 and 1. Got 90.0" in message
 
 
 def test_weights_count(folder):

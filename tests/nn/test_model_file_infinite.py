@@ -65,6 +65,19 @@ def test_probabilities_use_the_variance_that_is_made_again(tmp_path):
     assert not np.array_equal(back.predict_proba(far), model.predict_proba(far))
 
 
+def test_intervals_use_the_variance_that_is_made_again(tmp_path):
+    local = np.random.default_rng(3)
+    rows = local.uniform(0, 1, (120, 1)) ** 4  # few on the right
+    y = np.sin(8 * rows[:, 0]) + 0.05 * local.standard_normal(120)
+    model = ConvexNetworkRegressor(rounds=0).fit(rows, y)
+    assert model.intervals_.shares.any()
+    back = _there_and_back(tmp_path, model)
+    new = np.linspace(-1, 2, 50)[:, None]
+    np.testing.assert_array_equal(back.predict_interval(new), model.predict_interval(new))
+    widths = np.subtract(*back.predict_interval(new)[::-1])
+    assert widths.max() > 1.5 * widths.min()
+
+
 @pytest.mark.parametrize("outputs", [None, 1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_regressor_comes_back_bit_for_bit(tmp_path, outputs, weighted):
@@ -74,6 +87,8 @@ def test_regressor_comes_back_bit_for_bit(tmp_path, outputs, weighted):
     back = _there_and_back(tmp_path, model)
     assert back.predict(NEW).shape == (300, *y.shape[1:])
     np.testing.assert_array_equal(back.predict(NEW), model.predict(NEW))
+    for coverage in (0.5, 0.9):
+        np.testing.assert_array_equal(back.predict_interval(NEW, coverage), model.predict_interval(NEW, coverage))
     assert back.certificate_.verify(X, y).relative_gap < 1e-8
     assert back.score(X, y) == model.score(X, y)
 
@@ -137,9 +152,9 @@ def test_what_is_not_fitted_is_refused(tmp_path):
         save_model(tmp_path / "m.npz", ConvexNetworkRegressor())
 
 
-def _rewritten(tmp_path, change):
+def _rewritten(tmp_path, change, model=None):
     path = tmp_path / "m.npz"
-    save_model(path, ConvexNetworkClassifier().fit(X, LABELS["text"]))
+    save_model(path, model or ConvexNetworkClassifier().fit(X, LABELS["text"]))
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())
@@ -194,6 +209,26 @@ DAMAGE = {
     "dual": _cut("dual_point", 60, 1),
     "weights": lambda arrays, meta: arrays.update(sample_weight=np.ones(7)),
 }
+
+
+REGRESSOR = {
+    "scores": _cut("interval_scores", 60, 2),
+    "falling": lambda arrays, meta: arrays.update(interval_scores=arrays["interval_scores"][::-1]),
+    "mass": _cut("interval_mass", 59, 1),
+    "shares": _cut("interval_shares", 3),
+    "negative": lambda arrays, meta: arrays.update(interval_shares=-1 - arrays["interval_shares"]),
+    "scale": lambda arrays, meta: meta.update(interval_scale=0.0),
+    "infinite": lambda arrays, meta: arrays["loo_predictions"].__setitem__(0, np.inf),
+    "predictions": _cut("loo_predictions", 59),
+    "axes": lambda arrays, meta: meta.update(target_ndim=2),
+}
+
+
+@pytest.mark.parametrize("fault", REGRESSOR)
+def test_content_of_a_regressor_is_checked(tmp_path, fault):
+    path = _rewritten(tmp_path, REGRESSOR[fault], ConvexNetworkRegressor(rounds=0).fit(X, X[:, 0] ** 2))
+    with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged"):
+        load_model(path)
 
 
 @pytest.mark.parametrize("fault", DAMAGE)
