@@ -130,7 +130,7 @@ class CrossProductLasso(ConvexNetwork):
         if listed and self.max_time is None and _ROUNDS * seconds > _LONG:
             much = f"{pricer.n_atoms:,} columns on {len(X):,} rows"
             rule = f"given for {much}, which take some {seconds:.0f} s a round and some {_ROUNDS} rounds"
-            hint = "The round in which it ends is the last; or draw some columns with subsample=…."
+            hint = "It cuts rounds short, which then prove nothing; or draw some columns with subsample=…."
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
 

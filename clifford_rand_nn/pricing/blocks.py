@@ -1,6 +1,6 @@
 """Pricing over the columns of a dictionary, a block at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -81,7 +81,7 @@ class BlockPricer:
             return f"over the {self.n_atoms:,} given neurons"
         return f"over the {self.n_atoms:,} columns of the dictionary"
 
-    def price(self, theta: ArrayLike, most: int) -> Priced:
+    def price(self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None) -> Priced:
         r"""Return :math:`\max_j||K_j^T\theta||_2` and the ``most`` best columns.
 
         Parameters
@@ -89,6 +89,8 @@ class BlockPricer:
         theta : (n, C) or (n,)
         most : int
             Number of neurons wanted.
+        late : callable, optional
+            Asked before every block. If it says yes the best columns so far are returned, with an infinite size.
 
         Raises
         ------
@@ -99,6 +101,8 @@ class BlockPricer:
         wanted = max(1, most)
         best, values = nothing(self.X.shape[1]), np.zeros(0)
         for block in self._blocks(max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)):
+            if late is not None and late():
+                return Priced(np.inf, best.take(slice(0, most)))
             sizes = np.linalg.norm(block.training_columns(self.X).T @ point, axis=1)
             (good,) = np.nonzero(sizes > (values[-1] if len(values) == wanted else 0.0))
             if len(good):

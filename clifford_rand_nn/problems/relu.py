@@ -1,5 +1,6 @@
 """The convex ReLU program: the gated problem with every unit kept inside the cone of its pattern, and projections."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -227,10 +228,7 @@ class ConvexReLUProblem(TrainingProblem):
 
     def bound_at(self, theta: Array, multipliers: Array | None = None) -> DualBound:
         """Return the lower bound of a dual point (n, 1) in the domain of the loss, moved and scaled to be feasible."""
-
-        def size(moved: Array) -> float:
-            return self.cone_norm(moved, multipliers)
-
+        size = partial(self.cone_norm, multipliers=multipliers)
         return dual_bound(self.datafit, theta, self.Q, size, self.n * self.beta)
 
     def cone_norm(self, theta: Array, multipliers: Array | None = None) -> float:

@@ -110,7 +110,8 @@ def test_polish_reaches_rounding_from_a_rough_solution(loss, fit_intercept):
     values = np.zeros((problem.K.shape[1], 1))
     values[w.columns] = w.values * (1 + 0.01 * rng.standard_normal(w.values.shape))
     values += 1e-7 * np.abs(w.values).max() * rng.standard_normal(values.shape)
-    found = polished(problem, Weights(np.arange(len(values)), values, w.intercept), exact.objective * (1 + 1e-13))
+    highest = exact.objective * (1 + 1e-13)
+    found = polished(problem, Weights(np.arange(len(values)), values, w.intercept), highest, highest, 0.0)
     assert problem.objective(found) == pytest.approx(exact.objective, rel=1e-12)
     assert found.columns.tolist() == sorted(w.columns.tolist())
 

@@ -53,7 +53,8 @@ class KernelPath:
         self._target = problem.n * problem.beta
         self.radius = self._target
         bounded = np.isfinite(np.stack([*terms.open, *terms.closed])).any()
-        self._follows = bool(np.isfinite(np.stack(terms.open)).any() or self._one_sided())
+        low, high = np.isfinite(np.stack(terms.closed))
+        self._follows = bool(np.isfinite(np.stack(terms.open)).any() or (low != high).any())
         if start is None:
             self._start_cold(bool(bounded))
             least = _SLACK
@@ -65,10 +66,6 @@ class KernelPath:
         self.box = Box(self.theta, low, high, float(self.s @ self.eta) / self.eta.size)
         if start is not None:
             self.box.resist(terms.predictions(self.theta) - self.f, _WARM * float(np.abs(self.theta).mean()))
-
-    def _one_sided(self) -> bool:
-        low, high = self.terms.closed
-        return bool((np.isfinite(low) != np.isfinite(high)).any())
 
     def _inside(self, theta: Array) -> Array:
         """Draw a dual point into the interior of a bounded domain, towards the residual of the zero network."""

@@ -12,6 +12,7 @@ _RANK = 1e-12  # a column is dependent if its part outside the basis is below th
 _TIES = 1e-9  # of the step: among ratios this close the largest pivot is taken (Harris)
 _ZERO = 1e-11  # entries of the tableau, relative to its column, that are rounding and block nothing
 _CUTS = 1e-4, 1e-6, 1e-8, 0.0  # share of the penalty that the weights left out may have; the polish makes up for it
+_SLACK = 0.1  # share of the gap by which the objective may rise
 _STEPS = 30  # a step of the squared loss is exact unless a weight changes its sign
 _SINGULAR = 1e-11  # least diagonal of the triangular factor of unit columns
 
@@ -123,13 +124,15 @@ def _error(A: Array, basis: NDArray[np.intp], x: Array) -> float:
     return float(np.linalg.norm(A[:, basis] @ x - A.sum(axis=1)))
 
 
-def polished(problem: LassoProblem, weights: Weights, allowed: float) -> Weights:
-    """Return a basic solution whose objective is at most ``allowed``, or the best that was found.
+def polished(problem: LassoProblem, weights: Weights, objective: float, bound: float, tol: float) -> Weights:
+    """Return a basic solution whose objective is larger by a tenth of the gap at most, or the best that was found.
 
     The smallest weights are left out, the rest is purified, and Newton's method solves the optimality conditions on
-    the columns that remain, K_jᵀθ = nβ sign(z_j). If the objective ends above ``allowed``, fewer weights are left out;
+    the columns that remain, K_jᵀθ = nβ sign(z_j). If the objective ends above that, fewer weights are left out;
     with none left out it is that of ``weights`` up to rounding.
     """
+    reached = bound + tol * objective  # up to here the gap still is what was asked for
+    allowed = max(objective, min(objective + _SLACK * max(objective - bound, 0.0), reached))
     norms = np.linalg.norm(weights.values, axis=1)
     order = np.argsort(norms)
     below = np.cumsum(norms[order])

@@ -24,7 +24,6 @@ _LARGEST = 8000  # order of the normal matrix: 512 MB, and some 10 s a step
 _SMALL = 1e10
 _STALLED = 6  # steps without a better gap: rounding is all that is left, if the gap is already
 _FLOOR = 0.1  # share of the gap to be reached that the products of slacks and multipliers need not go below
-_SLACK = 0.1  # share of the gap by which the objective may rise when the solution is made basic
 _LATE = 1e-4  # below this; before, the residual of stationarity may have to fall first
 
 
@@ -144,10 +143,7 @@ class InteriorPoint(Limits):
 
     def _make_basic(self, problem: LassoProblem, watch: Watch[Weights]) -> None:
         """Take a basic form of the best point, with the bound of its own residual if that is better."""
-        lowest, bound = watch.objective, watch.bound.value
-        reached = bound + self.tol * lowest  # up to here the gap still is what was asked for
-        allowed = max(lowest, min(lowest + _SLACK * max(lowest - bound, 0.0), reached))
-        weights = polished(problem, watch.point, allowed)
+        weights = polished(problem, watch.point, watch.objective, watch.bound.value, self.tol)
         f = problem.predictions(weights)
         watch.polish(problem.objective(weights, f), problem.dual_bound(f), weights, f)
 

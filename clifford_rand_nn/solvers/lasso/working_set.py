@@ -1,5 +1,6 @@
 """Column generation: the Lasso over a family of atoms too large to write down, solved on those that matter."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
@@ -13,6 +14,7 @@ from clifford_rand._checks import as_real, check_integer, check_size, describe, 
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
+from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
@@ -40,9 +42,12 @@ class PricedNeurons:
     neurons: Neurons
     K: Array
 
-    def price(self, theta: Array, most: int, above: float) -> tuple[float, tuple[Neurons, Array]]:
-        """Return the supremum of |k^T theta| over the family, and at most ``most`` new atoms with values ``above``."""
-        size, neurons = self.pricer.price(theta, most)
+    def price(
+        self, theta: Array, most: int, above: float, late: Callable[[], bool]
+    ) -> tuple[float, tuple[Neurons, Array]]:
+        """Return the supremum of |k^T theta| over the family, inf if ``late``, and new atoms with values ``above``."""
+        pricer, ask = self.pricer, (theta, most)  # a pass through a list may take minutes
+        size, neurons = pricer.price(*ask, late) if isinstance(pricer, BlockPricer) else pricer.price(*ask)
         columns = neurons.training_columns(self.X)
         new = np.flatnonzero(np.linalg.norm(columns.T @ theta, axis=1) > above)
         return size, (neurons.take(new), columns[:, new])
@@ -73,7 +78,7 @@ class MatrixColumns:
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", self.dictionary[:, self.index])
 
-    def price(self, theta: Array, most: int, above: float) -> tuple[float, NDArray[np.intp]]:
+    def price(self, theta: Array, most: int, above: float, late: Callable[[], bool]) -> tuple[float, NDArray[np.intp]]:
         """Correlate with every column; of the violated ones take a quarter from the top, and a sample of the others.
 
         The largest ones are neighbours of each other, and adding them all helps little more than adding one.
@@ -114,8 +119,9 @@ class WorkingSet(Limits):
     Parameters
     ----------
     tol, max_iter, max_time, max_memory, callback
-        See `Limits`. An iteration is a round; the matrix of the atoms in use, and what a master takes, grow up to
-        ``max_memory``.
+        See `Limits`. An iteration is a round. A pass through the columns of a dictionary takes half of the time that is
+        left at most; one that is cut short adds the best atoms so far, and proves nothing. The matrix of the atoms in
+        use, and what a master takes, grow up to ``max_memory``.
     most : int or None
         Atoms added in a round; None for 2n, at most 1000.
 
@@ -218,7 +224,7 @@ class WorkingSet(Limits):
             if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
                 return watch.stop(Status.MAX_MEMORY)
             found = inner.solve(master)
-            bound, new = self._priced(family, atoms, found.dual_point, most)
+            bound, new, cut = self._priced(family, atoms, found.dual_point, most, watch)
             watch.check(k, found.objective, bound, (atoms, found.coefficients), found.fitted)
             if found.status.ends_all:
                 watch.stop(found.status)
@@ -227,9 +233,8 @@ class WorkingSet(Limits):
             more = atoms.added(new)
             near = found.converged and tol <= _SHARE * watch.gap  # then the gap is the pricer's, not the master's
             if more.K.shape[1] == atoms.K.shape[1] and (near or tol <= _SHARE * self.tol):
-                return watch.stop(
-                    Status.STALLED, "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
-                )
+                advice = "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
+                return watch.stop(Status.MAX_TIME) if cut else watch.stop(Status.STALLED, advice)
             sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
             room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
             if sizes.size > room:
@@ -244,26 +249,25 @@ class WorkingSet(Limits):
         """Take a basic form of the best point."""
         atoms, weights = watch.point
         master = _over(family, atoms.K)
-        lowest, bound = watch.objective, watch.bound.value
-        reached = bound + self.tol * lowest  # up to here the gap still is what was asked for
-        weights = polished(master, weights, max(lowest, min(lowest + _SHARE * max(lowest - bound, 0.0), reached)))
+        weights = polished(master, weights, watch.objective, watch.bound.value, self.tol)
         fitted = master.predictions(weights)
         # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
-        own, _ = self._priced(family, atoms, family.datafit.residual(fitted), 1)
+        own, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch)
         watch.polish(master.objective(weights, fitted), own, (atoms, weights), fitted)
 
-    def _priced(self, family: LassoProblem, atoms: Any, theta: Array, most: int) -> tuple[DualBound, Any]:
-        """Lower bound over the family from the dual point of a master, and the atoms that cut the point off."""
-        radius = family.n * family.beta
+    def _priced(
+        self, family: LassoProblem, atoms: Any, theta: Array, most: int, watch: Watch[Any]
+    ) -> tuple[DualBound, Any, bool]:
+        """Lower bound over the family from the dual point of a master, atoms that cut it off, and if time ran out."""
+        radius, end = family.n * family.beta, 0.5 * (watch.seconds + (self.max_time or np.inf))
         found: list[Any] = []
 
         def size(theta: Array) -> float:
-            value: float
-            value, new = atoms.price(theta, most, radius * (1 + _VIOLATED))
-            found.append(new)
-            return value
+            value, new = atoms.price(theta, most, radius * (1 + _VIOLATED), lambda: watch.seconds > end)
+            found.append((new, np.isinf(value)))
+            return float(value)
 
-        return dual_bound(family.datafit, theta, family.Q, size, radius), found[-1]
+        return dual_bound(family.datafit, theta, family.Q, size, radius), *found[-1]
 
 
 def _over(problem: LassoProblem, K: Array) -> LassoProblem:
