@@ -366,8 +366,8 @@ MISPLACED = {
     ),
     "solver": (
         ("--solver", "homotopy"),
-        "'--solver' parameter of clifford-rand fit must be 'auto', 'kernel', 'fista' or 'cvxpy' with --model gated. "
-        "Got 'homotopy' instead. It is for --model lasso.",
+        "'--solver' parameter of clifford-rand fit must be 'auto', 'kernel', 'gram', 'fista' or 'cvxpy' with "
+        "--model gated. Got 'homotopy' instead. It is for --model lasso.",
     ),
     "solver of two models": (("--solver", "interior_point"), "It is for --model relu and --model lasso."),
     "refine": (
