@@ -129,6 +129,11 @@ class InfiniteNetwork(Parameters):
             check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
         check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
 
+    @property
+    def _rounds(self) -> int:
+        """Most rounds of learned gates."""
+        return _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
+
     def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
         owner = type(self).__name__
@@ -170,7 +175,7 @@ class InfiniteNetwork(Parameters):
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         choices = Choices(
             None if isinstance(self.beta, str) else float(self.beta),
-            _ROUNDS if isinstance(self.rounds, str) else int(self.rounds),
+            self._rounds,
             None if classes is None else wrong_class,
             self.max_time,
             self.max_memory,

@@ -1,5 +1,6 @@
 """The network without knobs as a scikit-learn classifier and regressor."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,12 +11,17 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import as_array, describe, fail, refuse_unreal
+from clifford_rand._checks import as_array, check_choice, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
+from clifford_rand_nn.infinite.logistic import logistic_path
+from clifford_rand_nn.infinite.logistic_choice import choose_logistic
+from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.training import DECOMPOSED
 from clifford_rand_nn.units import Units
 
 
@@ -34,6 +40,7 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
     (True, True)
     """
 
+    loss: str = "squared"
     class_weight: Any = None
 
     _parts: ClassVar[dict[str, str]] = {
@@ -42,6 +49,10 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             one output each; all are solved for at once.
             """,
         "class_weight": """
+            loss : {"squared", "logistic"}, default "squared"
+                The squared error of -1 and 1 serves all classes by one decomposition, and its calibrated probabilities
+                are as good. With "logistic" (softmax) outputs are log-odds, leave-one-out is that of a Newton step
+                (`logistic_path`, its error there), no gates are learned, and at most 3000 rows differ.
             class_weight : None, "balanced" or dict of numbers
                 As in scikit-learn: weights of the rows of a class.
             """,
@@ -83,8 +94,12 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             rule = "labels of at least two classes"
             raise fail("y", owner, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
         targets, _ = encode_labels(index, len(self.classes_), "squared")
-        left = self._train(Data(rows[kept], targets, weights, self._grouped(groups, kept)), self.classes_)
-        self._calibrate(left, index, weights)
+        data = Data(rows[kept], targets, weights, self._grouped(groups, kept))
+        left = self._train(data, self.classes_)
+        if self.loss == "logistic":
+            left = self._train_logistic(data, left, index)
+        else:
+            self._calibrate(left, index, weights)
         variance = None if left.variance is None else left.variance[left.place]
         guessed = self._labels(self.calibration_.log_probabilities(left.outputs[left.place], variance))
         told = left.honest[left.place]
@@ -94,6 +109,51 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
         return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        owner = type(self).__name__
+        check_choice(self.loss, "loss", owner, ("squared", "logistic"))
+        if self.loss == "logistic" and not isinstance(self.rounds, str) and self.rounds:
+            raise fail(
+                "rounds", owner, "'auto' or 0 with loss='logistic'", self.rounds, "Gates are learned by squares."
+            )
+
+    @property
+    def _rounds(self) -> int:
+        return 0 if self.loss == "logistic" else super()._rounds
+
+    def _train_logistic(self, data: Data, left: LeftOut, index: NDArray[np.intp]) -> LeftOut:
+        """Train the network that was chosen by squares with the logistic loss; return what it says of rows left out."""
+        owner, network, n_classes = type(self).__name__, self.network_, len(self.classes_)
+        if len(left.outputs) > DECOMPOSED:
+            rule = f"'squared' with more than {DECOMPOSED} rows that differ"
+            raise fail("loss", owner, rule, self.loss, f"There are {len(left.outputs)}.")
+        rows = network.standard.rows(data.X)
+        copies = left.place if len(left.outputs) < len(rows) else None
+        groups = copies if data.groups is None else data.groups
+        K = np.asarray(network.kernel(rows), dtype=np.float64)
+        if isinstance(self.beta, str):
+            chosen = choose_logistic(K, index, n_classes, self.beta_, data.weights, groups, max_time=self.max_time)
+            fit, self.calibration_ = chosen.fit, chosen.calibration
+        else:
+            targets, loss = encode_labels(index, n_classes, "logistic")
+            fit = logistic_path(K, targets, data.weights, [self.beta_], loss, groups, max_time=self.max_time)[0]
+            self.calibration_ = fit_calibration(fit.leave_one_out, index, n_classes, data.weights)
+        self.beta_, self._variance = float(fit.beta), self._open() if self.calibration_.share else None
+        self.network_ = KernelNetwork(network.standard, network.kernel, rows, fit.alpha, fit.intercept)
+        self.certificate_ = replace(
+            self.certificate_,
+            primal=fit.objective,
+            dual=fit.objective - fit.duality_gap,
+            relative_gap=fit.relative_gap,
+            dual_point=fit.dual_point,
+            loss="logistic",
+            beta=self.beta_,
+            claim=KernelClaim(self.network_),
+        )
+        every = np.arange(len(rows))
+        return LeftOut(every, fit.leave_one_out, None, np.ones(len(rows), dtype=bool))
 
     def _calibrate(self, left: LeftOut, index: NDArray[np.intp], weights: Array | None) -> None:
         """Set ``calibration_`` from the distinct rows of each class, which neither copies nor order change."""

@@ -91,6 +91,8 @@ def test_regressor_comes_back_bit_for_bit(tmp_path, outputs, weighted):
         np.testing.assert_array_equal(back.predict_interval(NEW, coverage), model.predict_interval(NEW, coverage))
     assert back.certificate_.verify(X, y).relative_gap < 1e-8
     assert back.score(X, y) == model.score(X, y)
+    for coverage in (0.5, 0.9):
+        np.testing.assert_array_equal(back.predict_interval(NEW, coverage), model.predict_interval(NEW, coverage))
 
 
 @pytest.mark.parametrize("layout", ["C", "F"])

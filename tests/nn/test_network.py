@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_iris, load_wine, make_friedman1, make_friedman2
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_friedman1, make_friedman2
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
@@ -15,9 +15,10 @@ from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.infinite.many_rows import solve_many
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
+LOGISTIC = ConvexNetworkClassifier(loss="logistic")
 
 
-@parametrize_with_checks(BOTH)
+@parametrize_with_checks([*BOTH, LOGISTIC])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -215,3 +216,29 @@ def test_intervals_are_wide_where_there_are_no_rows():
     assert high[1] - low[1] >= high[0] - low[0]
     both = ConvexNetworkRegressor(rounds=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
     assert both[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+def test_the_logistic_loss_on_the_same_gates(load, weighted):
+    X, y = load(return_X_y=True)
+    X, y = X[::2], y[::2]
+    w = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
+    model = clone(LOGISTIC).fit(X, y, w)
+    assert model.certificate_.loss == "logistic"
+    assert model.certificate_.relative_gap < 1e-5
+    found = model.certificate_.verify(X, y)
+    assert found.relative_gap < 1e-5
+    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert model.loo_score_ > 0.93
+    assert model.score(X, y) > 0.93
+    fixed = clone(LOGISTIC).set_params(beta=model.beta_).fit(X, y, w)
+    np.testing.assert_allclose(fixed.network_.predict(X), model.network_.predict(X), atol=0.3)
+    with pytest.raises(ArgumentError, match="rounds"):
+        clone(LOGISTIC).set_params(rounds=1).fit(X, y)
+
+
+def test_the_logistic_loss_knows_its_limits(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.estimators.network.DECOMPOSED", 100)
+    with pytest.raises(ArgumentError, match="more than 100 rows"):
+        clone(LOGISTIC).fit(*load_iris(return_X_y=True))
