@@ -12,9 +12,9 @@ from clifford_rand_nn.infinite.newton_system import NewtonSystem
 
 _TILE = 64  # rows whose columns are formed at once
 _MOST = 0.5  # of the first shift that the second may be; beyond, the expansion tells little
-_FAR = 0.5  # shift, in units of a logit, from which a group is worth more than two terms
+_FAR = 1.0  # shift, in units of a logit, from which a group is worth more than two terms
 _REFINED = 48  # groups, those that move most, that get it
-_FREE = 120  # predictions whose curvature is then free
+_FREE = 100  # predictions whose curvature is then free
 _STEPS = 20
 _DONE = 1e-4  # move of a prediction that ends it
 
