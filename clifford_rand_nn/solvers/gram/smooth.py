@@ -11,6 +11,7 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 _LEAST = 1e-6  # of the largest weight of a row in a preconditioner
+_ALIKE = 0.1  # weights that differ by this share in the mean need no new Gram matrix
 
 
 class QuadraticSum:
@@ -60,6 +61,7 @@ class RowSum:
     def __init__(self, design: GatedDesign, datafit: Datafit) -> None:
         self.datafit, self._design = datafit, design
         self._turn: dict[Any, Any] = {}
+        self._made: tuple[Array, NDArray[Any]] | None = None  # the last Gram matrix, and what weighted it
 
     def move_to(self, x: Array) -> None:
         """Go to coefficients: two passes."""
@@ -83,7 +85,12 @@ class RowSum:
         else:
             self._h = _bounded(datafit, self.f, theta) if bounded else _curvature(datafit, theta)
             mean = self._h.mean(axis=1)
-        return self._design.gram(np.maximum(mean, _LEAST * float(mean.max())), dtype)
+        if self._made is not None:
+            of, G = self._made
+            if G.dtype == dtype and float(np.abs(mean - of).sum()) <= _ALIKE * float(of.sum()):
+                return G
+        self._made = mean, self._design.gram(np.maximum(mean, _LEAST * float(mean.max())), dtype)
+        return self._made[1]
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return AᵀH A p in one pass, in a precision."""

@@ -14,6 +14,7 @@ from clifford_rand_nn.solvers.gram.terms import Linearised
 
 # On a diagonal of ones or more, and the least eigenvalue of the matrix of the directions, which lies in (0, 1].
 _RIDGE = {np.float32: 1e-6, np.float64: 1e-13}
+_GROUPS = 8  # of gates, whose columns are solved together
 _ROOM = {np.float32: 1e-5, np.float64: 1e-12}
 
 
@@ -59,20 +60,27 @@ class Preconditioner:
         """Take in the directions of the gates."""
         P, r, C = directions.shape
         scaled: Any = np.multiply(directions, self._scale[: design.N].reshape(P, r, 1))
-        columns = np.zeros((design.N + design.q, C, P), self._kind)
-        for i in range(P):
-            columns[i * r : (i + 1) * r, :, i] = scaled[i]
-        Y = np.ascontiguousarray(self._solved(columns.reshape(len(columns), C * P), False)).reshape(-1, P)
+        Y: Any = np.zeros((design.N + design.q, C, P), self._kind)
+        few = max(1, -(-P // _GROUPS))
+        for first in range(0, P, few):  # columns of a gate are zero above its block, and stay so
+            gates = range(first, min(first + few, P))
+            columns = np.zeros((len(Y) - first * r, C, len(gates)), self._kind)
+            for i in gates:
+                columns[(i - first) * r : (i - first + 1) * r, :, i - first] = scaled[i]
+            solved = self._solved(columns.reshape(len(columns), -1), False, first * r)
+            Y[first * r :, :, first : first + few] = solved.reshape(columns.shape)
+        Y = Y.reshape(-1, P)
         wide = Y.astype(np.float64, copy=False)
         values, vectors = np.linalg.eigh(np.eye(P) - wide.T @ wide)
         inverse = (vectors / np.maximum(values, _ROOM[self._kind])) @ vectors.T
         self._Y, self._small = Y, inverse.astype(self._kind)
 
-    def _solved(self, b: NDArray[Any], turned: bool) -> NDArray[Any]:
-        """Return L⁻¹b, or L⁻ᵀb."""
+    def _solved(self, b: NDArray[Any], turned: bool, first: int = 0) -> NDArray[Any]:
+        """Return L⁻¹b, or L⁻ᵀb, with the factor from row and column ``first`` on."""
         trsm = strsm if self._kind is np.float32 else dtrsm
         b = np.asfortranarray(b, dtype=self._kind)
-        return np.asarray(trsm(1.0, self._factor, b, lower=1, trans_a=int(turned), overwrite_b=1))
+        factor = self._factor if first == 0 else np.asfortranarray(self._factor[first:, first:])
+        return np.asarray(trsm(1.0, factor, b, lower=1, trans_a=int(turned), overwrite_b=1))
 
     def __call__(self, b: Array) -> Array:
         """Apply the inverse to b (N + q, C)."""
