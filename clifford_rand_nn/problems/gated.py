@@ -211,6 +211,11 @@ class GatedReLUProblem(GatedProblem):
         """
         return self.dual_norm(self.datafit.residual(self.null_predictions)) / self.n
 
+    @cached_property
+    def zero_norm(self) -> float:
+        r"""The `dual_norm` of the residual of the zero network."""
+        return self.dual_norm(self.datafit.residual(np.zeros((self.n, self.outputs))))
+
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`; a dual point keeps it within n beta."""
         return self.penalty.dual_norm(self.map.gated_adjoint(theta))

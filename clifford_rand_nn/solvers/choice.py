@@ -97,8 +97,7 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     """
     n, C, a = problem.n, problem.outputs, problem.map
     if isinstance(problem, GatedReLUProblem):
-        largest = problem.dual_norm(problem.datafit.residual(np.zeros((n, C)))) / n
-        falls = max(largest / problem.beta / 10, 1.0)
+        falls = max(problem.zero_norm / n / problem.beta / 10, 1.0)
         iterations = _ITERATIONS * falls**_GROWTH * max(-np.log10(tol), 1.0) / 6
     else:
         condition = 1 + _TOP * problem.beta_max() / problem.beta

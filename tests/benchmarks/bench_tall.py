@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_tall.py [--data FOLDER] [--only squared softmax path]
 
-squared: a classifier with 50 gates and the squared loss on 11,000 × 16 made rows of 10 classes, and on `penbased`. path:
-20 beta on it, in units of one fit at the least. softmax: 10,000 × 10 with 10 classes, 2000 × 50 with 20 classes,
+squared: a classifier with 50 gates and the squared loss on `penbased`, 10,992 × 16 with 10 classes. path: 20 beta on
+it, in units of one fit at the least. softmax: 10,000 × 10 with 10 classes, 2000 × 50 with 20 classes,
 and the training rows of `letter` (12,010 × 16, 26 classes), with norms (beta = 1e-3) and with squared norms
 (beta_max/10, /100, /1000). `FOLDER` has penbased.npz and letter.npz (X, y, split); without it made rows take
 their place. Rows are standardised, biases penalised as a constant column. Wall seconds, and CPU seconds beside them:

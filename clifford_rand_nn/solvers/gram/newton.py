@@ -136,7 +136,7 @@ class _Run:
             self.terms = Squares(design, radius)
         else:
             theta = datafit.residual(problem.null_predictions)
-            self.terms = Norms(design, radius, theta, self.smooth.slope, not quadratic and not known)
+            self.terms = Norms(design, radius, theta, self.smooth.slope, quadratic)
         if known or start is not None:
             self.x = last[2] if known else design.variables(problem, start or problem.start())
             self.smooth.move_to(self.x)
