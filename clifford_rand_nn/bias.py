@@ -38,8 +38,8 @@ def bias_feature(X: NDArray[Any], weights: Array | None = None) -> float:
 
     Examples
     --------
-    >>> bias_feature(np.array([[3.0, 4.0], [0.0, 5.0]])) ** 2
-    12.5
+    >>> bias_feature(np.array([[3.0, -3.0], [3.0, 3.0]]))
+    3.0
     """
     rows = np.asarray(X, dtype=np.float64)
     squares = np.einsum("nd,nd->n", rows, rows)

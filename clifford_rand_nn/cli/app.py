@@ -58,6 +58,7 @@ Solver = StrEnum(
     "auto kernel gram fista column_generation interior_point augmented_lagrangian working_set homotopy cvxpy",
 )
 Penalty = StrEnum("Penalty", "l1 l2 ridge")
+Biases = StrEnum("Biases", "penalised free none")
 
 _FINITE = "Options of --model gated, relu and lasso"
 _GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
@@ -142,9 +143,14 @@ def fit(
             rich_help_panel=_FINITE,
         ),
     ] = None,
-    no_bias: Annotated[
-        bool, typer.Option("--no-bias", help="Gates and neurons without a bias.", rich_help_panel=_FINITE)
-    ] = False,
+    bias: Annotated[
+        Biases,
+        typer.Option(
+            help="Of gates and neurons: inside the norm of a neuron's weights; free of charge; none.",
+            rich_help_panel=_FINITE,
+        ),
+    ] = Biases.penalised,
+    no_bias: Annotated[bool, typer.Option("--no-bias", help="Short for --bias none.", rich_help_panel=_FINITE)] = False,
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.", rich_help_panel=_FINITE)] = 1e-6,
     max_iter: Annotated[
         int | None,
@@ -186,11 +192,13 @@ def fit(
         ),
     ] = 0,
     subsample: Annotated[
-        int | None,
+        str,
         typer.Option(
-            min=1, help="Cross products to draw, each with both signs.", show_default="all", rich_help_panel=_COLUMNS
+            metavar="<number>",
+            help="Cross products to draw, each with both signs, or all; auto draws as many as take some seconds.",
+            rich_help_panel=_COLUMNS,
         ),
-    ] = None,
+    ] = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
 ) -> None:
     """Train a network on a table.
@@ -209,12 +217,12 @@ def fit(
         "sketch_dim": _sketch_dim(sketch_dim),
         "max_iter": max_iter,
         "refine": refine,
-        "subsample": subsample,
+        "subsample": _subsample(subsample),
         "beta": _beta(beta),
         "loss": loss,
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
-        "no_bias": no_bias,
+        "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,
         "tol": tol,
         "max_time": max_time,
         "solver": solver.value,
@@ -290,6 +298,14 @@ def _beta(text: str | None) -> float | str | None:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is neither auto nor a number.", param_hint="--beta") from None
+
+
+def _subsample(text: str) -> int | str | None:
+    if text in ("auto", "all"):
+        return None if text == "all" else text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither auto, all nor a positive integer.", param_hint="--subsample")
 
 
 def _sketch_dim(text: str) -> int | str | None:

@@ -81,18 +81,18 @@ def fit_spiral(
 
     def pairs(subsample: int | None, solver: str) -> Callable[[Array], Any]:
         options: dict[str, Any] = {"penalty": "l2", "subsample": subsample, "solver": solver, "tol": 1e-6}
-        return lambda rows: CrossProductLassoClassifier(beta=beta, random_state=seed, **options)
+        return lambda rows: CrossProductLassoClassifier(beta=beta, bias="free", random_state=seed, **options)
 
     def sampled(method: str) -> Callable[[Array], Any]:
         def make(rows: Array) -> Any:
             # its networks have no neuron to spare, unlike those of an interior point
             gates = sample_gates(rows, n_gates, method, rng=seed)
-            return ConvexReLUClassifier(beta=beta, gates=gates, solver="column_generation", tol=1e-6)
+            return ConvexReLUClassifier(beta=beta, bias="free", gates=gates, solver="column_generation", tol=1e-6)
 
         return make
 
     networks: dict[str, Callable[[Array], Any]] = {
-        _BEST: lambda rows: ConvexReLUClassifier(beta=beta, gates="exhaustive", tol=1e-6),
+        _BEST: lambda rows: ConvexReLUClassifier(beta=beta, bias="free", gates="exhaustive", tol=1e-6),
         _HIDDEN: pairs(None, "interior_point"),
         f"{n_gates} pairs": pairs(n_gates, "auto"),
         f"{n_gates} cross-product gates": sampled("cross"),

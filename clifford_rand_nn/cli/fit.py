@@ -178,7 +178,7 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         rows += chosen(model)
     else:
         rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
-        rows += _candidates(model)
+        rows += [*_candidates(model), ("beta", f"{model.beta_:.3g}{_compared(model)}")]
     rows += [
         ("objective", f"{proof.primal:.8g}"),
         ("certified gap", f"{proof.relative_gap:.1e} relative, {proof.scope}"),
@@ -190,6 +190,16 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         with refused_data(str(held_out.path)):
             rows.append((f"test {score}", f"{_score(model, held_out)} on {len(held_out.X)} rows"))
     return [*rows, ("solver", model.reason_ if infinite else _solver(model.result_)), ("seconds", f"{seconds:.2f}")]
+
+
+def _compared(model: Any) -> str:
+    """Say where a beta that was chosen comes from."""
+    if not model.candidates_:
+        return ""
+    losses = {score.beta: score.loss for score in model.candidates_}
+    least, largest = min(losses), max(losses)
+    held = f"the least mean loss of held-out rows, {losses[model.beta_]:.3g}"
+    return f", chosen of {len(losses)} from {largest:.2g} to {least:.2g}: {held}"
 
 
 def _weights(table: Table) -> str:

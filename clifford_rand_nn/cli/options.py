@@ -27,7 +27,9 @@ _OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
 _FINITE = ("gated", "relu", "lasso")  # models of a number of neurons, whose problem is as it is given
 _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
-_MODELS_OF |= dict.fromkeys(("loss", "huber_delta", "penalty", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
+_MODELS_OF |= dict.fromkeys(
+    ("loss", "huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE
+)
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
@@ -74,6 +76,8 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         _check_solver(model, given["solver"])
     if "max_time" in given:
         check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
+    if "no_bias" in given and given.get("bias", "none") != "none":
+        raise _useless("bias", given, "--no-bias", "models with biases")
     if "weights" in given and given["weights"] == given.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
         raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)
@@ -90,11 +94,11 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     Examples
     --------
     >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
-    >>> options |= {"beta": 0.1, "no_bias": False, "tol": 1e-6, "random_state": 0, "solver": "auto"}
+    >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
     >>> options |= {"max_time": None, "max_iter": None, "refine": 0}
     >>> make_model("regression", options, 0)
-    CrossProductLassoRegressor(beta=0.1, huber_delta=0.5, loss='huber',
-                               random_state=0)
+    CrossProductLassoRegressor(beta=0.1, bias=True, huber_delta=0.5, loss='huber',
+                               random_state=0, subsample=None)
     """
     model, loss = options["model"], options["loss"]
     if loss not in _LOSSES[task]:
@@ -106,9 +110,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
         params["beta"] = options["beta"]
     if model == "network":
         return _ESTIMATORS[model, task](**params)
-    params |= {name: options[name] for name in ("loss", "tol", "max_iter", "random_state", "solver")}
-    if options["no_bias"]:
-        params["bias"] = False
+    params |= {name: options[name] for name in ("loss", "bias", "tol", "max_iter", "random_state", "solver")}
     if task == "regression":
         params["huber_delta"] = options["huber_delta"]
     if model == "lasso":

@@ -68,7 +68,16 @@ class CrossProductDictionary:
     """
 
     def __init__(
-        self, X: Array, *, penalty: str, bias: bool, family: str, rtol: float | None, subsample: int | None, rng: Any
+        self,
+        X: Array,
+        *,
+        penalty: str,
+        bias: bool,
+        family: str,
+        rtol: float | None,
+        subsample: int | None,
+        rng: Any,
+        graded: bool = False,
     ) -> None:
         owner = "CrossProductDictionary"
         self.X = X = as_rows(X, owner)
@@ -86,7 +95,8 @@ class CrossProductDictionary:
         if subsample is not None and not self.n_subsets:
             self._subsets, self.notes = np.zeros((0, 0), dtype=np.int64), ("the rows are all alike",)
         elif subsample is not None:
-            drawn, self.notes = draw_subsets(self._Z[rows], subsample, family, bias, self._rank, rtol, rng)
+            mixed = graded and family == "mixed"
+            drawn, self.notes = draw_subsets(self._Z[rows], subsample, family, bias, self._rank, rtol, rng, mixed)
             self._subsets = np.append(rows, len(X) + np.arange(self._Z.shape[1]))[drawn]
         self.subsample = None if self._subsets is None else len(self._subsets)
 
@@ -251,6 +261,7 @@ def cross_product_dictionary(
     subsample: int | None = None,
     rng: np.random.Generator | int | None = None,
     rtol: float | None = None,
+    graded: bool = False,
 ) -> CrossProductDictionary:
     r"""Return the neurons whose hyperplanes are spanned by rows of the data, both sides of each.
 
@@ -279,6 +290,10 @@ def cross_product_dictionary(
         For ``subsample``.
     rtol : float or None
         Relative pivot size up to which rows count as dependent, see `clifford_rand.cross`.
+    graded : bool
+        Draw the subsets of the mixed family by their number of data rows instead of uniformly: without bias first those
+        of basis vectors alone, which are the columns of X; then half with one row of data, a quarter with two, and so
+        on. m rows give a neuron with weights on m + 1 columns, with bias m.
 
     Raises
     ------
@@ -311,5 +326,12 @@ def cross_product_dictionary(
         wanted = min(check_integer(subsample, "subsample", owner), count_subsets(len(data), data.shape[1], kind, bias))
         check_fits(32 * wanted * data.shape[1], "subsample", owner, hint="Take fewer subsets.")
     return CrossProductDictionary(
-        data, penalty=penalty, bias=bias, family=kind, rtol=rtol, subsample=subsample, rng=as_generator(rng, owner)
+        data,
+        penalty=penalty,
+        bias=bias,
+        family=kind,
+        rtol=rtol,
+        subsample=subsample,
+        rng=as_generator(rng, owner),
+        graded=check_bool(graded, "graded", owner),
     )

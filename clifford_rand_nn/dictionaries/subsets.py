@@ -129,11 +129,20 @@ def spanned_planes(
 
 
 def draw_subsets(
-    X: Array, wanted: int, family: str, bias: bool, rank: int, rtol: float | None, rng: np.random.Generator
+    X: Array,
+    wanted: int,
+    family: str,
+    bias: bool,
+    rank: int,
+    rtol: float | None,
+    rng: np.random.Generator,
+    graded: bool = False,
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return ``wanted`` distinct subsets that span a hyperplane some row is off, or as many as turn up, and notes.
 
-    Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors.
+    Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors. They are
+    uniform, or ``graded``: first those of basis vectors alone, then half of them with one row of data, a quarter with
+    two, and so on; a neuron of m rows has weights on m + 1 columns (with bias m), and those on few say most.
     """
     n, d = X.shape
     k = d - 1 + bias
@@ -146,6 +155,8 @@ def draw_subsets(
     for _ in range(_ROUNDS):
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
+        elif graded:
+            new = _graded_mixed(n, d, k, most_data, wanted - len(found) + 8, rng, first=not len(drawn))
         elif most_data == k:
             new = random_subsets(n_rows, k, wanted - len(found) + 8, rng)
         else:
@@ -167,13 +178,30 @@ def draw_subsets(
     return found, tuple(notes)
 
 
+def _graded_mixed(
+    n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator, first: bool
+) -> NDArray[np.int64]:
+    """Return m k-subsets of n rows and d basis vectors, a share 2^-i with i rows; ``first`` those without any."""
+    counts = np.arange(max(1, k - d), min(n, most_data) + 1)
+    shares = 0.5**counts
+    subsets = _mixed(n, d, k, rng.choice(counts, m, p=shares / shares.sum()), rng)
+    if first and k < d:
+        axes = n + np.array([np.delete(np.arange(d), i) for i in range(d)], dtype=np.int64)
+        subsets = np.concatenate([axes, subsets])[:m]
+    return subsets
+
+
 def _random_mixed(n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return m uniform k-subsets of n rows of data and d basis vectors, of which at most ``most_data`` are data."""
     counts = np.arange(max(0, k - d), min(n, most_data) + 1)
     logs = [math.log(math.comb(n, int(i)) * math.comb(d, k - int(i))) for i in counts]
     shares = np.exp(np.array(logs) - max(logs))
-    of_data = rng.choice(counts, m, p=shares / shares.sum())
-    subsets = np.zeros((m, k), dtype=np.int64)
+    return _mixed(n, d, k, rng.choice(counts, m, p=shares / shares.sum()), rng)
+
+
+def _mixed(n: int, d: int, k: int, of_data: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return uniform k-subsets with so many rows of data in each, and else basis vectors."""
+    subsets = np.zeros((len(of_data), k), dtype=np.int64)
     for i in np.unique(of_data):
         (place,) = np.nonzero(of_data == i)
         subsets[place, :i] = random_subsets(n, i, len(place), rng)

@@ -27,6 +27,7 @@ from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
@@ -70,10 +71,10 @@ class ConvexNetwork(Parameters):
     `NetworkClassifier` and `NetworkRegressor` give `predict` and the losses that fit their targets.
     """
 
-    beta: float = 1e-3
+    beta: float | str = "auto"
     penalty: str = ""
     loss: str = "squared"
-    bias: bool | str = True
+    bias: bool | str = "penalised"
     fit_intercept: bool = True
     solver: str = "auto"
     tol: float = 1e-6
@@ -103,12 +104,22 @@ class ConvexNetwork(Parameters):
         task = self._task(X, y, sample_weight)
         units = self._units(task)
         if units.plain:
-            self._train(self._with_feature(task), shared)
+            self._choose_and_train(task, shared)
         else:
             there = self._in(units)
-            there._train(there._with_feature(_task_in(units, task)), shared)
+            there._choose_and_train(_task_in(units, task), shared)
             self._take_from(there, units)
         return self
+
+    def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
+        """Train with the beta that is given, or with the one that held-out rows choose."""
+        self.candidates_ = None
+        task = self._with_feature(task)
+        if isinstance(self.beta, str):
+            self.beta_, self.candidates_ = chosen_beta(self, task)
+        else:
+            self.beta_ = float(self.beta)
+        self._train(task, shared)
 
     def _with_feature(self, task: Task) -> Task:
         """Add the feature in whose place biases are penalised, where they are."""
@@ -138,12 +149,21 @@ class ConvexNetwork(Parameters):
         """Least beta with which `fit` finds a network without neurons."""
         model: Self = clone(self)
         task = model._task(X, y, sample_weight)
+        if isinstance(model.beta, str):
+            model.beta = 1.0  # it has no say
         units = model._units(task)
         if units.plain:
+            model.beta_ = 1.0  # a problem has one; this has no say
             return float(model._beta_max(model._with_feature(task)))
         there = model._in(units)
+        there.beta_ = 1.0
         found = float(there._beta_max(there._with_feature(_task_in(units, task))))
         return units.inverse().beta(found, self.penalty == "ridge", type(self).__name__)
+
+    def _top(self, task: Task) -> float:
+        """Return the beta of which those that are tried are shares."""
+        self.beta_ = 1.0  # a problem has one; this has no say
+        return float(self._beta_max(task))
 
     def _units(self, task: Task) -> Units:
         return Units.of(task.X, task.targets if task.classes is None else None, type(self).__name__)
@@ -152,7 +172,8 @@ class ConvexNetwork(Parameters):
         """Return this estimator for the same data in units, its parameters of beta, delta and gates with them."""
         there = copy.copy(self)
         owner = type(self).__name__
-        there.beta = units.beta(self.beta, self.penalty == "ridge", owner)
+        if not isinstance(self.beta, str):
+            there.beta = units.beta(self.beta, self.penalty == "ridge", owner)
         if hasattr(self, "huber_delta"):
             there.huber_delta = units.inverse().size(self._delta)
         gates = getattr(self, "gates", "")
@@ -165,9 +186,21 @@ class ConvexNetwork(Parameters):
         slope = units.y - units.x
         exponents = {"coef_": slope, "gate_intercept_": units.y, "intercept_": units.y}
         self.bias_feature_ = units.back(there.bias_feature_)
+        back, squared, owner = units.inverse(), self.penalty == "ridge", type(self).__name__
+        self.beta_ = back.beta(there.beta_, squared, owner)
+        self.candidates_ = there.candidates_ and [
+            score._replace(
+                beta=back.beta(score.beta, squared, owner),
+                loss=units.square(score.loss),
+                error=units.square(score.error),
+            )
+            for score in there.candidates_
+        ]
         for name, value in vars(there).items():
             if (
-                not name.endswith("_") or name == "bias_feature_" or vars(self).get(name) is value
+                not name.endswith("_")
+                or name in ("bias_feature_", "beta_", "candidates_")
+                or vars(self).get(name) is value
             ):  # what the data said is the same in all units
                 continue
             if name in exponents:
@@ -195,7 +228,7 @@ class ConvexNetwork(Parameters):
         return {
             "loss": task.loss,
             "fit_intercept": self.fit_intercept,
-            "huber_delta": self._delta if has_delta(self.loss) else None,
+            "huber_delta": self._own_delta,
             "sample_weight": task.weights,
         }
 
@@ -219,10 +252,32 @@ class ConvexNetwork(Parameters):
         """Where the Huber loss turns; of estimators that have it."""
         return float(getattr(self, "huber_delta", 1.0))
 
+    @property
+    def _own_delta(self) -> float | None:
+        """That of the loss, None for losses without one."""
+        return self._delta if has_delta(self.loss) else None
+
+    def _shares(self) -> Array:
+        """Shares of the largest beta, falling, of which one is chosen."""
+        return 0.5 ** np.arange(1.0, 15.0)
+
+    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+        """Train at ``beta_``, from what ``shared`` has of the last one; return outputs for X and the neurons' count."""
+        self._train(task, shared)
+        if self.result_.interrupted:
+            raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+        network = self.network_
+        return self._predicted(X), network.n_neurons if isinstance(network, TwoLayerNetwork) else np.inf
+
+    def _when_judged(self) -> dict[str, Any]:
+        """Return the parameters with which the estimator is fitted where it is only judged, for the choice of beta."""
+        return {}
+
     def _check_parameters(self) -> None:
         """Check the parameters that every estimator has; families add their own."""
         owner = type(self).__name__
-        check_positive(self.beta, "beta", owner)
+        if self.beta != "auto":
+            check_positive(self.beta, "beta", owner, "Or 'auto', which chooses it from the data.")
         max_iter = Limits.max_iter if self.max_iter is None else self.max_iter
         check_limits(owner, self.tol, max_iter, self.max_time, self.max_memory)
         check_choice(self.penalty, "penalty", owner, self._penalties)
@@ -287,8 +342,8 @@ class ConvexNetwork(Parameters):
 
     def _certify(self, claim: Claim, classes: Any, **proof: Any) -> None:
         """Set ``certificate_``; used after a fit and when a model is loaded."""
-        stated = {name: getattr(self, name) for name in ("loss", "beta", "bias", "fit_intercept")}
-        stated |= {"huber_delta": self._delta, "sample_weight": self._sample_weight}
+        stated = {name: getattr(self, name) for name in ("loss", "bias", "fit_intercept")}
+        stated |= {"beta": self.beta_, "huber_delta": self._delta, "sample_weight": self._sample_weight}
         self.certificate_ = Certificate(claim=claim, classes=classes, **stated, **proof)
 
     def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:
@@ -298,12 +353,15 @@ class ConvexNetwork(Parameters):
         proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap, "dual_point": point}
         self._certify(claim, classes, scope=scope, n_patterns=n_patterns, **proof)
         if not result.converged:
-            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=6)
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
-        data = validate_data(self, X, reset=False, dtype=(np.float64, np.float32))
+        return self._predicted(validate_data(self, X, reset=False, dtype=(np.float64, np.float32)))
+
+    def _predicted(self, data: Array) -> Array:
+        """Return the outputs (n, C) for rows that were checked."""
         if isinstance(self.certificate_.claim, NetworkClaim | KernelClaim):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)

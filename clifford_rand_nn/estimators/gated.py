@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_generator, check_integer, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
@@ -80,8 +81,7 @@ class GatedReLU(GatedFamily):
         :math:`\frac12\sum_i||U_i||_F^2`, which leaves no gate out: smoother with more gates, and faster to train. Its
         ``beta`` is of another scale; see `GatedRidgeProblem`.
     {loss}
-    bias : bool, default True
-        Whether gates and neurons have one; a neuron's is not penalised.
+    {bias}
     {intercept}
     solver : {"auto", "kernel", "gram", "fista", "cvxpy"}
         "auto" takes the one that is expected to be fastest and says so in ``result_.reason``: the kernel method
@@ -108,6 +108,7 @@ class GatedReLU(GatedFamily):
     certificate_ : Certificate
         What is proved; ``certificate_.verify(X, y)`` recomputes it.
     network_ : TwoLayerNetwork or, with gates="infinite", KernelNetwork
+    {fitted}
     {classes}
 
     Raises
@@ -135,16 +136,23 @@ class GatedReLU(GatedFamily):
     def _infinite(self) -> bool:
         return isinstance(self.gates, str) and self.gates == "infinite"
 
+    def _when_judged(self) -> dict[str, Any]:
+        return {"refine": 0}
+
+    def _shares(self) -> Array:
+        # No eigenvalue is larger than the trace that these are shares of: useful ones are a thousandth or less.
+        return 0.25 ** np.arange(1.0, 14.0) if self.penalty == "ridge" else super()._shares()
+
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         if self._infinite:
-            train_infinite(self, task, float(self.beta), shared)
+            train_infinite(self, task, self.beta_, shared)
             return
         ended: Result[Coefficients] | None = None  # what is left of a refinement that took all the time there is
         if self.refine:
             shared = None  # every beta refines gates of its own
         if shared:
             patterns, gates, problem, kernel, start = shared.pop()
-            problem.penalty.beta = float(self.beta)
+            problem.penalty.beta = self.beta_
         else:
             patterns, gates = self._gate_patterns(task.X, task.targets)
             start = None
@@ -177,7 +185,7 @@ class GatedReLU(GatedFamily):
                 task.rows,
                 task.targets,
                 gates if task.feature is None else _with_column(gates, task.feature),
-                beta=self.beta,
+                beta=self.beta_,
                 bias=self._free_bias,
                 **self._options(task),
                 candidates="gaussian" if self.gates == "gaussian" else "cross",
@@ -206,7 +214,7 @@ class GatedReLU(GatedFamily):
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
         kind = GatedRidgeProblem if self.penalty == "ridge" else GatedReLUProblem
-        return kind(task.rows, task.targets, patterns, self.beta, bias=self._free_bias, **self._options(task))
+        return kind(task.rows, task.targets, patterns, self.beta_, bias=self._free_bias, **self._options(task))
 
     def _minimise(
         self,

@@ -3,11 +3,14 @@
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import enet_path
 
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
@@ -29,6 +32,11 @@ _ENTRIES_A_SECOND = 3e7
 _ROUNDS = 12
 _LONG = 30.0  # seconds of work that nobody should wait for without having asked
 _HELD_BYTES = 2**29
+_JUDGED_TOL, _JUDGED_STEPS = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
+_ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes them all
+_PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
+_ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws, and how many hyperplanes at most
+_CROSS = 3e9  # operations of their cross products, d³ each
 _FEW = 16  # columns a row up to which all at once are faster than a working set: 8 took 0.4 of its time, 150 twice it
 
 
@@ -50,10 +58,14 @@ class CrossProductLasso(ConvexNetwork):
     penalty : {"l1", "l2"}, default "l1"
         Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
         paper's, of subsets of the rows of X, which bounds the optimum but does not reach it.
-    subsample : int or None
-        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them.
+    subsample : int, "auto" or None, default "auto"
+        Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them. "auto" takes
+        all where they are few (five million entries of the matrix of columns), and else as many as take some seconds:
+        the columns of X themselves, then planes through one row of data in half of the cases, two in a quarter, and so
+        on; the certificate says so.
     {loss}
-    {biases}
+    {bias}
+    {intercept}
     solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}
         "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
         "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is the fastest: in the
@@ -68,8 +80,11 @@ class CrossProductLasso(ConvexNetwork):
     {neurons}
     rows_ : (m, k) int
         The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
+        With penalised biases they span it in the space of [X c], whose last basis vector is :math:`e_d`.
     dictionary_ : CrossProductDictionary
+        Of the rows X, or [X c].
     {relu}
+    {fitted}
     {classes}
 
     Raises
@@ -78,7 +93,7 @@ class CrossProductLasso(ConvexNetwork):
     """
 
     penalty: str = "l1"
-    subsample: int | None = None
+    subsample: int | str | None = "auto"
 
     _penalties = ("l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
@@ -86,7 +101,7 @@ class CrossProductLasso(ConvexNetwork):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._require_intercept()
-        if self.subsample is not None:
+        if self.subsample is not None and self.subsample != "auto":
             check_integer(self.subsample, "subsample", type(self).__name__)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
@@ -95,13 +110,13 @@ class CrossProductLasso(ConvexNetwork):
         kept = shared.pop() if shared else None
         if self._holds(pricer):
             atoms, K = kept or self._columns(X)
-            result = self._solve_columns(task, LassoProblem(K, task.targets, self.beta, **self._options(task)))
+            result = self._solve_columns(task, LassoProblem(K, task.targets, self.beta_, **self._options(task)))
             columns, values, intercept = result.coefficients
             found = WeightedNeurons(atoms.take(columns), values, intercept)
             kept = atoms, K
         else:
             with self._limited(WorkingSet, task) as solver:
-                result = solver.solve(X, task.targets, self.beta, pricer, start=kept, **self._options(task))
+                result = solver.solve(X, task.targets, self.beta_, pricer, start=kept, **self._options(task))
             found = result.coefficients
             kept = found.neurons
         if shared is not None:
@@ -118,11 +133,33 @@ class CrossProductLasso(ConvexNetwork):
             task.classes,
         )
 
+    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+        """Follow the Lasso by coordinate descent where its columns are held and the loss is squared."""
+        if self.loss != "squared" or self.solver != "auto":
+            return super()._judged(task, shared, X)
+        if not shared:
+            self.dictionary_, _, pricer = self._family(task)
+            if not self._holds(pricer):
+                return super()._judged(task, shared, X)
+            atoms, K = self._columns(task.rows)
+            shared.append(_Followed(atoms, K, task, self.fit_intercept))
+        if not isinstance(shared[0], _Followed):
+            return super()._judged(task, shared, X)
+        followed: _Followed = shared[0]
+        values, intercept = followed.at(self.beta_)
+        some = np.flatnonzero(values.any(axis=1))
+        columns = followed.atoms.take(some).columns(with_feature(X, task.feature))
+        return np.asarray(columns @ values[some] + intercept), len(some)
+
     def _family(self, task: Task) -> tuple[CrossProductDictionary, Family, Pricer]:
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""
         owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
-        dictionary = cross_product_dictionary(X, self.penalty, bias=self._free_bias, subsample=self.subsample, rng=rng)
+        graded = self.subsample == "auto"
+        subsample = self._few(X) if isinstance(self.subsample, str) else self.subsample
+        dictionary = cross_product_dictionary(
+            X, self.penalty, bias=self._free_bias, subsample=subsample, rng=rng, graded=graded
+        )
         family = Family.of(dictionary, task.feature)
         pricer = family.pricer(task.X)
         seconds = len(X) * pricer.n_atoms / _ENTRIES_A_SECOND
@@ -133,6 +170,16 @@ class CrossProductLasso(ConvexNetwork):
             hint = "It cuts rounds short, which then prove nothing; or draw some columns with subsample=…."
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
+
+    def _few(self, X: Array) -> int | None:
+        """Return the number of hyperplanes that "auto" draws, or None for all of them."""
+        n, d = X.shape
+        total = 2 * count_subsets(n, d, "mixed" if self.penalty == "l1" else "rows", self._free_bias)
+        if n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES):
+            return None
+        least = 2 * d if self.penalty == "l1" else 50
+        most = _PLANES if self.penalty == "l1" else max(50, min(_PLANES, int(_CROSS // d**3)))
+        return min(total // 2, max(least, min(most, int(_ENTRIES // (2 * n)))))
 
     def _holds(self, pricer: Pricer) -> bool:
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
@@ -173,13 +220,42 @@ class CrossProductLasso(ConvexNetwork):
         path = homotopy(
             problem.K,
             problem.datafit.y,
-            beta_min=self.beta,
+            beta_min=self.beta_,
             max_breakpoints=self.max_iter or MAX_BREAKPOINTS,
             max_time=Limits(max_time=self.max_time).after(task.seconds).max_time,
             fit_intercept=problem.fit_intercept,
             sample_weight=problem.datafit.sample_weight,
         )
         return solution_at(path, problem, self.tol)
+
+
+class _Followed:
+    """Lasso weights of columns K (n, m) from beta to beta, each from the last ones, to a gap enough to judge."""
+
+    def __init__(self, atoms: Neurons, K: Array, task: Task, fit_intercept: bool) -> None:
+        self.atoms = atoms
+        root = np.ones(len(K)) if task.weights is None else np.sqrt(task.weights)
+        share = root**2 / (root @ root) if fit_intercept else np.zeros(len(K))
+        self._mean, self._target = share @ K, share @ task.targets
+        self._K = np.asfortranarray(root[:, None] * (K - self._mean))
+        self._y = np.asfortranarray(root[:, None] * (task.targets - self._target))
+        self._values: Array = np.zeros((K.shape[1], task.targets.shape[1]))
+
+    def at(self, beta: float) -> tuple[Array, Array]:
+        """Return the weights (m, C) and the intercept (C,)."""
+        if self._K.shape[1]:
+            found = enet_path(
+                self._K,
+                self._y,
+                l1_ratio=1.0,
+                alphas=[beta],
+                coef_init=np.asfortranarray(self._values.T),
+                tol=_JUDGED_TOL,
+                max_iter=_JUDGED_STEPS,
+                check_input=False,
+            )[1]
+            self._values = np.ascontiguousarray(found[:, :, 0].T)
+        return self._values, np.asarray(self._target - self._mean @ self._values)
 
 
 class CrossProductLassoClassifier(CrossProductLasso, NetworkClassifier):
@@ -191,7 +267,7 @@ class CrossProductLassoClassifier(CrossProductLasso, NetworkClassifier):
     --------
     >>> from clifford_rand_nn import CrossProductLassoClassifier, spiral
     >>> X, y = spiral(20)
-    >>> model = CrossProductLassoClassifier(beta=1e-3).fit(X, y)
+    >>> model = CrossProductLassoClassifier(bias="free", beta=1e-3).fit(X, y)
     >>> model.certificate_.relative_gap <= 1e-6, model.certificate_.scope
     (True, 'global: all 1,562 patterns')
     """

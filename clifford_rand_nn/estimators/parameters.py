@@ -24,8 +24,11 @@ _PARTS = {
             Sketch size of the cross products.
         """,
     "beta": r"""
-        beta : float > 0, default 1e-3
-            Weight of the penalty, in the 1/n scale: it means the same for every n.
+        beta : float > 0 or "auto", default "auto"
+            Weight of the penalty, in the 1/n scale: it means the same for every n. "auto" takes the one with the least
+            loss on held-out rows: a path is trained on four fifths of the rows and judged on the other fifth, in as
+            many of five such folds as hold out some 500 rows. The folds are stratified and depend neither on a seed nor
+            on the order of the rows. Half of ``max_time`` is for that.
         """,
     "limits": r"""
         tol : float, default 1e-6
@@ -40,13 +43,24 @@ _PARTS = {
         """,
     "intercept": r"""
         fit_intercept : bool, default True
-            Whether the output has an intercept; it is not penalised.
+            Whether the output has an intercept; it is not penalised. ReLU neurons with free biases need one: with w = 0
+            they are one.
         """,
-    "biases": r"""
-        bias : bool, default True
-            Whether neurons have one; it is not penalised.
-        fit_intercept : bool, default True
-            Whether the output has an intercept; it is not penalised. Needed with ``bias``: a neuron with w = 0 is one.
+    "bias": r"""
+        bias : {"penalised", "free"} or bool, default "penalised"
+            Whether gates and neurons have one. "penalised": inside the norm of a neuron's weights, as the weight of a
+            constant feature c, the root mean square of the entries of X, so that nothing depends on units: all that
+            holds without biases holds for the rows [X c]. "free" or True, as in the paper: not penalised; as many gates
+            as rows then fit anything by biases alone, which no ``beta`` prevents. False: none.
+        """,
+    "fitted": r"""
+        beta_ : float
+            The one that was given or chosen.
+        candidates_ : list of BetaScore, or None
+            What was compared: beta, mean loss of the held-out rows, its standard error, number of neurons. None if
+            ``beta`` was given.
+        bias_feature_ : float or None
+            c, where biases are penalised.
         """,
     "random_state": r"""
         random_state : int, RandomState, Generator or None

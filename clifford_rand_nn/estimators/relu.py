@@ -14,18 +14,27 @@ from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope
+from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+
+# Measured on two cores with 50 and 200 patterns on breast cancer (569 x 30) and the spiral (160 x 2).
+_BLOCK, _STEPS = 4e-8, 40  # seconds of a step for each pattern, row and squared column; steps of the interior point
+_PROJECTION, _ROUNDS = 3e-8, 15  # the same for a projection on a cone; rounds of column generation
+_SEARCHED = 5  # projections for each pattern and further output
+_DEARER = 4.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
+_LONG = 10.0  # seconds that nobody should wait for without having asked
 
 
 class ConvexReLU(GatedFamily):
@@ -50,16 +59,19 @@ class ConvexReLU(GatedFamily):
     ----------
     {gates}
     {beta}
+        With sampled gates and "group_l2" the network that is judged is the gated one on the same gates at four times
+        beta, which takes a small part of the time: its neurons are not held to cones, so it bends at less.
     penalty : {"group_l2", "group_l1"}, default "group_l2"
         p = 2 or 1 in :math:`||U_i||_p`, the norm of a neuron's weights.
     {loss}
-    {biases}
+    {bias}
+    {intercept}
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}
         "column_generation" grows the network neuron by neuron and is the only one for several outputs, and that needs
         no list of patterns; "interior_point" is for few features, "augmented_lagrangian" for many, where it takes
         minutes to a gap of 1e-3 (hundreds of features are the domain of the gated estimators); "auto" is column
-        generation for several outputs and for all patterns, and else the one of the other two that suits the size;
-        "cvxpy" is the reference.
+        generation for several outputs and for all patterns, and else the one of the other two that suits the size, and
+        asks for ``max_time`` where that is expected to take more than ten seconds; "cvxpy" is the reference.
     {limits}
     {random_state}
 
@@ -69,6 +81,7 @@ class ConvexReLU(GatedFamily):
     candidate_gates_ : Gates or None
         The gates with distinct patterns that the program ran over; None for all patterns.
     {relu}
+    {fitted}
     {classes}
 
     Raises
@@ -83,9 +96,51 @@ class ConvexReLU(GatedFamily):
         super()._check_parameters()
         self._require_intercept()
 
+    def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
+        """Judge the gated network on the same gates, where they are sampled and the norms are its own."""
+        if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
+            return super()._judged(task, shared, X)
+        if not shared:
+            patterns, gates = self._gate_patterns(task.X, task.targets)
+            options = {"bias": self._free_bias, **self._options(task)}
+            shared += [gates, GatedReLUProblem(task.rows, task.targets, patterns, self.beta_, **options), None, []]
+        gates, problem, start, kernel = shared
+        problem.penalty.beta = _DEARER * self.beta_
+        with self._limited(AutoSolver, task) as solver:
+            result = solver.solve(problem, start, kernel)
+        if result.interrupted:
+            raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+        shared[2] = problem.point(result.coefficients)
+        coefficients = without_feature(result.coefficients, task.feature)
+        norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
+        return gated_predictions(X, gates, coefficients), int(np.count_nonzero(norms))
+
+    def _ask_for_limits(self, task: Task, n_patterns: int) -> None:
+        """Refuse to begin what takes long by itself, where no limit was given."""
+        n, d = task.rows.shape
+        work = float(n_patterns) * n * d**2
+        if self._by_columns(task.targets):
+            seconds = work * _PROJECTION * _ROUNDS * 2 * max(1, _SEARCHED * (task.targets.shape[1] - 1))
+        else:
+            seconds = work * _BLOCK * _STEPS
+        if self.max_time is None and self.solver == "auto" and seconds > _LONG:
+            rule = f"given for {n_patterns:,} patterns on {n:,} rows of {d} columns, which take some {seconds:.0f} s"
+            hint = "The step in which it ends is the last. Or take fewer gates, or gated networks, which take a second."
+            raise fail("max_time", type(self).__name__, rule, None, hint)
+
+    def _top(self, task: Task) -> float:
+        if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
+            return super()._top(task)
+        patterns = self._gate_patterns(task.X, task.targets).patterns
+        self._ask_for_limits(task, patterns.shape[1])
+        options = {"bias": self._free_bias, **self._options(task)}
+        return float(GatedReLUProblem(task.rows, task.targets, patterns, 1.0, **options).beta_max()) / _DEARER
+
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X, targets = task.X, task.targets
         sampled, family = self._candidates(task)
+        if sampled is not None:
+            self._ask_for_limits(task, len(sampled.gates))
         network: TwoLayerNetwork
         if self._by_columns(targets):
             result: Result[Any]
@@ -113,7 +168,7 @@ class ConvexReLU(GatedFamily):
         datafit = make_datafit(
             task.loss, task.targets, len(task.X), owner, self._options(task)["huber_delta"], task.weights
         )
-        return pruned(result, task.rows, datafit, self.beta, family.p, self.fit_intercept, self.tol)
+        return pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self.tol)
 
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)
@@ -147,7 +202,7 @@ class ConvexReLU(GatedFamily):
             task.rows,
             task.targets,
             patterns,
-            self.beta,
+            self.beta_,
             penalty=self.penalty,
             bias=self._free_bias,
             **self._options(task),
@@ -162,7 +217,7 @@ class ConvexReLU(GatedFamily):
         start = shared.pop() if shared else None
         options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
-            found = solver.solve(distinct.X, distinct.y, self.beta, pricer, start=start, **options)
+            found = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
         if shared is not None:
             shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
         return distinct.restored(found), pricer
@@ -186,7 +241,7 @@ class ConvexReLUClassifier(ConvexReLU, NetworkClassifier):
     --------
     >>> from clifford_rand_nn import ConvexReLUClassifier, spiral
     >>> X, y = spiral(20)
-    >>> model = ConvexReLUClassifier(gates="exhaustive", beta=1e-3).fit(X, y)
+    >>> model = ConvexReLUClassifier(gates="exhaustive", bias="free", beta=1e-3).fit(X, y)
     >>> model.certificate_.relative_gap <= 1e-6, model.certificate_.scope
     (True, 'global: all 1,562 patterns')
     """

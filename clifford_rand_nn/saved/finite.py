@@ -67,6 +67,8 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if proof.sample_weight is not None:
         arrays["sample_weight"] = proof.sample_weight
     meta = about(model, _version(model), params) | {"n_iter": int(model.n_iter_)}
+    if isinstance(model.beta, str):
+        meta["beta"] = float(model.beta_)
     claim = proof.claim
     if isinstance(claim, GatedClaim):
         coefficients, feature = claim.coefficients, claim.feature
@@ -101,7 +103,7 @@ def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_.claim, KernelClaim):
         return kernel.VERSION
-    if model.bias_feature_ is not None or isinstance(model.bias, str):
+    if model.bias_feature_ is not None or isinstance(model.bias, str) or isinstance(model.beta, str):
         return _PENALISED
     return _UNWEIGHTED if model.certificate_.sample_weight is None else _WEIGHTED
 
@@ -115,7 +117,10 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         params["gates"] = _gates(arrays, "given", params["gates"])
     model: Any = kind(**params)
     agree(model.loss in kind._losses and model.penalty in kind._penalties, "the loss or the penalty is unknown")
-    agree(number(model.beta) > 0 and model.fit_intercept in (True, False), "parameters")
+    model.beta_ = number(meta.get("beta", model.beta))  # as it was given, in files of versions without "auto"
+    agree(model.beta_ > 0 and model.fit_intercept in (True, False), "parameters")
+    agree(model.beta == "auto" or model.beta == model.beta_, "parameters")
+    model.candidates_ = None
     told = meta.get("bias_feature")
     model.bias_feature_ = feature = None if told is None else number(told)
     agree((feature is not None) == (model._bias == "penalised") and (feature is None or feature > 0), "the biases")

@@ -33,14 +33,14 @@ def _lasso(penalty: str, sampled: bool, solver: str) -> Callable[[Array, float, 
     def make(X: Array, beta: float, m: int, seed: int) -> Any:
         subsample = m if sampled else None
         return CrossProductLassoClassifier(
-            beta=beta, penalty=penalty, subsample=subsample, solver=solver, tol=1e-6, random_state=seed
+            beta=beta, penalty=penalty, subsample=subsample, solver=solver, tol=1e-6, random_state=seed, bias=True
         )
 
     return make
 
 
 def _every(X: Array, beta: float, m: int, seed: int) -> Any:
-    return ConvexReLUClassifier(beta=beta, gates="exhaustive", tol=1e-6)
+    return ConvexReLUClassifier(beta=beta, gates="exhaustive", tol=1e-6, bias=True)
 
 
 def _gates(X: Array, m: int, method: str, seed: int) -> Gates:
@@ -55,14 +55,14 @@ def _relu(method: str) -> Callable[[Array, float, int, int], Any]:
     def make(X: Array, beta: float, m: int, seed: int) -> Any:
         gates = _gates(X, m, method, seed)
         # its networks have no neuron to spare, unlike those of an interior point
-        return ConvexReLUClassifier(beta=beta, gates=gates, solver="column_generation", tol=1e-6)
+        return ConvexReLUClassifier(beta=beta, gates=gates, solver="column_generation", tol=1e-6, bias=True)
 
     return make
 
 
 def _gated(method: str) -> Callable[[Array, float, int, int], Any]:
     def make(X: Array, beta: float, m: int, seed: int) -> Any:
-        return GatedReLUClassifier(beta=beta, gates=_gates(X, m, method, seed), tol=1e-6)
+        return GatedReLUClassifier(beta=beta, gates=_gates(X, m, method, seed), tol=1e-6, bias=True)
 
     return make
 

@@ -105,10 +105,12 @@ def paths():
         path = gated_path(X, y, gates, loss=loss, n_betas=20)
         whole = time.perf_counter() - began
         began = time.perf_counter()
-        GatedReLURegressor(gates=gates, beta=float(path.betas[-1]), loss=loss).fit(X, y)
+        GatedReLURegressor(gates=gates, beta=float(path.betas[-1]), loss=loss, bias=True).fit(X, y)
         single = time.perf_counter() - began
         began = time.perf_counter()
-        BetaCV(GatedReLURegressor(gates=gates, loss=loss, random_state=0), betas=path.betas, cv=5).fit(X, y)
+        BetaCV(
+            GatedReLURegressor(gates=gates, loss=loss, random_state=0, beta=1e-3, bias=True), betas=path.betas, cv=5
+        ).fit(X, y)
         folds = time.perf_counter() - began
         print(
             f"{loss}: single fit {single:.2f} s; path of 20 {whole:.2f} s = {whole / single:.1f} fits; "

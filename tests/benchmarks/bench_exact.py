@@ -105,12 +105,12 @@ def spiral_exact():
     beta, scale = PAPER / (2 * len(X)), 2 * len(X)
     print("spiral, global optima; objective in the paper's scale")
     for name, make in (
-        ("p = 1, CrossProductLassoRegressor", lambda: CrossProductLassoRegressor(beta=beta, tol=1e-8)),
+        ("p = 1, CrossProductLassoRegressor", lambda: CrossProductLassoRegressor(beta=beta, tol=1e-8, bias=True)),
         (
             "p = 1, ConvexReLURegressor",
-            lambda: ConvexReLURegressor(gates="exhaustive", beta=beta, penalty="group_l1", tol=1e-8),
+            lambda: ConvexReLURegressor(gates="exhaustive", beta=beta, penalty="group_l1", tol=1e-8, bias=True),
         ),
-        ("p = 2, ConvexReLURegressor", lambda: ConvexReLURegressor(gates="exhaustive", beta=beta, tol=1e-8)),
+        ("p = 2, ConvexReLURegressor", lambda: ConvexReLURegressor(gates="exhaustive", beta=beta, tol=1e-8, bias=True)),
     ):
         model, seconds = timed(lambda make=make: make().fit(X, y))
         line(name, model.result_, seconds, scale, f"{model.network_.n_neurons} neurons")
@@ -306,8 +306,8 @@ def plane():
     X = rng.uniform(-1, 1, (2000, 2))
     y = np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1]) + 0.3 * rng.standard_normal(2000)
     for name, make in (
-        ("p = 1, dictionary", lambda: CrossProductLassoRegressor(beta=1e-3, tol=1e-4)),
-        ("p = 2, all patterns", lambda: ConvexReLURegressor(gates="exhaustive", beta=1e-3, tol=1e-4)),
+        ("p = 1, dictionary", lambda: CrossProductLassoRegressor(beta=1e-3, tol=1e-4, bias=True)),
+        ("p = 2, all patterns", lambda: ConvexReLURegressor(gates="exhaustive", beta=1e-3, tol=1e-4, bias=True)),
     ):
         model, seconds = timed(lambda make=make: make().fit(X, y))
         print(f"plane, n = 2000, {name}")
@@ -343,10 +343,10 @@ def laws():
         hold((slope >= -noise).all() and (np.diff(slope) >= -noise).all(), f"{name}: not monotone and concave")
     flat = np.full(40, 3.7)
     for model in (
-        CrossProductLassoRegressor(beta=0.01),
-        ConvexReLURegressor(gates="exhaustive", beta=0.01),
-        ConvexReLURegressor(beta=0.01, random_state=0),
-        GatedReLURegressor(beta=0.01, random_state=0),
+        CrossProductLassoRegressor(beta=0.01, bias=True),
+        ConvexReLURegressor(gates="exhaustive", beta=0.01, bias=True),
+        ConvexReLURegressor(beta=0.01, random_state=0, bias=True),
+        GatedReLURegressor(beta=0.01, random_state=0, bias=True),
     ):
         model.fit(rng.standard_normal((40, 2)), flat)
         print(f"constant target, {type(model).__name__}: objective {model.result_.objective:.1e}")

@@ -38,7 +38,7 @@ def seconds_to(history, gap):
 def run(name, folder, beta, n_gates, n_reference):
     X, y, Xt, yt = load(folder / f"{name}.npz")
     began = time.perf_counter()
-    model = GatedReLUClassifier(n_gates=n_gates, beta=beta, random_state=0).fit(X, y)
+    model = GatedReLUClassifier(n_gates=n_gates, beta=beta, random_state=0, bias=True).fit(X, y)
     total = time.perf_counter() - began
     result, history = model.result_, model.result_.history
     difference = np.abs(model.decision_function(X) - result.fitted[:, 0]).max()

@@ -45,13 +45,15 @@ def estimator(rng, y):
     }
     kind = rng.choice(["all", "gates", "dictionary", "subsample"])
     if kind == "all":
-        return ConvexReLURegressor(gates="exhaustive", penalty=f"group_l{p}", **options)
+        return ConvexReLURegressor(
+            gates="exhaustive", penalty=f"group_l{p}", **({"beta": 1e-3, "bias": True} | options)
+        )
     if kind == "gates":
         how = {"gates": str(rng.choice(["cross", "gaussian"])), "n_gates": int(rng.integers(1, 10))}
-        return ConvexReLURegressor(penalty=f"group_l{p}", **how, **options)
+        return ConvexReLURegressor(penalty=f"group_l{p}", **how, **({"beta": 1e-3, "bias": True} | options))
     if kind == "dictionary":
-        return CrossProductLassoRegressor(penalty="l1", **options)
-    return CrossProductLassoRegressor(penalty="l2", subsample=5, **options)
+        return CrossProductLassoRegressor(penalty="l1", **({"beta": 1e-3, "bias": True} | options))
+    return CrossProductLassoRegressor(penalty="l2", subsample=5, **({"beta": 1e-3, "bias": True} | options))
 
 
 def main(seed, seconds):

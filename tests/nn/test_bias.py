@@ -168,7 +168,7 @@ def test_free_biases_are_the_paper_s(free):
     np.testing.assert_array_equal(model.predict(X), other.predict(X))
     assert model.bias_feature_ is None
     with pytest.raises(ArgumentError, match="'bias' parameter of GatedReLURegressor must be 'penalised', 'free'"):
-        GatedReLURegressor(bias="yes").fit(X, ONE)
+        GatedReLURegressor(bias="yes", beta=1e-3).fit(X, ONE)
 
 
 def test_many_gates_do_not_interpolate_noise():

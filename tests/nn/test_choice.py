@@ -155,7 +155,7 @@ def test_an_interrupt_returns_the_best_network(solver, monkeypatch):
         yield stop
 
     monkeypatch.setattr("clifford_rand_nn.estimators.base.progress_line", line)
-    model = GatedReLUClassifier(20, beta=1e-4, solver=solver, random_state=0)
+    model = GatedReLUClassifier(20, beta=1e-4, solver=solver, random_state=0, bias=True)
     with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
         model.fit(X, y)
     assert model.result_.interrupted
@@ -179,7 +179,7 @@ def test_an_interrupt_ends_a_cross_validation(monkeypatch):
         pytest.warns(ConvergenceWarning, match="by an interrupt"),
         pytest.raises(KeyboardInterrupt, match="in fold 1 of 2, beta 1 of 3"),
     ):
-        BetaCV(GatedReLUClassifier(5, random_state=0), n_betas=3, cv=2).fit(X, y)
+        BetaCV(GatedReLUClassifier(5, random_state=0, beta=1e-3, bias=True), n_betas=3, cv=2).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -193,7 +193,9 @@ def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch)
         original(self, *args, **kwargs)
 
     monkeypatch.setattr(GatedReLUProblem, "__init__", counted)
-    search = BetaCV(GatedReLUClassifier(12, loss=loss, bias=False, random_state=0), n_betas=6, cv=3).fit(X, y)
+    search = BetaCV(GatedReLUClassifier(12, loss=loss, bias=False, random_state=0, beta=1e-3), n_betas=6, cv=3).fit(
+        X, y
+    )
     assert len(made) == 3 + 2  # one a fold, beta_max and the last fit
     monkeypatch.undo()
     from sklearn.model_selection import check_cv
@@ -210,31 +212,31 @@ def test_a_path_equals_single_solves():
     path = gated_path(X, y, gates, n_betas=6)
     assert set(path.statuses) == {"optimal"}
     for beta, objective in zip(path.betas, path.objectives, strict=True):
-        model = GatedReLURegressor(gates=gates, beta=beta, tol=1e-9).fit(X, y)
+        model = GatedReLURegressor(gates=gates, beta=beta, tol=1e-9, bias=True).fit(X, y)
         assert objective == pytest.approx(model.result_.objective, rel=2e-6)
 
 
 def test_refined_gates_lower_the_objective_and_are_certified():
     X, y = spiral()
-    plain = GatedReLUClassifier(10, beta=1e-3, random_state=0).fit(X, y)
-    refined = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3).fit(X, y)
+    plain = GatedReLUClassifier(10, beta=1e-3, random_state=0, bias=True).fit(X, y)
+    refined = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3, bias=True).fit(X, y)
     assert refined.result_.objective < 0.9 * plain.result_.objective
     assert len(refined.gates_) <= 10
     assert refined.certificate_.verify(X, y).relative_gap <= 1e-5
     assert np.array_equal(refined.gates_.on(X), refined.patterns_)
-    again = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3).fit(X, y)
+    again = GatedReLUClassifier(10, beta=1e-3, random_state=0, refine=3, bias=True).fit(X, y)
     assert np.array_equal(again.coef_, refined.coef_)
 
 
 def test_single_precision_rows_stay_so():
     X, y, _ = data(200, 5, 1, dtype=np.float32)
-    model = GatedReLURegressor(10, random_state=0).fit(X, y)
+    model = GatedReLURegressor(10, random_state=0, beta=1e-3, bias=True).fit(X, y)
     assert model.result_.converged
     verified = model.certificate_.verify(X, y)
     assert verified.relative_gap <= 2e-6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        double = GatedReLURegressor(gates=model.gates_).fit(X.astype(np.float64), y)
+        double = GatedReLURegressor(gates=model.gates_, beta=1e-3, bias=True).fit(X.astype(np.float64), y)
     assert double.result_.objective == pytest.approx(model.result_.objective, rel=2e-6)
 
 
@@ -249,4 +251,4 @@ def test_single_precision_rows_stay_so():
 def test_bad_parameters(parameters, message):
     X, y = spiral()
     with pytest.raises(ArgumentError, match=message):
-        GatedReLUClassifier(**parameters).fit(X, y)
+        GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | parameters)).fit(X, y)

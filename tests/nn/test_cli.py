@@ -246,9 +246,9 @@ MODELS = {
     "gated ridge": ("--model", "gated", "--n-gates", "30", "--penalty", "ridge", "--no-bias"),
     "gated all": ("--model", "gated", "--gates", "exhaustive", "--no-bias", "--penalty", "l2"),
     "gated infinite": ("--model", "gated", "--gates", "infinite", "--penalty", "ridge", "--no-bias"),
-    "lasso": ("--model", "lasso"),
-    "lasso l2": ("--model", "lasso", "--penalty", "l2"),
-    "lasso drawn": ("--model", "lasso", "--subsample", "30", "--seed", "4"),
+    "lasso": ("--model", "lasso", "--bias", "free"),
+    "lasso l2": ("--model", "lasso", "--penalty", "l2", "--bias", "free"),
+    "lasso drawn": ("--model", "lasso", "--subsample", "30", "--seed", "4", "--bias", "free"),
 }
 FACTS = {
     "relu": ("gates", "8 cross; 8 distinct patterns", "over the 8 sampled patterns"),
@@ -327,7 +327,7 @@ def test_a_dictionary_too_large_to_wait_for_is_announced(folder):
     from clifford_rand_nn.cli.fit import _note_many_columns
 
     pd.DataFrame(rng.standard_normal((80, 40))).assign(y=["u", "v"] * 40).to_csv("wide.csv", index=False)
-    result = run("fit", "wide.csv", "--target", "y", "--model", "lasso", code=2)
+    result = run("fit", "wide.csv", "--target", "y", "--model", "lasso", "--subsample", "all", code=2)
     first, last = result.stderr.splitlines()
     assert re.fullmatch(r"note: the dictionary has \d\.\de\+\d\d columns; --subsample draws some of them.*", first)
     assert last.startswith("error: ")
@@ -341,10 +341,10 @@ def test_a_dictionary_too_large_to_wait_for_is_announced(folder):
 MISPLACED = {
     "subsample": (
         ("--subsample", "9"),
-        "The '--subsample' parameter of clifford-rand fit must be left out with --model gated. Got 9 instead. "
+        "The '--subsample' parameter of clifford-rand fit must be left out with --model gated. Got '9' instead. "
         "It is for --model lasso.",
     ),
-    "subsample of relu": (("--model", "relu", "--subsample", "9"), "left out with --model relu. Got 9 instead."),
+    "subsample of relu": (("--model", "relu", "--subsample", "9"), "left out with --model relu. Got '9' instead."),
     "gates": (
         ("--model", "lasso", "--gates", "cross"),  # its default, but it was given
         "'--gates' parameter of clifford-rand fit must be left out with --model lasso. Got 'cross' instead. "

@@ -25,8 +25,10 @@ Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(60)
 
 @parametrize_with_checks(
     [
-        BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0), betas=[0.1, 0.01], cv=2),
-        BetaCV(CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0), n_betas=2, cv=2),
+        BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0, beta=1e-3, bias=True), betas=[0.1, 0.01], cv=2),
+        BetaCV(
+            CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0, beta=1e-3, bias=True), n_betas=2, cv=2
+        ),
     ],
 )
 def test_scikit_learn(estimator, check):
@@ -36,9 +38,9 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.parametrize(
     "estimator",
     [
-        CrossProductLassoRegressor(subsample=60, tol=1e-8, random_state=0),
-        ConvexReLURegressor(n_gates=10, tol=1e-8, random_state=0),
-        GatedReLURegressor(n_gates=10, bias=False, tol=1e-8, random_state=0),
+        CrossProductLassoRegressor(subsample=60, tol=1e-8, random_state=0, beta=1e-3, bias=True),
+        ConvexReLURegressor(n_gates=10, tol=1e-8, random_state=0, beta=1e-3, bias=True),
+        GatedReLURegressor(n_gates=10, bias=False, tol=1e-8, random_state=0, beta=1e-3),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -58,8 +60,8 @@ def test_scores_are_those_of_fits_from_cold(estimator):
 
 def test_one_standard_error_takes_the_larger_beta():
     options = {"n_betas": 12, "cv": 5}
-    best = BetaCV(CrossProductLassoRegressor(), **options).fit(X, Y)
-    simple = BetaCV(CrossProductLassoRegressor(), rule="one_se", **options).fit(X, Y)
+    best = BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), **options).fit(X, Y)
+    simple = BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), rule="one_se", **options).fit(X, Y)
     mean, spread = best.scores_.mean(axis=1), best.scores_.std(axis=1, ddof=1) / np.sqrt(5)
     i, k = mean.argmax(), list(simple.betas_).index(simple.beta_)
     assert k < i
@@ -69,13 +71,15 @@ def test_one_standard_error_takes_the_larger_beta():
 
 def test_classes_probabilities_and_scoring():
     label = np.where(Y > 0, "yes", "no")
-    search = BetaCV(CrossProductLassoClassifier(loss="logistic"), n_betas=4, eps=0.05, scoring="neg_log_loss")
+    search = BetaCV(
+        CrossProductLassoClassifier(loss="logistic", beta=1e-3, bias=True), n_betas=4, eps=0.05, scoring="neg_log_loss"
+    )
     search.fit(X, label)
     assert search.classes_.tolist() == ["no", "yes"]
     np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
     assert (search.scores_ < 0).all()
     assert search.decision_function(X).shape == (60,)
-    assert not hasattr(BetaCV(CrossProductLassoRegressor()), "decision_function")
+    assert not hasattr(BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True)), "decision_function")
 
 
 def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
@@ -94,14 +98,16 @@ def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
         ({"subsample": None}, True),
     ):
         warm.clear()
-        search = BetaCV(CrossProductLassoRegressor(**options), n_betas=3, eps=0.1, cv=2).fit(X, Y)
+        search = BetaCV(
+            CrossProductLassoRegressor(**({"beta": 1e-3, "bias": True} | options)), n_betas=3, eps=0.1, cv=2
+        ).fit(X, Y)
         assert sum(warm) == (4 if shared else 0)
         assert search.estimator_.certificate_.verify(X, Y).relative_gap <= 1e-5
 
 
 def test_scores_are_those_of_the_models_that_are_trained():
     """With refinement every beta has gates of its own, in a fold as in a fit of its own."""
-    model = GatedReLURegressor(n_gates=3, refine=2, tol=1e-7, random_state=0)
+    model = GatedReLURegressor(n_gates=3, refine=2, tol=1e-7, random_state=0, beta=1e-3, bias=True)
     betas, folds = [1e-2, 1e-3], list(KFold(2).split(X))
     search = BetaCV(model, betas=betas, cv=folds).fit(X, Y)
     alone = [[clone(model).set_params(beta=b).fit(X[i], Y[i]).score(X[j], Y[j]) for i, j in folds] for b in betas]
@@ -110,7 +116,7 @@ def test_scores_are_those_of_the_models_that_are_trained():
 
 @pytest.mark.parametrize("max_time", [None, 600.0])
 def test_folds_at_the_same_time_give_the_same(max_time, capsys):
-    estimator = GatedReLUClassifier(n_gates=6, tol=1e-8, random_state=0)
+    estimator = GatedReLUClassifier(n_gates=6, tol=1e-8, random_state=0, beta=1e-3, bias=True)
     options = {"n_betas": 4, "cv": 3, "max_time": max_time}
     one = BetaCV(estimator, **options).fit(X, Y > 0)
     assert capsys.readouterr().err == ""
@@ -146,7 +152,7 @@ def test_groups_show_what_copies_hide():
     centre, groups = rng.standard_normal((10, 2)), np.repeat(np.arange(10), 8)
     rows = centre[groups] + 0.01 * rng.standard_normal((80, 2))
     y = rng.standard_normal(10)[groups]
-    model = GatedReLURegressor(n_gates=30, random_state=0)
+    model = GatedReLURegressor(n_gates=30, random_state=0, beta=1e-3, bias=True)
     apart = BetaCV(model, n_betas=6, cv=KFold(5, shuffle=True, random_state=0)).fit(rows, y)
     together = BetaCV(model, n_betas=6, cv=5).fit(rows, y, groups=groups)
     assert apart.scores_.mean(axis=1).max() > 0.9
@@ -156,10 +162,10 @@ def test_groups_show_what_copies_hide():
 def test_bad_arguments():
     for name, value in (("n_jobs", 0), ("n_jobs", 1.5), ("verbose", -1)):
         with pytest.raises(ArgumentError, match=f"'{name}' parameter of BetaCV"):
-            BetaCV(CrossProductLassoRegressor(), **{name: value}).fit(X, Y)
+            BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), **{name: value}).fit(X, Y)
     with pytest.raises(ArgumentError, match="'groups' parameter of BetaCV must be one for each of the 60 rows"):
-        BetaCV(CrossProductLassoRegressor()).fit(X, Y, groups=np.zeros(3))
+        BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True)).fit(X, Y, groups=np.zeros(3))
     with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
         BetaCV(RandomForestRegressor()).fit(X, Y)
     with pytest.raises(ArgumentError, match=r"'rule' .* one of 'best', 'one_se'"):
-        BetaCV(CrossProductLassoRegressor(), rule="all").fit(X, Y)
+        BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), rule="all").fit(X, Y)

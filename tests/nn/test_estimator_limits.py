@@ -94,7 +94,9 @@ def test_a_limit_that_breaks_its_rule_is_refused(name, limits, rule):
 
 
 def test_time_ends_a_cross_validation_with_a_network_on_all_rows():
-    search = BetaCV(GatedReLURegressor(12, random_state=0, tol=1e-11), n_betas=30, cv=3, max_time=0.05)
+    search = BetaCV(
+        GatedReLURegressor(12, random_state=0, tol=1e-11, beta=1e-3, bias=True), n_betas=30, cv=3, max_time=0.05
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, Y)
@@ -105,11 +107,11 @@ def test_time_ends_a_cross_validation_with_a_network_on_all_rows():
     assert search.predict(X).shape == (50,)
     assert search.estimator_.max_time <= 0.05
     with pytest.raises(ArgumentError, match="'max_time' parameter of BetaCV"):
-        BetaCV(GatedReLURegressor(), max_time=0).fit(X, Y)
+        BetaCV(GatedReLURegressor(beta=1e-3, bias=True), max_time=0).fit(X, Y)
 
 
 def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
-    search, calls = BetaCV(GatedReLURegressor(6, random_state=0), n_betas=4, cv=2), []
+    search, calls = BetaCV(GatedReLURegressor(6, random_state=0, beta=1e-3, bias=True), n_betas=4, cv=2), []
     train = GatedReLURegressor._train
 
     def pressed(self, *arguments):
@@ -126,7 +128,7 @@ def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
 
 def test_the_best_point_of_a_hard_problem_comes_back():
     """A logistic loss with next to no penalty: it took 200 rounds to a gap of 1.0 and returned nothing."""
-    model = CrossProductLassoClassifier(loss="logistic", beta=1e-7, max_time=20, random_state=0)
+    model = CrossProductLassoClassifier(loss="logistic", beta=1e-7, max_time=20, random_state=0, bias=True)
     rows = X[:40]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

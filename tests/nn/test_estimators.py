@@ -20,10 +20,10 @@ from clifford_rand_nn.problems.duality import gap_above
 
 @parametrize_with_checks(
     [
-        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0),
-        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0),
-        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
-        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
+        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, bias=True),
+        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, bias=True),
+        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
+        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
     ],
 )
 def test_scikit_learn_checks(estimator, check):
@@ -67,7 +67,7 @@ def test_certificate_verifies_from_the_data_alone(loss, n_classes):
     X, y = classes_3()
     if n_classes == 2:
         X, y = X[y != "red"], y[y != "red"]
-    model = GatedReLUClassifier(10, beta=0.05, loss=loss, random_state=0).fit(X, y)
+    model = GatedReLUClassifier(10, beta=0.05, loss=loss, random_state=0, bias=True).fit(X, y)
     stored, again = model.certificate_, model.certificate_.verify(X, y)
     assert again.primal == pytest.approx(stored.primal, rel=1e-10)
     assert again.dual == pytest.approx(stored.dual, rel=1e-8)
@@ -85,7 +85,7 @@ def test_certificate_verifies_from_the_data_alone(loss, n_classes):
 
 def test_multiclass_penalty_of_units():
     X, y = classes_3()
-    model = GatedReLUClassifier(10, beta=0.02, random_state=0).fit(X, y)
+    model = GatedReLUClassifier(10, beta=0.02, random_state=0, bias=True).fit(X, y)
     assert model.coef_.shape == (3, 10, 4)
     assert model.network_.penalty() == pytest.approx(np.linalg.norm(model.coef_, axis=(0, 2)).sum(), rel=1e-12)
     np.testing.assert_allclose(model.network_.predict(X), model.result_.fitted, atol=1e-10)
@@ -95,18 +95,18 @@ def test_multiclass_penalty_of_units():
 def test_labels_of_every_kind():
     X, y = classes_3()
     for labels in (y, np.array([2, 5, 9])[np.unique(y, return_inverse=True)[1]]):
-        model = GatedReLUClassifier(10, beta=0.01, random_state=0).fit(X, labels)
+        model = GatedReLUClassifier(10, beta=0.01, random_state=0, bias=True).fit(X, labels)
         np.testing.assert_array_equal(model.classes_, np.unique(labels))
         assert model.predict(X).dtype == labels.dtype
         assert model.score(X, labels) > 0.8
-    model = GatedReLUClassifier(10, beta=0.01, random_state=0).fit(X, y == "red")
+    model = GatedReLUClassifier(10, beta=0.01, random_state=0, bias=True).fit(X, y == "red")
     assert model.predict(X).dtype == bool
 
 
 def test_pandas_names_are_kept_and_checked():
     X, y = classes_3()
     frame = pd.DataFrame(X, columns=list("abcd"))
-    model = GatedReLUClassifier(5, random_state=0).fit(frame, pd.Series(y))
+    model = GatedReLUClassifier(5, random_state=0, beta=1e-3, bias=True).fit(frame, pd.Series(y))
     assert list(model.feature_names_in_) == list("abcd")
     with pytest.raises(ValueError, match=r"feature names"):
         model.predict(frame[list("dcba")])
@@ -114,24 +114,24 @@ def test_pandas_names_are_kept_and_checked():
 
 def test_probabilities_only_with_the_logistic_loss():
     X, y = classes_3()
-    model = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0).fit(X, y)
+    model = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0, bias=True).fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
-    binary = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0).fit(X, y == "red")
+    binary = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0, bias=True).fit(X, y == "red")
     np.testing.assert_array_equal(binary.predict_proba(X)[:, 1] > 0.5, binary.predict(X))
-    assert not hasattr(GatedReLUClassifier(), "predict_proba")
+    assert not hasattr(GatedReLUClassifier(beta=1e-3, bias=True), "predict_proba")
 
 
 def test_regression_with_several_outputs():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 2))
     Y = np.stack([np.abs(X[:, 0]), np.maximum(X[:, 1], 0)], axis=1)
-    model = GatedReLURegressor(60, beta=1e-3, random_state=0).fit(X, Y)
+    model = GatedReLURegressor(60, beta=1e-3, random_state=0, bias=True).fit(X, Y)
     assert model.coef_.shape[0] == 2
     assert model.predict(X).shape == Y.shape
     assert model.score(X, Y) > 0.98
-    single = GatedReLURegressor(60, beta=1e-3, random_state=0).fit(X, Y[:, 0])
+    single = GatedReLURegressor(60, beta=1e-3, random_state=0, bias=True).fit(X, Y[:, 0])
     assert single.predict(X).shape == (120,)
     assert isinstance(single.intercept_, float)
 
@@ -139,48 +139,54 @@ def test_regression_with_several_outputs():
 def test_learns_what_a_line_cannot():
     X, y = make_moons(400, noise=0.15, random_state=1)
     Xt, yt = make_moons(400, noise=0.15, random_state=2)
-    assert GatedReLUClassifier(50, beta=1e-3, random_state=0).fit(X, y).score(Xt, yt) > 0.95
+    assert GatedReLUClassifier(50, beta=1e-3, random_state=0, bias=True).fit(X, y).score(Xt, yt) > 0.95
 
 
 def test_given_gates_and_seeds():
     X, y = spiral()
     H, c = np.random.default_rng(0).standard_normal((2, 9)), np.zeros(9)
-    model = GatedReLUClassifier(gates=(H, c), beta=0.01).fit(X, y)
+    model = GatedReLUClassifier(gates=(H, c), beta=0.01, bias=True).fit(X, y)
     distinct = np.unique(X @ H >= 0, axis=1).shape[1]
     assert model.certificate_.scope == f"over the {distinct} given patterns"
-    a, b = (GatedReLUClassifier(5, random_state=s).fit(X, y).coef_ for s in (3, np.int64(3)))
+    a, b = (GatedReLUClassifier(5, random_state=s, beta=1e-3, bias=True).fit(X, y).coef_ for s in (3, np.int64(3)))
     np.testing.assert_array_equal(a, b)
     r = np.random.RandomState(0)
-    assert not np.array_equal(*(GatedReLUClassifier(5, random_state=r).fit(X, y).coef_ for _ in range(2)))
+    assert not np.array_equal(
+        *(GatedReLUClassifier(5, random_state=r, beta=1e-3, bias=True).fit(X, y).coef_ for _ in range(2))
+    )
 
 
 def test_solvers_agree():
     X, y = classes_3()
-    a, b = (GatedReLUClassifier(6, beta=0.05, solver=s, random_state=0).fit(X, y) for s in ("fista", "cvxpy"))
+    a, b = (
+        GatedReLUClassifier(6, beta=0.05, solver=s, random_state=0, bias=True).fit(X, y) for s in ("fista", "cvxpy")
+    )
     assert a.result_.objective == pytest.approx(b.result_.objective, rel=1e-6)
 
 
 def test_in_pipelines_and_searches():
     X, y = load_digits(n_class=3, return_X_y=True)
-    pipe = make_pipeline(StandardScaler(), GatedReLUClassifier(10, random_state=0, tol=1e-3))
+    pipe = make_pipeline(StandardScaler(), GatedReLUClassifier(10, random_state=0, tol=1e-3, beta=1e-3, bias=True))
     assert cross_val_score(pipe, X, y, cv=2).mean() > 0.9
-    search = GridSearchCV(GatedReLUClassifier(5, random_state=0, tol=1e-3), {"beta": [1e-1, 1e-2]}, cv=2).fit(X, y)
+    search = GridSearchCV(
+        GatedReLUClassifier(5, random_state=0, tol=1e-3, beta=1e-3, bias=True), {"beta": [1e-1, 1e-2]}, cv=2
+    ).fit(X, y)
     assert search.best_params_["beta"] in (1e-1, 1e-2)
 
 
 def test_warns_when_it_stops_early():
     X, y = spiral()
     with pytest.warns(ConvergenceWarning, match=r"GatedReLUClassifier: stopped after 2 iterations at a relative gap"):
-        GatedReLUClassifier(10, max_iter=2, random_state=0).fit(X, y)
+        GatedReLUClassifier(10, max_iter=2, random_state=0, beta=1e-3, bias=True).fit(X, y)
 
 
 def test_progress_line(capsys):
     X, y = spiral()
-    GatedReLUClassifier(10, beta=0.01, random_state=0, verbose=1).fit(X, y)
+    GatedReLUClassifier(10, beta=0.01, random_state=0, verbose=1, bias=True).fit(X, y)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "relative gap" in captured.err
-    GatedReLUClassifier(10, beta=0.01, random_state=0).fit(X, y)
+    GatedReLUClassifier(10, beta=0.01, random_state=0, bias=True).fit(X, y)
     assert capsys.readouterr().err == ""
 
 
@@ -202,24 +208,24 @@ def test_progress_line(capsys):
 def test_bad_parameters(parameters, message):
     X, y = spiral()
     with pytest.raises(ArgumentError, match=message):
-        GatedReLUClassifier(**parameters).fit(X, y)
+        GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | parameters)).fit(X, y)
 
 
 def test_bad_data():
     X, y = spiral()
     with pytest.raises(ValueError, match=r"NaN"):
-        GatedReLUClassifier().fit(np.where(X > 0.5, np.nan, X), y)
+        GatedReLUClassifier(beta=1e-3, bias=True).fit(np.where(X > 0.5, np.nan, X), y)
     with pytest.raises(ArgumentError, match=r"labels of at least two classes. Got one class"):
-        GatedReLUClassifier().fit(X, np.ones(160))
+        GatedReLUClassifier(beta=1e-3, bias=True).fit(X, np.ones(160))
     with pytest.raises(NotFittedError):
-        GatedReLUClassifier().predict(X)
+        GatedReLUClassifier(beta=1e-3, bias=True).predict(X)
 
 
 def test_a_network_below_its_bound_is_an_error():
     """`verify` once clamped the gap: a network 7 % below the bound was "within 0.0e+00"."""
     X, y = spiral(20)
-    few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0).fit(X, y).certificate_
-    best = ConvexReLURegressor(gates="exhaustive", beta=1e-3).fit(X, y).certificate_
+    few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0, bias=True).fit(X, y).certificate_
+    best = ConvexReLURegressor(gates="exhaustive", beta=1e-3, bias=True).fit(X, y).certificate_
     assert best.primal < 0.93 * few.dual  # of another family, so that the bound is none for it
     with pytest.raises(ArgumentError, match=r"no network is below the bound .* by more than .*Got an objective of"):
         replace(few, claim=few.claim._replace(network=best.claim.network)).verify(X, y)
@@ -234,13 +240,15 @@ def test_a_solver_does_not_hide_a_bound_above_its_objective():
 def test_units_for_a_bias_alone_are_no_neurons():
     x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     gates = Gates.given(np.array([[1.0, -1.0]]))
-    model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9).fit(x, np.array([0.0, 0.0, 1.0, 1.0]))
+    model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9, bias=True).fit(x, np.array([0.0, 0.0, 1.0, 1.0]))
     assert not model.coef_.any()  # the penalty is too large for weights,
     np.testing.assert_allclose(model.predict(x), [0, 0, 1, 1], atol=1e-6)  # but biases cost nothing
     assert model.network_.n_neurons == 0
 
 
-@pytest.mark.parametrize("model", [GatedReLURegressor(n_gates=3), GatedReLUClassifier(n_gates=3)])
+@pytest.mark.parametrize(
+    "model", [GatedReLURegressor(n_gates=3, beta=1e-3, bias=True), GatedReLUClassifier(n_gates=3, beta=1e-3, bias=True)]
+)
 def test_what_are_no_real_numbers_is_refused_by_name(model):
     X = np.random.default_rng(0).standard_normal((30, 2))
     y = (X[:, 0] > 0).astype(float)
@@ -260,11 +268,13 @@ def test_what_are_no_real_numbers_is_refused_by_name(model):
 def test_text_is_no_target_of_a_regressor():
     X = np.random.default_rng(0).standard_normal((30, 2))
     with pytest.raises(ArgumentError, match=r"^The 'y' parameter of GatedReLURegressor must be real numbers"):
-        GatedReLURegressor(n_gates=3).fit(X, X[:, 0].astype(str))
+        GatedReLURegressor(n_gates=3, beta=1e-3, bias=True).fit(X, X[:, 0].astype(str))
 
 
 def test_a_grid_of_numpy_words_and_truth_values():
     X = np.random.default_rng(0).standard_normal((40, 2))
     grid = {"loss": np.array(["squared", "huber"]), "fit_intercept": np.array([True, False]), "bias": [False]}
-    search = GridSearchCV(GatedReLURegressor(n_gates=3, random_state=0), grid, cv=2, error_score="raise")
+    search = GridSearchCV(
+        GatedReLURegressor(n_gates=3, random_state=0, beta=1e-3, bias=True), grid, cv=2, error_score="raise"
+    )
     assert search.fit(X, X[:, 0]).best_params_["loss"] in ("squared", "huber")

@@ -20,7 +20,7 @@ def work():
     X = np.random.default_rng(0).standard_normal((60, 4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a fit that ends early
-        GatedReLUClassifier(n_gates=6, max_iter=20, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+        GatedReLUClassifier(n_gates=6, max_iter=20, random_state=0, beta=1e-3, bias=True).fit(X, X[:, 0] * X[:, 1] > 0)
     cr.Blade(X[:3]).star().norm()
     cr.cross_log(X[:33].reshape(-1, 11, 12))
     algebra = cr.Algebra(4)

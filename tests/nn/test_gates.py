@@ -259,8 +259,10 @@ GIVEN = {
     "gated_path": lambda X, y, gates: gated_path(X, y, gates, n_betas=2),
     "relu_path": lambda X, y, gates: relu_path(X, y, gates, n_betas=2),
     "refine_gates": lambda X, y, gates: refine_gates(X, y, gates, beta=0.1, max_rounds=0),
-    "GatedReLURegressor": lambda X, y, gates: GatedReLURegressor(gates=gates).fit(X, y),
-    "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, tol=1e-2).fit(X, y),
+    "GatedReLURegressor": lambda X, y, gates: GatedReLURegressor(gates=gates, beta=1e-3, bias=True).fit(X, y),
+    "ConvexReLURegressor": lambda X, y, gates: ConvexReLURegressor(gates=gates, tol=1e-2, beta=1e-3, bias=True).fit(
+        X, y
+    ),
 }
 
 
@@ -287,5 +289,5 @@ def test_a_pair_is_as_good_as_gates():
 
 def test_no_more_gates_are_drawn_than_there_can_be_patterns():
     X = np.linspace(-1, 1, 9)[:, None]
-    model = GatedReLURegressor(n_gates=10**9, beta=1e-2, random_state=0).fit(X, np.abs(X[:, 0]))
+    model = GatedReLURegressor(n_gates=10**9, beta=1e-2, random_state=0, bias=True).fit(X, np.abs(X[:, 0]))
     assert len(model.gates_) == 17  # of 2 (1 + 8) patterns all but the one that is off everywhere

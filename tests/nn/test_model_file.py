@@ -29,7 +29,7 @@ SIDE = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
 
 
 def _classifier(y, **params):
-    return GatedReLUClassifier(n_gates=12, beta=1e-2, random_state=3, tol=1e-4, **params).fit(X, y)
+    return GatedReLUClassifier(n_gates=12, beta=1e-2, bias=True, random_state=3, tol=1e-4, **params).fit(X, y)
 
 
 LABELS = {
@@ -71,7 +71,9 @@ def test_regressor_comes_back_bit_for_bit(tmp_path, shape):
 @pytest.mark.parametrize("betas", [None, [0.3, 0.03, 0.003]], ids=["grid", "given"])
 def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, betas):
     y = LABELS["text"]
-    search = BetaCV(GatedReLUClassifier(n_gates=5, max_time=60, random_state=0), betas=betas, n_betas=4, cv=3)
+    search = BetaCV(
+        GatedReLUClassifier(n_gates=5, max_time=60, random_state=0, beta=1e-3, bias=True), betas=betas, n_betas=4, cv=3
+    )
     search.set_params(rule="one_se", scoring="balanced_accuracy", n_jobs=1).fit(X, y)
     search.scores_[-1] = np.nan  # what a beta has that no time was left for
     save_model(tmp_path / "m.npz", search)
@@ -93,8 +95,11 @@ def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, b
 
 def test_a_damaged_search_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match=r"must be fitted\. Got a BetaCV before fit"):
-        save_model(tmp_path / "m.npz", BetaCV(GatedReLUClassifier()))
-    save_model(tmp_path / "m.npz", BetaCV(GatedReLUClassifier(4, random_state=0), betas=[0.1], cv=2).fit(X, SIDE))
+        save_model(tmp_path / "m.npz", BetaCV(GatedReLUClassifier(beta=1e-3, bias=True)))
+    save_model(
+        tmp_path / "m.npz",
+        BetaCV(GatedReLUClassifier(4, random_state=0, beta=1e-3, bias=True), betas=[0.1], cv=2).fit(X, SIDE),
+    )
     with np.load(tmp_path / "m.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     for name, value in (
@@ -142,7 +147,7 @@ def test_given_hyperplanes_stay_a_parameter(tmp_path, wrap):
 def test_feature_names_come_back(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=["p", "q", "r"])
-    model = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0).fit(frame, SIDE)
+    model = GatedReLUClassifier(n_gates=5, tol=1e-2, random_state=0, beta=1e-3, bias=True).fit(frame, SIDE)
     save_model(tmp_path / "m.npz", model)
     assert load_model(tmp_path / "m.npz").feature_names_in_.tolist() == ["p", "q", "r"]
 
@@ -184,7 +189,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match=r"must be a file name that ends in \.npz"):
         save_model(tmp_path / "m.pkl", _classifier(LABELS["text"]))
     with pytest.raises(ArgumentError, match=r"must be fitted\. Got a GatedReLUClassifier before fit"):
-        save_model(tmp_path / "m.npz", GatedReLUClassifier())
+        save_model(tmp_path / "m.npz", GatedReLUClassifier(beta=1e-3, bias=True))
     with pytest.raises(ArgumentError, match=r"must be one of GatedReLUClassifier, .*\. Got dict"):
         save_model(tmp_path / "m.npz", {})
 

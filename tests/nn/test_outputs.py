@@ -29,7 +29,13 @@ def relu(x):
 # ------------------------------------------------------------------ the issue's reproduction
 
 
-@pytest.mark.parametrize("model", [*(ConvexReLURegressor(penalty=p) for p in PENALTIES), CrossProductLassoRegressor()])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(ConvexReLURegressor(penalty=p, beta=1e-3, bias=True) for p in PENALTIES),
+        CrossProductLassoRegressor(beta=1e-3, bias=True),
+    ],
+)
 def test_two_opposite_ramps_share_a_neuron(model):
     """One neuron (x)_+ with weights (1, -1) costs √2, not 2. In one dimension both norms have one optimum."""
     X = np.linspace(-1, 1, 9)[:, None]
@@ -149,10 +155,13 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     options = {"gates": "exhaustive", "beta": 0.02, "penalty": f"group_l{p}", "bias": bias, "fit_intercept": bias}
     if loss == "softmax":
         y = np.arange(7) % 3
-        model, Y = ConvexReLUClassifier(loss="logistic", **options).fit(X, y), np.eye(3)[y]
+        model, Y = (
+            ConvexReLUClassifier(loss="logistic", **({"beta": 1e-3, "bias": True} | options)).fit(X, y),
+            np.eye(3)[y],
+        )
     else:
         y = Y = relu(X @ rng.standard_normal((d, 2))) @ np.array([[1.0, -1.0, 0.5], [-0.5, 1.0, 1.0]])
-        model = ConvexReLURegressor(**options).fit(X, y)
+        model = ConvexReLURegressor(**({"beta": 1e-3, "bias": True} | options)).fit(X, y)
     proof, net = model.certificate_, model.network_
     assert proof.scope.startswith("global: all")
     assert proof.relative_gap <= 1e-6
@@ -170,8 +179,8 @@ def test_given_gates_are_bounded_by_all(penalty):
     X = rng.standard_normal((9, 3))
     Y = relu(X @ rng.standard_normal((3, 2))) @ np.array([[1.0, -1.0], [1.0, 1.0]])
     options = {"beta": 0.02, "penalty": penalty, "random_state": 0, "tol": 1e-6}
-    best = ConvexReLURegressor(gates="exhaustive", **options).fit(X, Y)
-    few = ConvexReLURegressor(n_gates=5, **options).fit(X, Y)
+    best = ConvexReLURegressor(gates="exhaustive", **({"beta": 1e-3, "bias": True} | options)).fit(X, Y)
+    few = ConvexReLURegressor(n_gates=5, **({"beta": 1e-3, "bias": True} | options)).fit(X, Y)
     assert few.certificate_.scope.startswith("over the")
     assert few.certificate_.relative_gap <= 1e-6
     wide = few.certificate_.over_all_neurons(X, Y)
@@ -185,4 +194,4 @@ def test_what_knows_one_output_says_so():
     with pytest.raises(ArgumentError, match=r"'y' .* of one output\. Got 3 outputs .* WorkingSet with a ConePricer"):
         ConvexReLUProblem(X, Y, X > 0, 0.1)
     with pytest.raises(ArgumentError, match=r"'solver' .* 'auto' or 'column_generation' for several outputs"):
-        ConvexReLURegressor(solver="interior_point", n_gates=3).fit(X, Y)
+        ConvexReLURegressor(solver="interior_point", n_gates=3, beta=1e-3, bias=True).fit(X, Y)

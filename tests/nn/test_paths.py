@@ -64,7 +64,7 @@ def test_the_exact_path_between_and_at_its_breakpoints():
     assert path.breakpoints[0] == pytest.approx(path.beta_max)
     assert (np.diff(path.breakpoints) < 0).all()
     for i in (5, 17, 29):
-        model = CrossProductLassoRegressor(beta=path.betas[i], tol=1e-9).fit(X, Y)
+        model = CrossProductLassoRegressor(beta=path.betas[i], tol=1e-9, bias=True).fit(X, Y)
         assert path.objectives[i] == pytest.approx(model.result_.objective, rel=1e-8)
         np.testing.assert_allclose(path.predict(X)[i], model.predict(X), atol=1e-4)
 

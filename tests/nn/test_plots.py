@@ -77,7 +77,7 @@ def test_gates_are_lines_through_the_picture():
 
 def test_spiral_figure_has_a_panel_for_each_model(tmp_path):
     points, labels = spiral()
-    model = GatedReLUClassifier(n_gates=10, tol=1e-2, random_state=0).fit(points, labels)
+    model = GatedReLUClassifier(n_gates=10, tol=1e-2, random_state=0, beta=1e-3, bias=True).fit(points, labels)
     figure = spiral_figure(
         [("first", model, model.gates_), ("second", model, None)], points, labels, resolution=60, lines=True
     )

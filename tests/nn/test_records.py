@@ -64,6 +64,6 @@ def test_a_record_refuses_what_it_cannot_hold(make, message):
     ],
 )
 def test_so_does_a_certificate(change, message):
-    proof = ConvexReLURegressor(gates="exhaustive", beta=0.1).fit(X, Y).certificate_
+    proof = ConvexReLURegressor(gates="exhaustive", beta=0.1, bias=True).fit(X, Y).certificate_
     with pytest.raises(ArgumentError, match=message):
         replace(proof, **change)

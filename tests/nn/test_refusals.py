@@ -73,13 +73,28 @@ WIDE = RNG.standard_normal((300, 10))
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: GatedReLURegressor(verbose="loud").fit(X, Y), "'verbose' parameter of GatedReLURegressor"),
-        (lambda: ConvexReLURegressor(random_state=-1).fit(X, Y), "'random_state' parameter of ConvexReLURegressor"),
-        (lambda: CrossProductLassoRegressor(random_state="a").fit(X, Y), "'random_state' parameter of CrossProduct"),
-        (lambda: GatedReLURegressor(bias="yes").fit(X, Y), "'bias' parameter of GatedReLURegressor"),
-        (lambda: GatedReLURegressor(n_gates=10**9).fit(WIDE, WIDE[:, 0]), "'n_gates' .* Got a need of .* instead"),
+        (
+            lambda: GatedReLURegressor(verbose="loud", beta=1e-3, bias=True).fit(X, Y),
+            "'verbose' parameter of GatedReLURegressor",
+        ),
+        (
+            lambda: ConvexReLURegressor(random_state=-1, beta=1e-3, bias=True).fit(X, Y),
+            "'random_state' parameter of ConvexReLURegressor",
+        ),
+        (
+            lambda: CrossProductLassoRegressor(random_state="a", beta=1e-3, bias=True).fit(X, Y),
+            "'random_state' parameter of CrossProduct",
+        ),
+        (lambda: GatedReLURegressor(bias="yes", beta=1e-3).fit(X, Y), "'bias' parameter of GatedReLURegressor"),
+        (
+            lambda: GatedReLURegressor(n_gates=10**9, beta=1e-3, bias=True).fit(WIDE, WIDE[:, 0]),
+            "'n_gates' .* Got a need of .* instead",
+        ),
         (lambda: sample_gates(X, 10**12), "'n_gates' parameter of sample_gates .* Got a need of"),
-        (lambda: CrossProductLassoRegressor(subsample=10**11).fit(WIDE, WIDE[:, 0]), "'subsample' .* a need of"),
+        (
+            lambda: CrossProductLassoRegressor(subsample=10**11, beta=1e-3, bias=True).fit(WIDE, WIDE[:, 0]),
+            "'subsample' .* a need of",
+        ),
         (lambda: gated_path(X, Y, GATES, bias="x"), "'bias' parameter of gated_path"),
         (lambda: refine_gates(X, Y, GATES, beta=0.1, callback=3), "'callback' parameter of refine_gates"),
         (lambda: prune(3, X), "'network' parameter of prune must be a TwoLayerNetwork"),
@@ -97,5 +112,7 @@ def test_wrong_values_are_named(call, message):
 @pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier])
 def test_numpy_words_and_truth_values_are_words_and_truth_values(kind):
     grid = {"loss": np.array(["squared", "logistic"]), "bias": np.array([True, False])}
-    search = GridSearchCV(kind(n_gates=3, random_state=0, tol=1e-2), grid, cv=2, error_score="raise").fit(X, LABELS)
+    search = GridSearchCV(
+        kind(n_gates=3, beta=1e-3, bias=True, random_state=0, tol=1e-2), grid, cv=2, error_score="raise"
+    ).fit(X, LABELS)
     assert search.best_estimator_.certificate_.verify(X, LABELS).relative_gap <= 1.1e-2

@@ -298,12 +298,12 @@ def test_classifiers_are_certified_and_saved(tmp_path, loss, classes):
     X, y = _labelled(classes=classes)
     weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
     options = {"n_gates": 20, "beta": 1e-3, "penalty": "ridge", "loss": loss, "random_state": 0}
-    model = GatedReLUClassifier(**options).fit(X, y, weights)
+    model = GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | options)).fit(X, y, weights)
     again = model.certificate_.verify(X, y)
     assert model.certificate_.relative_gap <= 1e-6
     assert again.relative_gap <= 2e-6
     assert again.primal == pytest.approx(model.result_.objective, rel=1e-9)
-    slow = GatedReLUClassifier(**options, solver="fista").fit(X, y, weights)
+    slow = GatedReLUClassifier(**({"beta": 1e-3, "bias": True} | options), solver="fista").fit(X, y, weights)
     assert slow.result_.objective == pytest.approx(model.result_.objective, rel=1e-5)
     save_model(tmp_path / "m.npz", model)
     loaded = load_model(tmp_path / "m.npz")
@@ -313,7 +313,7 @@ def test_classifiers_are_certified_and_saved(tmp_path, loss, classes):
 
 def test_a_certificate_of_other_coefficients_says_so():
     X, y = _labelled()
-    model = GatedReLUClassifier(beta=1e-3, penalty="ridge", random_state=0).fit(X, y)
+    model = GatedReLUClassifier(beta=1e-3, penalty="ridge", random_state=0, bias=True).fit(X, y)
     proof = model.certificate_
     worse = proof.claim.coefficients._replace(coef=1.1 * proof.claim.coefficients.coef)
     found = replace(proof, claim=proof.claim._replace(coefficients=worse)).verify(X, y)
@@ -327,25 +327,27 @@ def test_regressors_agree_with_cvxpy_and_copies_count_as_weights():
     X = rng.standard_normal((40, 2))
     y = np.abs(X) @ np.ones((2, 2)) + 0.1 * rng.standard_normal((40, 2))
     options = {"n_gates": 8, "beta": 1e-2, "penalty": "ridge", "random_state": 0}
-    model = GatedReLURegressor(**options).fit(X, y)
-    reference = GatedReLURegressor(**options, solver="cvxpy").fit(X, y)
+    model = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | options)).fit(X, y)
+    reference = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | options), solver="cvxpy").fit(X, y)
     np.testing.assert_allclose(model.predict(X), reference.predict(X), atol=1e-6)
     gates = model.gates_
     twice = np.r_[np.arange(40), np.arange(10)]
-    copied = GatedReLURegressor(**{**options, "gates": gates}).fit(X[twice], y[twice])
-    weighted = GatedReLURegressor(**{**options, "gates": gates}).fit(X, y, 1.0 + (np.arange(40) < 10))
+    copied = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | {**options, "gates": gates})).fit(X[twice], y[twice])
+    weighted = GatedReLURegressor(**({"beta": 1e-3, "bias": True} | {**options, "gates": gates})).fit(
+        X, y, 1.0 + (np.arange(40) < 10)
+    )
     np.testing.assert_allclose(copied.coef_, weighted.coef_, atol=1e-5)
 
 
 def test_refinement_is_refused():
     X, y = _labelled()
     with pytest.raises(ArgumentError, match=r"must be 0 with penalty='ridge'\. Got 2"):
-        GatedReLUClassifier(penalty="ridge", refine=2).fit(X, y)
+        GatedReLUClassifier(penalty="ridge", refine=2, beta=1e-3, bias=True).fit(X, y)
 
 
 def test_cross_validation_and_paths_begin_at_the_halving_beta():
     X, y = _labelled()
-    model = GatedReLUClassifier(n_gates=20, penalty="ridge", loss="logistic", bias=False, random_state=0)
+    model = GatedReLUClassifier(n_gates=20, penalty="ridge", loss="logistic", bias=False, random_state=0, beta=1e-3)
     search = BetaCV(model, n_betas=5, eps=1e-4, cv=3).fit(X, y)
     assert search.betas_[0] == pytest.approx(model.beta_max(X, y))
     assert search.score(X, y) > 0.9

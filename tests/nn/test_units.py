@@ -39,20 +39,26 @@ GATES = sample_gates(X, 6, rng=1)
 BETA = 1e-3
 
 REGRESSORS = {
-    "gated": lambda **o: GatedReLURegressor(6, random_state=0, **o),
-    "fista": lambda **o: GatedReLURegressor(6, random_state=0, solver="fista", **o),
-    "huber": lambda **o: GatedReLURegressor(6, random_state=0, loss="huber", **o),
-    "ridge": lambda **o: GatedReLURegressor(6, random_state=0, penalty="ridge", **o),
-    "refined": lambda **o: GatedReLURegressor(4, random_state=0, refine=1, **o),
-    "relu": lambda **o: ConvexReLURegressor(6, random_state=0, **o),
-    "relu, all": lambda **o: ConvexReLURegressor(gates="exhaustive", **o),
-    "lasso": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, **o),
-    "lasso, path": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, solver="homotopy", **o),
+    "gated": lambda **o: GatedReLURegressor(6, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
+    "fista": lambda **o: GatedReLURegressor(6, random_state=0, solver="fista", **({"beta": 1e-3, "bias": True} | o)),
+    "huber": lambda **o: GatedReLURegressor(6, random_state=0, loss="huber", **({"beta": 1e-3, "bias": True} | o)),
+    "ridge": lambda **o: GatedReLURegressor(6, random_state=0, penalty="ridge", **({"beta": 1e-3, "bias": True} | o)),
+    "refined": lambda **o: GatedReLURegressor(4, random_state=0, refine=1, **({"beta": 1e-3, "bias": True} | o)),
+    "relu": lambda **o: ConvexReLURegressor(6, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
+    "relu, all": lambda **o: ConvexReLURegressor(gates="exhaustive", **({"beta": 1e-3, "bias": True} | o)),
+    "lasso": lambda **o: CrossProductLassoRegressor(subsample=50, random_state=0, **({"beta": 1e-3, "bias": True} | o)),
+    "lasso, path": lambda **o: CrossProductLassoRegressor(
+        subsample=50, random_state=0, solver="homotopy", **({"beta": 1e-3, "bias": True} | o)
+    ),
 }
 CLASSIFIERS = {
-    "gated": lambda **o: GatedReLUClassifier(6, random_state=0, loss="logistic", **o),
-    "relu": lambda **o: ConvexReLUClassifier(6, random_state=0, loss="squared_hinge", **o),
-    "lasso": lambda **o: CrossProductLassoClassifier(subsample=50, random_state=0, loss="logistic", **o),
+    "gated": lambda **o: GatedReLUClassifier(6, random_state=0, loss="logistic", **({"beta": 1e-3, "bias": True} | o)),
+    "relu": lambda **o: ConvexReLUClassifier(
+        6, random_state=0, loss="squared_hinge", **({"beta": 1e-3, "bias": True} | o)
+    ),
+    "lasso": lambda **o: CrossProductLassoClassifier(
+        subsample=50, random_state=0, loss="logistic", **({"beta": 1e-3, "bias": True} | o)
+    ),
 }
 SIZES = [-300, -160, -100, -30, -13, 13, 30, 100, 160, 300]
 
@@ -87,9 +93,9 @@ def test_a_regressor_of_scaled_data_is_the_scaled_regressor(name):
 
 def test_given_gates_are_those_of_the_data():
     (s,) = powers([-200])
-    plain = GatedReLURegressor(gates=GATES, beta=BETA).fit(X, Y)
+    plain = GatedReLURegressor(gates=GATES, beta=BETA, bias=True).fit(X, Y)
     there = replace(GATES, offsets=GATES.offsets * s)
-    model = GatedReLURegressor(gates=there, beta=BETA * s).fit(X * s, Y)
+    model = GatedReLURegressor(gates=there, beta=BETA * s, bias=True).fit(X * s, Y)
     np.testing.assert_array_equal(model.gates_.offsets, plain.gates_.offsets * s)
     np.testing.assert_allclose(model.coef_ * s, plain.coef_, rtol=1e-9, atol=1e-12)
     assert model.gates is there
@@ -163,7 +169,7 @@ def test_a_beta_that_is_not_scaled_with_the_data_is_solved(make, rows, targets):
     """A beta far beyond beta_max leaves a constant, one far below fits a ramp exactly."""
     ramp = np.linspace(-1, 1, 9)[:, None]
     y = np.maximum(ramp[:, 0], 0)
-    model = make(beta=1e-3, random_state=0).fit(rows * ramp, targets * y)
+    model = make(beta=1e-3, bias=True, random_state=0).fit(rows * ramp, targets * y)
     assert model.result_.converged
     share = 1.0 if rows * targets < 1 else 1e-9  # of the deviations that the best constant leaves
     assert np.abs(model.predict(rows * ramp) / targets - y).max() <= share * np.abs(y - y.mean()).max() * (1 + 1e-9)

@@ -242,15 +242,23 @@ REAL = np.abs(X[:, 0]) - X[:, 1] + 0.2 * RNG.standard_normal(40)
 WEIGHTS = RNG.integers(0, 4, 40) * 0.5
 GIVEN = (RNG.standard_normal((2, 9)), RNG.standard_normal(9))
 ESTIMATORS = [
-    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0), LABELS),
-    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="squared_hinge", random_state=0), THREE),
-    (GatedReLURegressor(n_gates=8, beta=0.02, loss="huber", random_state=0), REAL),
-    (ConvexReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0), THREE),
-    (ConvexReLUClassifier(gates="exhaustive", beta=0.05, tol=1e-4), LABELS),
-    (ConvexReLURegressor(n_gates=8, beta=0.02, solver="augmented_lagrangian", tol=1e-3, random_state=0), REAL),
-    (CrossProductLassoClassifier(beta=0.02, loss="logistic", subsample=50, random_state=0), LABELS),
-    (CrossProductLassoRegressor(beta=0.02, solver="homotopy", subsample=200, random_state=0), REAL),
-    (CrossProductLassoRegressor(beta=0.02, loss="huber", solver="interior_point", subsample=50, random_state=0), REAL),
+    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0, bias=True), LABELS),
+    (GatedReLUClassifier(n_gates=8, beta=0.02, loss="squared_hinge", random_state=0, bias=True), THREE),
+    (GatedReLURegressor(n_gates=8, beta=0.02, loss="huber", random_state=0, bias=True), REAL),
+    (ConvexReLUClassifier(n_gates=8, beta=0.02, loss="logistic", random_state=0, bias=True), THREE),
+    (ConvexReLUClassifier(gates="exhaustive", beta=0.05, tol=1e-4, bias=True), LABELS),
+    (
+        ConvexReLURegressor(n_gates=8, beta=0.02, solver="augmented_lagrangian", tol=1e-3, random_state=0, bias=True),
+        REAL,
+    ),
+    (CrossProductLassoClassifier(beta=0.02, loss="logistic", subsample=50, random_state=0, bias=True), LABELS),
+    (CrossProductLassoRegressor(beta=0.02, solver="homotopy", subsample=200, random_state=0, bias=True), REAL),
+    (
+        CrossProductLassoRegressor(
+            beta=0.02, loss="huber", solver="interior_point", subsample=50, random_state=0, bias=True
+        ),
+        REAL,
+    ),
 ]
 
 
@@ -282,7 +290,10 @@ def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
 
 def test_unweighted_models_keep_the_old_format(tmp_path):
     for weights, version in ((None, 2), (np.full(40, 3.0), 2), (WEIGHTS, 3)):
-        save_model(tmp_path / "m.npz", GatedReLURegressor(n_gates=4, random_state=0).fit(X, REAL, weights))
+        save_model(
+            tmp_path / "m.npz",
+            GatedReLURegressor(n_gates=4, random_state=0, beta=1e-3, bias=True).fit(X, REAL, weights),
+        )
         with np.load(tmp_path / "m.npz") as file:
             assert f'"version": {version},' in file["meta"].tobytes().decode()
             assert ("sample_weight" in file) == (version == 3)
@@ -298,11 +309,14 @@ def test_unweighted_models_keep_the_old_format(tmp_path):
     [
         (GatedReLUClassifier(gates=GIVEN, beta=0.02, loss="logistic", bias=False, tol=1e-12), LABELS),
         (GatedReLUClassifier(gates=GIVEN, beta=0.02, loss="logistic", bias=False, tol=1e-12), THREE),
-        (GatedReLURegressor(gates=Gates.given(*GIVEN), beta=0.02, tol=1e-12), np.stack([REAL, X[:, 0] ** 2], axis=1)),
-        (CrossProductLassoRegressor(beta=0.02, loss="huber", tol=1e-11), REAL),
-        (CrossProductLassoRegressor(beta=0.02, solver="homotopy"), REAL),
-        (CrossProductLassoClassifier(beta=0.02, loss="logistic", tol=1e-11), LABELS),
-        (ConvexReLURegressor(gates="exhaustive", beta=0.1, tol=1e-6, penalty="group_l1"), REAL),
+        (
+            GatedReLURegressor(gates=Gates.given(*GIVEN), beta=0.02, tol=1e-12, bias=True),
+            np.stack([REAL, X[:, 0] ** 2], axis=1),
+        ),
+        (CrossProductLassoRegressor(beta=0.02, loss="huber", tol=1e-11, bias=True), REAL),
+        (CrossProductLassoRegressor(beta=0.02, solver="homotopy", bias=True), REAL),
+        (CrossProductLassoClassifier(beta=0.02, loss="logistic", tol=1e-11, bias=True), LABELS),
+        (ConvexReLURegressor(gates="exhaustive", beta=0.1, tol=1e-6, penalty="group_l1", bias=True), REAL),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -318,7 +332,7 @@ def test_estimators_with_given_neurons_take_weights_for_copies(model, y):
 
 
 def test_a_certificate_of_all_neurons():
-    model = CrossProductLassoRegressor(beta=0.05, tol=1e-8).fit(X[:14], REAL[:14], WEIGHTS[:14])
+    model = CrossProductLassoRegressor(beta=0.05, tol=1e-8, bias=True).fit(X[:14], REAL[:14], WEIGHTS[:14])
     wide = model.certificate_.over_all_neurons(X[:14], REAL[:14])
     assert wide.relative_gap <= 1e-7
     assert "global" in wide.scope
@@ -329,7 +343,7 @@ def test_cross_validation_weighs_training_and_scores():
     fold = np.arange(40) % 3
     w = np.where(WEIGHTS > 0, 2 * WEIGHTS, 1).astype(int)
     rows = np.repeat(np.arange(40), w)
-    model = GatedReLURegressor(gates=GIVEN, bias=False, tol=1e-10)
+    model = GatedReLURegressor(gates=GIVEN, bias=False, tol=1e-10, beta=1e-3)
     one = BetaCV(model, betas=[0.1, 0.03], cv=PredefinedSplit(fold)).fit(X, REAL, sample_weight=w)
     two = BetaCV(model, betas=[0.1, 0.03], cv=PredefinedSplit(fold[rows])).fit(X[rows], REAL[rows])
     np.testing.assert_allclose(one.scores_, two.scores_, atol=1e-6)
@@ -345,7 +359,7 @@ def test_cross_validation_weighs_training_and_scores():
 
 
 def test_errors_name_the_estimator_and_the_rule():
-    fit = GatedReLUClassifier(n_gates=3, random_state=0).fit
+    fit = GatedReLUClassifier(n_gates=3, random_state=0, beta=1e-3, bias=True).fit
     with pytest.raises(
         ArgumentError, match=r"'sample_weight' parameter of GatedReLUClassifier must be ≥ 0\. Got 40 neg"
     ):

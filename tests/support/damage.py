@@ -218,13 +218,19 @@ def model_files(folder: Path) -> list[Good]:
     weights = rng.uniform(0.5, 2, 24)
     text = np.array(["no", "yes", "maybe"])
     models = {
-        "gated": GatedReLUClassifier(n_gates=5, random_state=0, tol=1e-2).fit(X, text[side]),
-        "given": GatedReLURegressor(gates=sample_gates(X, 4, rng=0), tol=1e-2).fit(X, X, sample_weight=weights),
-        "relu": ConvexReLUClassifier(n_gates=5, random_state=0, tol=1e-2).fit(X, side > 0),
-        "lasso": CrossProductLassoRegressor(subsample=20, random_state=0, tol=1e-3).fit(X, X[:, 0]),
+        "gated": GatedReLUClassifier(n_gates=5, random_state=0, tol=1e-2, beta=1e-3, bias=True).fit(X, text[side]),
+        "given": GatedReLURegressor(gates=sample_gates(X, 4, rng=0), tol=1e-2, beta=1e-3, bias=True).fit(
+            X, X, sample_weight=weights
+        ),
+        "relu": ConvexReLUClassifier(n_gates=5, random_state=0, tol=1e-2, beta=1e-3, bias=True).fit(X, side > 0),
+        "lasso": CrossProductLassoRegressor(subsample=20, random_state=0, tol=1e-3, beta=1e-3, bias=True).fit(
+            X, X[:, 0]
+        ),
         "infinite": ConvexNetworkClassifier().fit(X, text[side], sample_weight=weights),
         "learned": ConvexNetworkRegressor(rounds=2).fit(X, X[:, 0] ** 2),
-        "rows": CrossProductLassoClassifier(penalty="l2", tol=1e-3).fit(X, text.astype(object)[side]),
+        "rows": CrossProductLassoClassifier(penalty="l2", tol=1e-3, beta=1e-3, bias=True).fit(
+            X, text.astype(object)[side]
+        ),
     }
     files = []
     for name, model in models.items():

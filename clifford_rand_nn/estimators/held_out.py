@@ -1,0 +1,151 @@
+"""Beta from the data: a path on four fifths of the rows, judged on the other fifth."""
+
+import copy
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import as_loss, normalised
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.gates.sampling import merged_rows
+
+FOLDS = 5
+_ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds
+_TOL = 1e-3  # relative gap of a fit that is only judged
+_PATIENCE = 2  # betas in a row that are worse than the best one, after which smaller ones are not tried
+_SHARE = 0.5  # of the time that there is
+_NOTHING = 1e-13
+_BLIND = 4  # place of the share that is taken where no rows can be held out
+_SEED = 0  # of the folds, and of what is drawn where the estimator has no seed of its own
+
+
+class BetaScore(NamedTuple):
+    """What a beta came to on rows that were held out.
+
+    Attributes
+    ----------
+    beta : float
+    loss : float
+        Mean loss of the held-out rows.
+    error : float
+        Its standard error.
+    n_neurons : float
+        Mean over the folds.
+    """
+
+    beta: float
+    loss: float
+    error: float
+    n_neurons: float
+
+
+def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
+    """Return the beta with the least loss on held-out rows, and what was compared.
+
+    Shares of the largest beta, falling, are tried until the loss has risen twice. A fold is trained on four fifths of
+    the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They are stratified by
+    class, or by the order of the target, and depend neither on a seed nor on the order of the rows; copies of a row
+    stay together.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        There was an interrupt: no network on all rows is there yet.
+    """
+    began = time.perf_counter()
+    limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
+    top, shares = copy.copy(model)._top(task), model._shares()
+    size = float(np.abs(task.rows).max()) * float(np.abs(task.targets).max())
+    if top <= _NOTHING * size:  # what a constant target leaves is rounding
+        return 1.0, []
+    place = folds(task.X, task.targets, task.classes is not None)
+    n_folds = min(FOLDS, -(-_ENOUGH // max(1, len(place) // FOLDS)))
+    parts = [_Part(model, task, place == k) for k in range(n_folds) if (place == k).any() and (place != k).any()]
+    if not parts:
+        return float(top * shares[_BLIND]), []
+    scores: list[BetaScore] = []
+    for beta in top * shares:
+        seconds = time.perf_counter() - began
+        if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
+            break
+        found = [part.losses(float(beta), limit) for part in parts]
+        losses, weights = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+        mean = float(weights @ losses / weights.sum())
+        error = float(np.sqrt(weights**2 @ (losses - mean) ** 2) / weights.sum())
+        scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found]))))
+        best = min(range(len(scores)), key=lambda i: scores[i].loss)
+        if len(scores) - 1 - best >= _PATIENCE:
+            break
+    return min(scores, key=lambda score: score.loss).beta, scores
+
+
+def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:
+    """Return the fold of each row, 0 to 4: each a fifth of every class, or of every stretch of a sorted target.
+
+    Equal rows with equal targets are in one fold. A class of one row is in none, -1: a network can do without it in no
+    training, so it is never held out.
+
+    Examples
+    --------
+    >>> X, y = np.arange(20.0)[:, None], np.repeat([-1.0, 1.0], 10)[:, None]
+    >>> place = folds(X, y, classes=True)
+    >>> np.bincount(place).tolist(), np.bincount(place[:10]).tolist()
+    ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])
+    """
+    first, copy_of = merged_rows(np.hstack([np.asarray(X, dtype=np.float64), targets]))
+    rng = np.random.default_rng(_SEED)
+    place = np.full(len(first), -1)
+    some = targets[first]
+    if classes:
+        for members in _classes(some):
+            if len(members) > 1:
+                start = rng.integers(FOLDS)
+                place[rng.permutation(members)] = (start + np.arange(len(members))) % FOLDS
+    else:
+        order = np.argsort(some[:, 0], kind="stable")
+        for begin in range(0, len(order), FOLDS):
+            stretch = order[begin : begin + FOLDS]
+            place[stretch] = rng.permutation(FOLDS)[: len(stretch)]
+    return place[copy_of]
+
+
+def _classes(targets: Array) -> Iterator[NDArray[np.intp]]:
+    """Rows of each class, from targets of one column of -1 and 1, or of one column a class."""
+    labels = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1)
+    for label in np.unique(labels):
+        yield np.flatnonzero(labels == label)
+
+
+class _Part:
+    """One fold: the estimator that is trained on the other rows, from beta to beta, and the rows it is judged on."""
+
+    def __init__(self, model: Any, task: Any, held: NDArray[np.bool_]) -> None:
+        self.model = copy.copy(model)
+        seeded = isinstance(model.random_state, int | np.integer)
+        self.model.set_params(**model._when_judged(), verbose=0)
+        self.model.random_state = model.random_state if seeded else _SEED
+        self.model.tol = max(model.tol, _TOL)
+        self.owner = type(model).__name__
+        weights = None if task.weights is None else normalised(task.weights[~held], int((~held).sum()), self.owner)
+        part = task._replace(X=np.ascontiguousarray(task.X[~held]), targets=task.targets[~held], weights=weights)
+        self.task = self.model._with_feature(part)
+        self.X, self.targets = task.X[held], task.targets[held]
+        self.weights = np.ones(len(self.X)) if task.weights is None else task.weights[held]
+        self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
+        self.shared: list[Any] = []
+
+    def losses(self, beta: float, limit: float | None) -> tuple[Array, Array, float]:
+        """Train at a beta; return the losses (n,) of the held-out rows, their weights and the number of neurons."""
+        model = copy.copy(self.model)
+        model.beta = model.beta_ = beta
+        model.max_time = limit
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged as it is
+            predicted, n_neurons = model._judged(self.task, self.shared, self.X)
+        return np.asarray(self.loss.stated_value(predicted, self.targets)), self.weights, n_neurons

@@ -1,0 +1,209 @@
+"""beta="auto": the choice is that of plain fits on the same rows, of no seed, no order and no copies, within limits."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    load_model,
+    sample_gates,
+    save_model,
+)
+from clifford_rand_nn.estimators.held_out import folds
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((90, 3))
+Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(90)
+LABELS = np.digitize(Y, [-0.5, 0.5])
+GATES = sample_gates(X, 10, rng=1)
+REGRESSORS = {
+    "gated": GatedReLURegressor(gates=GATES),
+    "ridge": GatedReLURegressor(gates=GATES, penalty="ridge"),
+    "huber": GatedReLURegressor(gates=GATES, loss="huber", huber_delta=0.5),
+    "relu": ConvexReLURegressor(gates=GATES, random_state=0),
+    "lasso": CrossProductLassoRegressor(subsample=60, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_the_least_loss_of_held_out_rows_is_chosen(name):
+    model = clone(REGRESSORS[name]).fit(X, Y)
+    losses = [score.loss for score in model.candidates_]
+    betas = [score.beta for score in model.candidates_]
+    assert model.beta_ == betas[int(np.argmin(losses))] == model.certificate_.beta
+    assert betas == sorted(betas, reverse=True)
+    assert betas[0] < clone(model).beta_max(X, Y)
+    assert model.certificate_.verify(X, Y).relative_gap <= 2e-6
+    place = folds(X, Y[:, None], classes=False)
+    if name == "lasso":  # its columns are drawn for the rows
+        return
+    i = len(betas) // 2
+    found = []
+    for k in range(5):
+        alone = clone(REGRESSORS["gated" if name == "relu" else name])  # at four times beta, as its docstring says
+        alone.set_params(beta=betas[i] * (4 if name == "relu" else 1)).fit(X[place != k], Y[place != k])
+        r = np.abs(alone.predict(X[place == k]) - Y[place == k])
+        found += list(np.where(r <= 0.5, 0.5 * r**2, 0.5 * r - 0.125) if name == "huber" else 0.5 * r**2)
+    assert losses[i] == pytest.approx(np.mean(found), rel=0.02)
+    assert model.candidates_[i].error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
+
+
+@pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier])
+def test_neither_order_nor_copies_nor_a_seed_choose(kind):
+    options = {"subsample": 40} if kind is CrossProductLassoClassifier else {"n_gates": 8}
+    model = kind(random_state=0, **options).fit(X, LABELS)
+    order, w = RNG.permutation(90), RNG.integers(1, 3, 90)
+    moved = kind(random_state=0, **options).fit(X[order], LABELS[order])
+    assert moved.beta_ == pytest.approx(model.beta_, rel=1e-9)
+    weighted = kind(random_state=0, **options).fit(X, LABELS, w)
+    copied = kind(random_state=0, **options).fit(np.repeat(X, w, axis=0), np.repeat(LABELS, w))
+    assert copied.beta_ == pytest.approx(weighted.beta_, rel=1e-9)
+    np.testing.assert_allclose(
+        [score.loss for score in copied.candidates_], [score.loss for score in weighted.candidates_], rtol=1e-3
+    )
+
+
+def test_a_choice_needs_no_seed():
+    given = [
+        GatedReLURegressor(gates=GATES, random_state=seed).fit(X, Y) for seed in (None, 1, np.random.default_rng(2))
+    ]
+    assert len({model.beta_ for model in given}) == 1
+
+
+def test_folds_are_fifths_of_every_class_and_of_a_sorted_target():
+    for classes, targets in ((True, np.eye(3)[LABELS]), (False, Y[:, None])):
+        place = folds(X, targets, classes)
+        assert set(place) == set(range(5))
+        for k in range(5):
+            share = targets[place == k].mean(axis=0)
+            np.testing.assert_allclose(share, targets.mean(axis=0), atol=0.06)
+    rare = np.where(np.arange(90) == 7, 1.0, -1.0)[:, None]
+    assert folds(X, rare, True)[7] == -1
+    pairs = folds(X[[0, 0, 1, 1]], np.array([[1.0], [1.0], [-1.0], [-1.0]]), True)
+    assert pairs.tolist() == [-1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_tiny_sets(n):
+    model = GatedReLURegressor(n_gates=4, random_state=0).fit(X[:n], Y[:n])
+    assert model.beta_ > 0
+    labels = np.arange(n + 1) % 2
+    for kind in (GatedReLUClassifier, CrossProductLassoClassifier):
+        assert kind(random_state=0).fit(X[: n + 1], labels).beta_ > 0
+
+
+def test_a_constant_target():
+    for y in (0.0, 2.5):
+        model = GatedReLURegressor(random_state=0).fit(X, np.full(90, y))
+        assert (model.beta_, model.candidates_) == (1.0, [])
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-12)
+
+
+def test_limits_hold_for_the_choice_too():
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((1500, 20))
+    y = np.sign(rows[:, 0] * rows[:, 1])
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = GatedReLUClassifier(n_gates=80, max_time=0.5, tol=1e-9, random_state=0).fit(rows, y)
+    assert time.perf_counter() - began < 30  # an iteration that has begun is finished; without the limit, minutes
+    assert model.candidates_
+    assert model.beta_ in [score.beta for score in model.candidates_]
+
+
+def test_an_interrupt_of_the_choice_is_one(monkeypatch):
+    train, calls = GatedReLURegressor._train, []
+
+    def pressed(self, *arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        train(self, *arguments)
+
+    monkeypatch.setattr(GatedReLURegressor, "_train", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        GatedReLURegressor(gates=GATES).fit(X, Y)
+
+
+def test_noise_is_not_learned():
+    """Labels that no column says anything of: the chosen network predicts next to nothing. One fixed seed of ten."""
+    rng = np.random.default_rng(4)
+    noise = rng.standard_normal(90)
+    for model in (GatedReLURegressor(random_state=0), CrossProductLassoRegressor(subsample=100, random_state=0)):
+        assert model.fit(X, noise).score(X, noise) < 0.5
+
+
+def test_units_do_not_matter():
+    for kind in (
+        GatedReLURegressor(n_gates=6, random_state=0),
+        CrossProductLassoRegressor(subsample=30, random_state=0),
+    ):
+        plain = clone(kind).fit(X, Y)
+        far = clone(kind).fit(X * 2.0**80, Y * 2.0**-60)
+        np.testing.assert_array_equal(far.predict(X * 2.0**80), plain.predict(X) * 2.0**-60)
+        assert far.beta_ == plain.beta_ * 2.0**20
+        for there, here in zip(far.candidates_, plain.candidates_, strict=True):
+            assert there.beta == here.beta * 2.0**20
+            assert there.loss == here.loss * 2.0**-120
+        assert far.certificate_.verify(X * 2.0**80, Y * 2.0**-60).relative_gap <= 2e-6
+
+
+def test_models_come_back(tmp_path):
+    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, LABELS)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert (back.beta, back.beta_, back.candidates_) == ("auto", model.beta_, None)
+    assert back.certificate_.verify(X, LABELS).relative_gap <= 2e-6
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+def test_what_takes_long_is_asked_about_before_it_begins():
+    rng = np.random.default_rng(2)
+    wide, y = rng.standard_normal((400, 40)), rng.choice([-1, 1], 400)
+    for labels in (y, y * rng.integers(0, 2, 400)):
+        for beta in ("auto", 1e-3):
+            began = time.process_time()
+            with pytest.raises(ArgumentError, match=r"'max_time' .* given for 50 patterns on 400 rows of 41 columns"):
+                ConvexReLUClassifier(beta=beta, random_state=0).fit(wide, labels)
+            assert time.process_time() - began < 5
+
+
+def test_a_dictionary_that_is_too_large_is_drawn():
+    """A draw by the number of data rows has the columns themselves; what it is goes into the certificate."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((120, 12))
+    y = rows[:, 0] - 2 * rows[:, 3] + 0.1 * rng.standard_normal(120)
+    model = CrossProductLassoRegressor(random_state=0).fit(rows, y)
+    assert model.dictionary_.subsample == 1000
+    assert "columns of the dictionary" in model.certificate_.scope
+    assert model.certificate_.verify(rows, y).relative_gap <= 2e-6
+    atoms = model.dictionary_.neurons()
+    single = np.count_nonzero(atoms.directions, axis=0) == 1
+    assert {int(np.flatnonzero(v)[0]) for v in atoms.directions[:, single].T} >= set(range(12))
+    assert model.score(rows, y) > 0.98
+    assert CrossProductLassoRegressor(random_state=0).fit(X[:40], Y[:40]).dictionary_.subsample is None
+
+
+def test_bad_betas():
+    for beta in ("some", 0, -1.0, None):
+        with pytest.raises(ArgumentError, match=r"'beta' parameter of GatedReLURegressor .* 'auto'"):
+            GatedReLURegressor(beta=beta).fit(X, Y)
+
+
+def test_infinitely_many_gates():
+    model = GatedReLUClassifier(gates="infinite", penalty="ridge").fit(X, LABELS)
+    assert model.beta_ in [score.beta for score in model.candidates_]
+    assert {score.n_neurons for score in model.candidates_} == {np.inf}
+    assert model.certificate_.verify(X, LABELS).relative_gap <= 2e-6
