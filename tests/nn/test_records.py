@@ -59,7 +59,7 @@ def test_a_record_refuses_what_it_cannot_hold(make, message):
     [
         ({"loss": "foo"}, "'loss' parameter of Certificate"),
         ({"beta": 0}, "'beta' parameter of Certificate"),
-        ({"claim": None}, "'claim' parameter of Certificate must be a GatedClaim or a NetworkClaim"),
+        ({"claim": None}, "'claim' parameter of Certificate must be a GatedClaim, a NetworkClaim or a KernelClaim"),
         ({"dual_point": [[1.0]]}, "'dual_point' parameter of Certificate must be an array of float64"),
     ],
 )
