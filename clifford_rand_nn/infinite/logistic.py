@@ -91,7 +91,7 @@ def logistic_path(
 
     Predictions without a row are approximate, see `left_out`. They leave out the row's loss, and keep the kernel,
     :math:`n\beta` and the other losses. At the best beta they miss the mean loss of refits by .1 % for two classes and
-    up to 1 % for many (100 rows of each of 20 tables), by less with more rows, by more where beta is so small that
+    about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is so small that
     the network interpolates; a class whose only row is left out has no prediction.
 
     Parameters
