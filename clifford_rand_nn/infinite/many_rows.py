@@ -17,7 +17,7 @@ from clifford_rand_nn.infinite.many_choice import WAYS, Way, choose, estimates
 from clifford_rand_nn.infinite.many_factor import by_factor
 from clifford_rand_nn.infinite.many_gradients import by_gradients
 from clifford_rand_nn.infinite.many_landmarks import by_landmarks
-from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many_problem import FLAT, Found, ManyRows, Tried
 from clifford_rand_nn.infinite.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
@@ -222,7 +222,8 @@ def _by_eigenvectors(problem: ManyRows, limits: Limits, began: float, beta: floa
     for b in [beta] if beta is not None else loo.grid(_N_RADII):
         loss = problem.loss(loo.predictions(np.array([b]))[0])
         tried.append(Tried(float(b), loss, n, "leave-one-out"))
-    chosen = min(tried, key=lambda one: one.loss).beta
+    least = min(one.loss for one in tried)
+    chosen = max(one.beta for one in tried if one.loss <= (1 + FLAT) * least)
     regression = problem.regression(n * chosen)
     with regression.watch(limits, began) as watch:
         alpha = loo.fit(chosen).alpha
