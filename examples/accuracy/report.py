@@ -10,6 +10,8 @@ from examples.paper.summary import mean_and_deviation, plus_minus, table_head, t
 
 __all__ = ["report"]
 
+_PROBABLE = ("svc", "mlp")  # whose probabilities the network's are to be better than
+
 
 def report(rows: Sequence[Row]) -> str:
     """Return every table that the rows fill; sections have the headings that a page has places for."""
@@ -141,6 +143,13 @@ def _counts(title: str, rows: Sequence[Row]) -> str:
             f"{ours / theirs:.2f}" if theirs else "",
         ]  # fmt: skip
         lines.append(table_row([peer, *cells]))
+    both = [
+        all(difference(of, NAME, peer).mean < 0 for peer in _PROBABLE)
+        for of in losses.values()
+        if all(difference(of, NAME, peer).trials for peer in _PROBABLE)
+    ]
+    if both:
+        lines.append(f"\nLog-likelihood below {' and '.join(_PROBABLE)} at once: {sum(both)} of {len(both)} sets.")
     return _section(title, lines) if len(lines) > 2 else ""
 
 

@@ -72,6 +72,12 @@ def test_counts_by_hand():
     assert found["logistic"]["log-likelihood below"] == "1 of 2"
 
 
+def test_log_likelihoods_below_both_peers_are_counted():
+    more = [row("one", "mlp", 0, 0.5, 0.25), row("two", "mlp", 0, 0.5, 0.8)]  # network .2 and .7, svc .3 and .6
+    assert "Log-likelihood below svc and mlp at once: 1 of 2 sets." in report([*ROWS, *more])
+    assert "at once" not in report(ROWS)
+
+
 def test_promises_beside_what_came():
     found = section("What leave-one-out promised")
     assert found == {"one": {"promised %": "80.00 ± 0.00", "came %": "85.00 ± 7.07",
