@@ -34,6 +34,7 @@ class Table:
         Columns of the file that were not asked for.
     weights : (n,) float64, or None
         At least 0, and some positive.
+    groups : (n,) array of bool, int, float or str, or None
     """
 
     path: Path
@@ -42,6 +43,7 @@ class Table:
     target: NDArray[Any] | None
     ignored: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
+    groups: NDArray[Any] | None = None
 
 
 def read_table(
@@ -51,6 +53,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     weights: str | None = None,
     need_weights: bool = True,
+    groups: str | None = None,
 ) -> Table:
     """Read the features of a CSV, Parquet or NPZ file, its target column and its weights of rows.
 
@@ -69,6 +72,8 @@ def read_table(
         Column to return as ``weights``.
     need_weights : bool
         Whether a file without that column is refused, or has ``weights`` None.
+    groups : str or None
+        Column to return as ``groups``.
 
     Raises
     ------
@@ -89,8 +94,8 @@ def read_table(
     """
     file = existing_table(path)
     if file.suffix.lower() == ".npz":
-        return _from_npz(file, target, columns, weights, need_weights)
-    return _from_frame(file, read_frame(file), target, columns, weights, need_weights)
+        return _from_npz(file, target, columns, weights, need_weights, groups)
+    return _from_frame(file, read_frame(file), target, columns, weights, need_weights, groups)
 
 
 def default_target(path: str | Path) -> str:
@@ -130,9 +135,14 @@ def check_ending(path: str | Path) -> str:
 
 
 def _from_npz(
-    file: Path, target: str | None, columns: Sequence[str] | None, weights: str | None, need_weights: bool
+    file: Path,
+    target: str | None,
+    columns: Sequence[str] | None,
+    weights: str | None,
+    need_weights: bool,
+    groups: str | None,
 ) -> Table:
-    arrays, there = read_npz(file, ("X", "feature_names", target, weights))
+    arrays, there = read_npz(file, ("X", "feature_names", target, weights, groups))
     if "X" not in arrays:
         raise ArgumentError(f"{file}: there is no array 'X' with the features; the arrays are {listed(there)}.")
     X = arrays["X"]
@@ -159,7 +169,10 @@ def _from_npz(
     w = None
     if weights is not None and (need_weights or weights in arrays):
         w = _checked_weights(file, weights, _npz_array(file, arrays, there, weights, "array of weights"))
-    return Table(file, names, X, y, ignored, w)
+    g = None
+    if groups is not None:
+        g = checked_target(file, groups, _npz_array(file, arrays, there, groups, "array of groups"), "column of groups")
+    return Table(file, names, X, y, ignored, w, g)
 
 
 def _npz_array(
@@ -178,19 +191,25 @@ def _npz_array(
 
 
 def _from_frame(
-    file: Path, frame: Any, target: str | None, columns: Sequence[str] | None, weights: str | None, need_weights: bool
+    file: Path,
+    frame: Any,
+    target: str | None,
+    columns: Sequence[str] | None,
+    weights: str | None,
+    need_weights: bool,
+    groups: str | None,
 ) -> Table:
     there = [str(name) for name in frame.columns]
     if not need_weights and weights not in there:
         weights = None
-    for name, use in ((target, ""), (weights, " of weights")):
+    for name, use in ((target, ""), (weights, " of weights"), (groups, " of groups")):
         if name is not None and name not in there:
             hint = " Is it separated by semicolons?" if len(there) == 1 and ";" in there[0] else ""
             columns_are = f"the columns are {listed(there, name)}"
             raise ArgumentError(f"{file}: there is no column {name!r}{use}; {columns_are}.{hint}")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")
-    names = [name for name in there if name not in (target, weights)] if columns is None else list(columns)
+    names = [name for name in there if name not in (target, weights, groups)] if columns is None else list(columns)
     _refuse_missing(file, names, there)
     if not names:
         beside = f"the target {target!r}" + ("" if weights is None else f" and the weights {weights!r}")
@@ -200,8 +219,9 @@ def _from_frame(
     _refuse_not_finite(file, X, names)
     y = None if target is None else column_target(file, target, frame[target])
     w = None if weights is None else _column_weights(file, weights, frame[[weights]])
-    ignored = tuple(name for name in there if name not in {*names, target, weights})
-    return Table(file, tuple(names), X, y, ignored, w)
+    g = None if groups is None else column_target(file, groups, frame[groups], "column of groups")
+    ignored = tuple(name for name in there if name not in {*names, target, weights, groups})
+    return Table(file, tuple(names), X, y, ignored, w, g)
 
 
 def read_frame(file: Path, text: Sequence[str] = ()) -> Any:
@@ -270,23 +290,23 @@ def _read_parquet(file: Path) -> Any:
     return frame
 
 
-def column_target(file: Path, name: str, column: Any) -> NDArray[Any]:
-    """Return a column as targets: booleans, integers, floats or texts, none missing."""
+def column_target(file: Path, name: str, column: Any, what: str = "target") -> NDArray[Any]:
+    """Return a column as targets, or ``what`` it is: booleans, integers, floats or texts, none missing."""
     missing = int(column.isna().sum())
     if missing:
-        raise ArgumentError(f"{file}: the target {name!r} has {missing} empty cells of {len(column)}; drop those rows.")
+        raise ArgumentError(f"{file}: the {what} {name!r} has {missing} empty cells of {len(column)}; drop those rows.")
     kind = require("pandas", extra="app", purpose="reading a table").api.types
     if kind.is_bool_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.bool_))
     if kind.is_integer_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.int64))
     if kind.is_float_dtype(column):
-        return checked_target(file, name, column.to_numpy(dtype=np.float64))
+        return checked_target(file, name, column.to_numpy(dtype=np.float64), what)
     values = column.to_numpy(dtype=object)
     if not all(isinstance(value, str) for value in values):
         example = next(value for value in values if not isinstance(value, str))
-        raise ArgumentError(f"{file}: the target {name!r} must be numbers, text or booleans; it has {example!r}.")
-    return checked_target(file, name, values.astype(str))
+        raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans; it has {example!r}.")
+    return checked_target(file, name, values.astype(str), what)
 
 
 def _column_weights(file: Path, name: str, frame: Any) -> NDArray[np.float64]:
@@ -317,14 +337,14 @@ def _refuse_not_numeric(file: Path, frame: Any, remedy: str = "encode it as numb
     )
 
 
-def checked_target(file: Path, name: str, y: NDArray[Any]) -> NDArray[Any]:
+def checked_target(file: Path, name: str, y: NDArray[Any], what: str = "target") -> NDArray[Any]:
     """Return a target of bool, int, float or text; refuse other kinds, NaN and infinity."""
     if y.dtype.kind not in "biufU":
-        raise ArgumentError(f"{file}: the target {name!r} must be numbers, text or booleans, not {y.dtype}.")
+        raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans, not {y.dtype}.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = int(np.count_nonzero(~np.isfinite(y)))
         raise ArgumentError(
-            f"{file}: the target {name!r} has {bad} NaN or infinite cells of {len(y)}; drop those rows."
+            f"{file}: the {what} {name!r} has {bad} NaN or infinite cells of {len(y)}; drop those rows."
         )
     return y
 

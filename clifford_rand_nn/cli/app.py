@@ -98,6 +98,14 @@ def fit(
             show_default="all equal",
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column that says which rows belong together (one patient, one author), no feature: they are left out "
+            "together, so that choices and promise are for new groups (--model network only).",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None,
     task: Annotated[Task, typer.Option(help="What the target is; auto says what it chose.")] = Task.auto,
     model: Annotated[
@@ -228,7 +236,7 @@ def fit(
         "solver": solver.value,
         "random_state": seed,
     }
-    run_fit(train, target, weights, test, out, task.value, options, _given(ctx), quiet)
+    run_fit(train, target, weights, groups, test, out, task.value, options, _given(ctx), quiet)
 
 
 @app.command()

@@ -35,6 +35,7 @@ def run_fit(
     train: Path,
     target: str | None,
     weights: str | None,
+    groups: str | None,
     test: Path | None,
     out: Path | None,
     task: str,
@@ -51,9 +52,11 @@ def run_fit(
         _check_out(out)  # before the work, not after it
     if target is None:
         target = default_target(train)
+        if target in (weights, groups):
+            raise ArgumentError(f"{train}: the last column, {target!r}, is no target here; give --target.")
         if not quiet:
             say(f"target: {target}; else give --target")
-    table = read_table(train, target=target, weights=weights)
+    table = read_table(train, target=target, weights=weights, groups=groups)
     held_out = None
     if test is not None:
         held_out = read_table(test, target=target, columns=table.names, weights=weights, need_weights=False)
@@ -105,7 +108,8 @@ def _as_options(message: str) -> str:
 
 def _fit(model: Any, table: Table) -> None:
     try:
-        model.fit(table.X, table.target, sample_weight=table.weights)
+        groups = {} if table.groups is None else {"groups": table.groups}
+        model.fit(table.X, table.target, sample_weight=table.weights, **groups)
     except KeyboardInterrupt as interrupt:  # solvers return the best point so far: there was none
         raise KeyboardInterrupt("there is no network yet, so nothing was written.") from interrupt
 
@@ -167,7 +171,7 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
     classes, infinite = hasattr(model, "classes_"), isinstance(model, InfiniteNetwork)
     score = "accuracy" if classes else "R²"
     proof = model.certificate_
-    rows = [("rows", str(len(table.X)) + _weights(table))]
+    rows = [("rows", str(len(table.X)) + _weights(table) + _groups(table))]
     use = scaling(model) if infinite else "used as they come: nothing is rescaled"
     rows.append(("features", f"{table.X.shape[1]}, {use}"))
     if classes:
@@ -185,7 +189,9 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         (f"train {score}", _score(model, table)),
     ]
     if infinite:
-        rows += promises(model, score)
+        rows += promises(
+            model, score, "rows of new groups" if table.groups is not None else "new rows of the same kind"
+        )
     if held_out is not None:
         with refused_data(str(held_out.path)):
             rows.append((f"test {score}", f"{_score(model, held_out)} on {len(held_out.X)} rows"))
@@ -209,6 +215,10 @@ def _weights(table: Table) -> str:
     weights = table.weights[table.weights > 0]
     left_out = f"; {zeros} of weight zero left out" if zeros else ""
     return f", with weights from {weights.min():g} to {weights.max():g}{left_out}"
+
+
+def _groups(table: Table) -> str:
+    return "" if table.groups is None else f", in {len(np.unique(table.groups))} groups"
 
 
 def _score(model: Any, table: Table) -> str:

@@ -26,11 +26,11 @@ def chosen(model: Any) -> list[tuple[str, str]]:
     ]
 
 
-def promises(model: Any, score: str) -> list[tuple[str, str]]:
-    """Say what new rows of the same kind are expected to give, and how that is known."""
+def promises(model: Any, score: str, what: str) -> list[tuple[str, str]]:
+    """Say what ``what`` is expected to give, and how that is known."""
     rounds = model.rounds_
     how = "leave-one-out" if rounds is None or not rounds.rounds else "rows that were held out"
-    rows = [(f"promised {score}", f"{model.loo_score_:.4f} for new rows of the same kind, by {how}")]
+    rows = [(f"promised {score}", f"{model.loo_score_:.4f} for {what}, by {how}")]
     if hasattr(model, "calibration_"):
         rows.append(("probabilities", f"calibrated; negative log-likelihood {model.calibration_.loss:.3f} by {how}"))
     if hasattr(model, "intervals_"):

@@ -30,6 +30,7 @@ _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "s
 _MODELS_OF |= dict.fromkeys(
     ("loss", "huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE
 )
+_MODELS_OF["groups"] = ("network",)
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
@@ -78,6 +79,9 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         check_positive(given["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
     if "no_bias" in given and given.get("bias", "none") != "none":
         raise _useless("bias", given, "--no-bias", "models with biases")
+    if "groups" in given and given["groups"] in (given.get("target"), given.get("weights")):
+        hint = "Give the column that says which rows belong together, or leave --groups out."
+        raise fail("--groups", _OWNER, "another column than --target and --weights", given["groups"], hint)
     if "weights" in given and given["weights"] == given.get("target"):
         hint = "Give the column with the weights of the rows, or leave --weights out."
         raise fail("--weights", _OWNER, "another column than --target", given["weights"], hint)

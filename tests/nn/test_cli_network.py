@@ -106,6 +106,34 @@ def test_weights_count(folder):
     )
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_rows_of_a_group_are_left_out_together(folder, ending):
+    """Rows of a group share their label: known groups are easy, new ones are chance."""
+    local = np.random.default_rng(0)
+    who = np.repeat(np.arange(20), 6)
+    rows = local.standard_normal((20, 3))[who] + 0.1 * local.standard_normal((120, 3))
+    name, label = np.char.mod("patient %d", who), local.integers(0, 2, 20)[who].astype(bool)
+    frame = pd.DataFrame(rows, columns=FEATURES).assign(who=name, y=label)
+    table = f"t.{ending}"
+    if ending == "npz":
+        np.savez(table, X=rows, who=name, y=label)
+    else:
+        (frame.to_parquet if ending == "parquet" else frame.to_csv)(table, index=False)
+    facts = facts_of(run("fit", table, "--target", "y", "--groups", "who", "--out", "m.npz").stdout)
+    assert facts["rows"] == "120, in 20 groups"
+    assert facts["features"].startswith("3, ")
+    promised, words = facts["promised accuracy"].split(" ", 1)
+    assert words.startswith("for rows of new groups, by ")
+    assert float(promised) < 0.8
+    plain = ConvexNetworkClassifier().fit(rows, label, groups=who)
+    assert float(promised) == pytest.approx(plain.loo_score_, abs=1e-4)
+    assert "--model gated. Got 'who'" in run("fit", table, "--model", "gated", "--groups", "who", code=2).stderr
+    same = run("fit", table, "--target", "y", "--groups", "y", code=2).stderr
+    assert "'--groups' parameter of clifford-rand fit must be another column than --target and --weights" in same
+    assert "'whom'" in run("fit", table, "--target", "y", "--groups", "whom", code=2).stderr
+    assert "is no target here; give --target" in run("fit", table, "--groups", "y", code=2).stderr
+
+
 @pytest.mark.parametrize(("table", "target"), [("kind.parquet", "kind"), ("two.npz", "y"), ("value.csv", "value")])
 def test_the_target_is_the_last_column(folder, table, target):
     assert run("fit", table, "--model", "gated", "--n-gates", "3", "--tol", "0.1").stdout.startswith(
