@@ -135,3 +135,16 @@ def test_what_has_no_limit_is_refused(case):
     with pytest.raises(ArgumentError) as caught:
         GatedReLURegressor(**INFINITE | params).fit(X, Y)
     assert message in str(caught.value)
+
+
+def test_beta_comes_from_held_out_rows(tmp_path):
+    """The default; without an option but those that ask for the limit."""
+    model = GatedReLUClassifier(gates="infinite", penalty="ridge").fit(X, SIDE)
+    assert model.beta == "auto"
+    assert min(model.candidates_, key=lambda one: one.loss).beta == model.beta_
+    assert model.certificate_.beta == model.beta_
+    assert model.certificate_.verify(X, SIDE).relative_gap < 1e-6
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert (back.beta, back.beta_) == ("auto", model.beta_)
+    np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
