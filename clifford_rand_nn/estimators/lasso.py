@@ -35,7 +35,7 @@ _HELD_BYTES = 2**29
 _JUDGED_TOL, _JUDGED_STEPS = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
 _ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes them all
 _PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
-_ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws, and how many hyperplanes at most
+_ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws times outputs, and hyperplanes at most
 _CROSS = 3e9  # operations of their cross products, d³ each
 _FEW = 16  # columns a row up to which all at once are faster than a working set: 8 took 0.4 of its time, 150 twice it
 
@@ -156,7 +156,7 @@ class CrossProductLasso(ConvexNetwork):
         owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
         graded = self.subsample == "auto"
-        subsample = self._few(X) if isinstance(self.subsample, str) else self.subsample
+        subsample = self._few(X, task.targets.shape[1]) if isinstance(self.subsample, str) else self.subsample
         dictionary = cross_product_dictionary(
             X, self.penalty, bias=self._free_bias, subsample=subsample, rng=rng, graded=graded
         )
@@ -171,7 +171,7 @@ class CrossProductLasso(ConvexNetwork):
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
 
-    def _few(self, X: Array) -> int | None:
+    def _few(self, X: Array, outputs: int) -> int | None:
         """Return the number of hyperplanes that "auto" draws, or None for all of them."""
         n, d = X.shape
         total = 2 * count_subsets(n, d, "mixed" if self.penalty == "l1" else "rows", self._free_bias)
@@ -179,7 +179,7 @@ class CrossProductLasso(ConvexNetwork):
             return None
         least = 2 * d if self.penalty == "l1" else 50
         most = _PLANES if self.penalty == "l1" else max(50, min(_PLANES, int(_CROSS // d**3)))
-        return min(total // 2, max(least, min(most, int(_ENTRIES // (2 * n)))))
+        return min(total // 2, max(least, min(most, int(_ENTRIES // (2 * n * outputs)))))
 
     def _holds(self, pricer: Pricer) -> bool:
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
