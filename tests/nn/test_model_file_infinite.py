@@ -65,6 +65,15 @@ def test_probabilities_use_the_variance_that_is_made_again(tmp_path):
     assert not np.array_equal(back.predict_proba(far), model.predict_proba(far))
 
 
+@pytest.mark.parametrize("kind", ["text", "booleans"])
+def test_log_odds_come_back(tmp_path, kind):
+    model = ConvexNetworkClassifier(loss="logistic").fit(X, LABELS[kind])
+    back = _there_and_back(tmp_path, model)
+    assert back.certificate_.loss == "logistic"
+    np.testing.assert_array_equal(back.predict_proba(NEW), model.predict_proba(NEW))
+    assert back.certificate_.verify(X, LABELS[kind]).relative_gap < 1e-5
+
+
 def test_intervals_use_the_variance_that_is_made_again(tmp_path):
     local = np.random.default_rng(3)
     rows = local.uniform(0, 1, (120, 1)) ** 4  # few on the right
