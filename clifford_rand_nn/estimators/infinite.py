@@ -13,7 +13,7 @@ from clifford_rand_nn.datafits.choice import check_weights, normalised
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Problem
-from clifford_rand_nn.infinite.rounds import wrong_class
+from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import check_limits

@@ -18,8 +18,8 @@ from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
-from clifford_rand_nn.infinite.logistic import logistic_path
-from clifford_rand_nn.infinite.logistic_choice import choose_logistic
+from clifford_rand_nn.infinite.logistic.choice import choose_logistic
+from clifford_rand_nn.infinite.logistic.path import logistic_path
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import DECOMPOSED
 from clifford_rand_nn.units import Units

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate, Compared, Problem, choose, compare
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.landmarks import spread_rows
-from clifford_rand_nn.infinite.learned import KernelRidge, LearnedGates, learn_frame
-from clifford_rand_nn.infinite.many_rows import solve_many
+from clifford_rand_nn.infinite.learned.frame import KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
+from clifford_rand_nn.infinite.many.landmarks import spread_rows
+from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.rounds import LearnedRounds, learned_rounds
 from clifford_rand_nn.infinite.squared_gap import judge
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more

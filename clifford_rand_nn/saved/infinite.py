@@ -10,7 +10,7 @@ from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexN
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals
-from clifford_rand_nn.infinite.rounds import LearnedRounds, Trial
+from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
 from clifford_rand_nn.saved.kernel import pack_network, read_network
 from clifford_rand_nn.saved.parts import (
     about,

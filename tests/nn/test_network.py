@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.infinite.many_rows import solve_many
+from clifford_rand_nn.infinite.many.rows import solve_many
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 LOGISTIC = ConvexNetworkClassifier(loss="logistic")

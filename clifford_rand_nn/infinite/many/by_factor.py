@@ -7,10 +7,10 @@ import numpy as np
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.certified import solve_certified
-from clifford_rand_nn.infinite.factor import MOST_SINGLE, KernelFactor, left_out
-from clifford_rand_nn.infinite.many_problem import FLAT, Found, ManyRows, Tried
-from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.infinite.many.certified import solve_certified
+from clifford_rand_nn.infinite.many.factor import MOST_SINGLE, KernelFactor, left_out
+from clifford_rand_nn.infinite.many.problem import FLAT, Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits
 
 _AROUND = (

@@ -6,7 +6,7 @@ from scipy.linalg.blas import dtrmm, strmm
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs, strtri
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 
 # Largest diagonal entry of K over the least of the penalty's that is factorised in single precision, as in
 # `clifford_rand_nn.solvers.kernel.gram`: what rounding leaves is refined in double precision.

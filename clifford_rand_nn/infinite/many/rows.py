@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.landmarks import spread_rows
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
-from clifford_rand_nn.infinite.many_choice import WAYS, Way, choose, estimates
-from clifford_rand_nn.infinite.many_factor import by_factor
-from clifford_rand_nn.infinite.many_gradients import by_gradients
-from clifford_rand_nn.infinite.many_landmarks import by_landmarks
-from clifford_rand_nn.infinite.many_problem import FLAT, Found, ManyRows, Tried
-from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.infinite.many.by_factor import by_factor
+from clifford_rand_nn.infinite.many.by_gradients import by_gradients
+from clifford_rand_nn.infinite.many.by_landmarks import by_landmarks
+from clifford_rand_nn.infinite.many.choice import WAYS, Way, choose, estimates
+from clifford_rand_nn.infinite.many.landmarks import spread_rows
+from clifford_rand_nn.infinite.many.problem import FLAT, Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean

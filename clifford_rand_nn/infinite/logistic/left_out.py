@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.infinite.newton_system import NewtonSystem
+from clifford_rand_nn.infinite.logistic.newton_system import NewtonSystem
 
 _TILE = 64  # rows whose columns are formed at once
 _MOST = 0.5  # of the first shift that the second may be; beyond, the expansion tells little

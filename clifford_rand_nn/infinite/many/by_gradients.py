@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from clifford_rand_nn.infinite.certified import solve_certified
-from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
-from clifford_rand_nn.infinite.many_factor import compare
-from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
-from clifford_rand_nn.infinite.nystrom import Nystrom
-from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.infinite.many.by_factor import compare
+from clifford_rand_nn.infinite.many.certified import solve_certified
+from clifford_rand_nn.infinite.many.landmarks import LandmarkFeatures
+from clifford_rand_nn.infinite.many.nystrom import Nystrom
+from clifford_rand_nn.infinite.many.problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Limits, Status
 
 _COMPARED = 6000  # rows of a factor that compares betas: 1 s each

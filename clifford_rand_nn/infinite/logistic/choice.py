@@ -10,7 +10,7 @@ from clifford_rand._blas import ONE_NUMPY_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
-from clifford_rand_nn.infinite.logistic import LogisticFit, LogisticPath, rows_of
+from clifford_rand_nn.infinite.logistic.path import LogisticFit, LogisticPath, rows_of
 from clifford_rand_nn.solvers.base import Limits, Status
 
 _OWNER = "choose_logistic"

@@ -16,8 +16,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.infinite.left_out import Groups, left_out
-from clifford_rand_nn.infinite.newton_system import LogisticSystem, NewtonSystem, SoftmaxSystem
+from clifford_rand_nn.infinite.logistic.left_out import Groups, left_out
+from clifford_rand_nn.infinite.logistic.newton_system import LogisticSystem, NewtonSystem, SoftmaxSystem
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Status, check_memory
 from clifford_rand_nn.solvers.watch import Watch

@@ -12,8 +12,8 @@ from clifford_rand._checks import as_rows, check_array, check_choice, check_inte
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned import SHAPES, KernelRidge, learned_kernels, spread, varying
-from clifford_rand_nn.infinite.parts import FOLDS, held_parts, outer_parts
+from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, learned_kernels, spread, varying
+from clifford_rand_nn.infinite.learned.parts import FOLDS, held_parts, outer_parts
 
 _Value = TypeVar("_Value")
 

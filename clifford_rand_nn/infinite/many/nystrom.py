@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
+from clifford_rand_nn.infinite.many.landmarks import LandmarkFeatures
 
 
 class Nystrom:

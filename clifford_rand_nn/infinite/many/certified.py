@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.conjugate_gradients import Map, Step, conjugate_gradients
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
+from clifford_rand_nn.infinite.many.conjugate_gradients import Map, Step, conjugate_gradients
 from clifford_rand_nn.infinite.squared_gap import Judged, judge, null_value, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.watch import Watch

@@ -22,7 +22,7 @@ from scipy.linalg.blas import dsymm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotri, spotrs
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.triangle import add_scaled, mirror, scaled_plus_identity
+from clifford_rand_nn.infinite.logistic.triangle import add_scaled, mirror, scaled_plus_identity
 
 _LEAST_CURVATURE = 1e-10  # of a prediction 23 on the far side; below it 1 - h w is rounding
 _MOST_IN_SINGLE = 1e4  # largest diagonal entry of a matrix, of least eigenvalue 1, that single precision serves

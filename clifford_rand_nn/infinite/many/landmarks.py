@@ -9,7 +9,7 @@ from scipy.linalg.blas import strsm
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.tiles import KernelTiles
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 
 STRIP = 4096  # rows of a strip of features
 _ORDER = 0  # of the one permutation that all choices of rows begin with

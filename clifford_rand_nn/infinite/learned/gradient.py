@@ -10,7 +10,7 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.arc import arc_inplace
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.turning import turning_inplace
+from clifford_rand_nn.infinite.learned.turning import turning_inplace
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
 _BLOCK = 2**22  # entries of a block of the kernel matrix: 32 MB

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.landmarks import LandmarkFeatures
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
-from clifford_rand_nn.infinite.many_problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many.landmarks import LandmarkFeatures
+from clifford_rand_nn.infinite.many.problem import Found, ManyRows, Tried
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.squared_gap import null_value, relative_gap
-from clifford_rand_nn.infinite.tiles import KernelTiles
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.watch import Watch

@@ -10,9 +10,9 @@ from scipy.linalg.lapack import dpotri, dpstrf
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.parts import outer_parts
+from clifford_rand_nn.infinite.learned.gradient import gradient_outer_product
+from clifford_rand_nn.infinite.learned.parts import outer_parts
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M

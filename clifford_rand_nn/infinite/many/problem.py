@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.certified import Regression
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.leave_one_out import KernelFit, LeaveOneOut
+from clifford_rand_nn.infinite.many.certified import Regression
 from clifford_rand_nn.solvers.watch import Watch
 
 SUBSET = 2000  # rows that are decomposed for a first radius
