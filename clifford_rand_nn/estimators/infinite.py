@@ -1,9 +1,11 @@
 """What the classifier and the regressor without knobs share: checks, choice by leave-one-out, fit and certificate."""
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail, refuse_unreal
@@ -185,6 +187,8 @@ class InfiniteNetwork(Parameters):
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
         self._certify(data, found, place, mass * (n / mass.sum()), classes)
         self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
+        if found.message:
+            warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
         return LeftOut(place, found.outputs, found.variance, found.honest)
 
     def _certify(

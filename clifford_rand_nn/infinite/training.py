@@ -65,6 +65,8 @@ class Trained:
         Over what the dual value is a bound.
     reason : str
         How the problem was solved, and what is approximated.
+    message : str
+        Why it was ended before its tolerance, if it was.
     """
 
     network: KernelNetwork
@@ -82,6 +84,7 @@ class Trained:
     metric: Array | None
     scope: str
     reason: str
+    message: str = ""
 
 
 def train(problem: Problem, choices: Choices) -> Trained:
@@ -187,6 +190,7 @@ def _many(
         metric=metric,
         scope=found.scope if landmarks else _ALL,
         reason=found.reason,
+        message=found.message if found.status.ends_all else "",
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_friedman1, make_friedman2
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
@@ -242,3 +243,12 @@ def test_the_logistic_loss_knows_its_limits(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.network.DECOMPOSED", 100)
     with pytest.raises(ArgumentError, match="more than 100 rows"):
         clone(LOGISTIC).fit(*load_iris(return_X_y=True))
+
+
+def test_a_fit_that_time_ends_says_so(monkeypatch):
+    X, y = make_friedman1(1500, noise=1.0, random_state=0)
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 1000)
+    with pytest.warns(ConvergenceWarning, match="stopped after"):
+        model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
