@@ -99,6 +99,7 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
     assert other.dual < proof.dual - 1e-5
 
 
+@pytest.mark.slow
 def test_a_bound_for_every_neuron():
     sampled = _fitted("relu", ONE)
     every = sampled.certificate_.over_all_neurons(X, ONE)

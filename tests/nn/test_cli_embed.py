@@ -59,7 +59,8 @@ def test_a_table_becomes_features_that_fit_reads(folder, table):
     assert found["y"].tolist() == LABEL
     assert found["split"].tolist() == [True] * 30 + [False] * 10
     assert str(found["encoder"]) == HashingEncoder(256).cache_key
-    fitted = run("fit", "o.npz", "--target", "y", "--model", "gated", "--n-gates", "4", "--tol", "1e-3").stdout
+    options = ("--model", "gated", "--n-gates", "4", "--tol", "1e-3", "--beta", "1e-3")
+    fitted = run("fit", "o.npz", "--target", "y", *options).stdout
     assert "train accuracy  1.0000" in fitted
 
 

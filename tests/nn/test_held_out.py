@@ -191,6 +191,7 @@ def test_what_takes_long_is_asked_about_before_it_begins():
             assert time.process_time() - began < 5
 
 
+@pytest.mark.slow
 def test_a_dictionary_that_is_too_large_is_drawn():
     """A draw by the number of data rows has the columns themselves; what it is goes into the certificate."""
     rng = np.random.default_rng(3)
