@@ -52,6 +52,26 @@ def normalised(sample_weight: Any, n: int, owner: str) -> Array | None:
     return None if sample_weight is None else mean_one(check_weights(sample_weight, n, owner), owner)
 
 
+def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bool_], Array | None, Array | None]:
+    """Return which of n rows count, their weights with mean 1, and those of all n rows; None where they are equal.
+
+    Raises
+    ------
+    ArgumentError
+        As `normalised`, but that weights may be zero.
+    """
+    if sample_weight is None:
+        return np.ones(n, dtype=bool), None, None
+    w = check_weights(sample_weight, n, owner)
+    kept = w > 0
+    weights = normalised(w[kept], int(kept.sum()), owner)
+    if weights is None and kept.all():
+        return kept, None, None
+    every = np.zeros(n)
+    every[kept] = 1.0 if weights is None else weights
+    return kept, weights, every
+
+
 def mean_one(w: Any, owner: str) -> Any:
     """Do what `normalised` does to finite weights (n,) of any library."""
     xp = library(w)

@@ -17,7 +17,6 @@ from clifford_rand._checks import (
     as_generator,
     check_bool,
     check_choice,
-    check_integer,
     check_positive,
     fail,
     refuse_unreal,
@@ -25,10 +24,10 @@ from clifford_rand._checks import (
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.choice import check_weights, has_delta, normalised
+from clifford_rand_nn.datafits.choice import has_delta, split_weights
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.held_out import chosen_beta
-from clifford_rand_nn.estimators.parameters import Parameters, progress_line
+from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
@@ -288,7 +287,7 @@ class ConvexNetwork(Parameters):
             raise fail("max_memory", owner, "None with solver='cvxpy'", self.max_memory, hint)
         check_bias(self.bias, owner)
         check_bool(self.fit_intercept, "fit_intercept", owner)
-        check_integer(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", owner, low=0)
+        check_verbose(self.verbose, owner)
         if not isinstance(self.random_state, np.random.RandomState):  # to make a generator of one draws from it
             as_generator(self.random_state, owner, "random_state")
 
@@ -300,17 +299,7 @@ class ConvexNetwork(Parameters):
 
     def _weighted_rows(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
         """Leave out rows of weight zero; return the others with their weights, or None if these are equal."""
-        self._sample_weight = None
-        if sample_weight is None:
-            return X, y, None
-        owner = type(self).__name__
-        w = check_weights(sample_weight, len(X), owner)
-        kept = w > 0
-        weights = normalised(w[kept], int(kept.sum()), owner)
-        if weights is None and kept.all():
-            return X, y, None
-        self._sample_weight = np.zeros(len(X))
-        self._sample_weight[kept] = 1.0 if weights is None else weights
+        kept, weights, self._sample_weight = split_weights(sample_weight, len(X), type(self).__name__)
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights)
 
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:

@@ -13,9 +13,10 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
-from clifford_rand._checks import check_choice, check_integer, describe, fail
+from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.parameters import check_verbose, tell
 from clifford_rand_nn.paths.path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits
 
@@ -111,7 +112,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
         if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
             raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
-        check_integer(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, "verbose", "BetaCV", low=0)
+        check_verbose(self.verbose, "BetaCV")
         clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
         clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
@@ -165,12 +166,9 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     def _tell(self, call: "_FoldCall", seconds: float) -> None:
         """Show a line for a fold, if asked for."""
         if self.verbose:
-            from rich.console import Console  # only here: a quiet fit need not load it
-
             scores = self.scores_[:, call.k]
             best = int(np.nanargmax(scores))
-            text = f"{call.name}: best score {scores[best]:.4f} at beta {self.betas_[best]:.3g}, {seconds:.1f} s"
-            Console(stderr=True).print(text, highlight=False, soft_wrap=True)
+            tell(f"{call.name}: best score {scores[best]:.4f} at beta {self.betas_[best]:.3g}, {seconds:.1f} s")
 
     def _model(self, beta: float, left: float | None) -> Any:
         """Return the estimator for a beta, with no more time than is left."""

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clifford_rand._checks import check_integer, check_positive, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim
-from clifford_rand_nn.datafits.choice import check_weights, normalised
-from clifford_rand_nn.estimators.parameters import Parameters
+from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Problem
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
@@ -130,6 +130,7 @@ class InfiniteNetwork(Parameters):
         if not (isinstance(self.rounds, str) and self.rounds == "auto"):
             check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
         check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
+        check_verbose(self.verbose, type(self).__name__)
 
     @property
     def _rounds(self) -> int:
@@ -138,16 +139,7 @@ class InfiniteNetwork(Parameters):
 
     def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
-        owner = type(self).__name__
-        self._sample_weight = None
-        if sample_weight is None:
-            return np.ones(len(X), dtype=bool), None
-        w = check_weights(sample_weight, len(X), owner)
-        kept = w > 0
-        weights = normalised(w[kept], int(kept.sum()), owner)
-        if weights is not None or not kept.all():
-            self._sample_weight = np.zeros(len(X))
-            self._sample_weight[kept] = 1.0 if weights is None else weights
+        kept, weights, self._sample_weight = split_weights(sample_weight, len(X), type(self).__name__)
         return kept, weights
 
     def _grouped(self, groups: Any, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
@@ -160,6 +152,9 @@ class InfiniteNetwork(Parameters):
             raise fail("groups", type(self).__name__, rule, describe(f"shape {labels.shape}"))
         return np.unique(labels[kept], return_inverse=True)[1].astype(np.intp)
 
+    def _admit(self, n: int) -> None:
+        """Refuse n distinct rows, if they are too many for the parameters."""
+
     def _train(self, data: Data, classes: NDArray[Any] | None) -> LeftOut:
         """Choose, solve and certify."""
         owner = type(self).__name__
@@ -171,6 +166,7 @@ class InfiniteNetwork(Parameters):
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
         weights = None if (mass == mass[0]).all() else mass / mass.mean()
         groups = None if data.groups is None else data.groups[first]
+        self._admit(len(first))
         if len(first) < 2:
             raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
         if groups is not None and groups.max() == 0:
@@ -185,14 +181,26 @@ class InfiniteNetwork(Parameters):
         found = train(Problem(data.X[first], targets, weights, groups), choices)
         self.network_, self.beta_, self.candidates_ = found.network, found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
-        self._certify(data, found, place, mass * (n / mass.sum()), classes)
+        self._certify(data, found, place, targets, mass * (n / mass.sum()), classes)
         self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
+        if self.verbose:
+            best, learned = found.candidates[0], found.rounds.rounds if found.rounds else 0
+            tell(
+                f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {learned} rounds of learned "
+                f"gates, beta {self.beta_:.3g}; {found.reason}"
+            )
         if found.message:
             warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
         return LeftOut(place, found.outputs, found.variance, found.honest)
 
     def _certify(
-        self, data: Data, found: Trained, place: NDArray[np.intp], mass: Array, classes: NDArray[Any] | None
+        self,
+        data: Data,
+        found: Trained,
+        place: NDArray[np.intp],
+        means: Array,
+        mass: Array,
+        classes: NDArray[Any] | None,
     ) -> None:
         r"""Set ``certificate_``: what was proved of distinct rows holds for all, with the spread of copies added.
 
@@ -202,10 +210,9 @@ class InfiniteNetwork(Parameters):
         """
         n, m = len(place), len(mass)
         own = np.ones((n, 1)) if data.weights is None else data.weights[:, None]
-        sums = np.stack([np.bincount(place, own[:, 0] * y, m) for y in data.targets.T], axis=1)
-        means = sums / np.bincount(place, own[:, 0], m)[:, None]
-        apart = own * (data.targets - means[place])
-        spread = 0.5 * float((apart * (data.targets - means[place])).sum()) / n
+        off = data.targets - means[place]
+        apart = own * off
+        spread = 0.5 * float((apart * off).sum()) / n
         theta = apart + own / mass[place, None] * (n / m) * found.dual_point[place]
         primal, dual = found.primal + spread, found.dual + spread
         self.certificate_ = Certificate(
@@ -224,9 +231,13 @@ class InfiniteNetwork(Parameters):
             sample_weight=self._sample_weight,
         )
 
-    def _open(self) -> PredictiveVariance:
-        """Return the variance of the network at new rows."""
-        return PredictiveVariance(self.network_.kernel, self.network_.rows, self._noise)
+    def _keep_variance(self, needed: bool) -> None:
+        """Keep what gives the variance of the network at new rows, where it is needed."""
+        self._variance = PredictiveVariance(self.network_.kernel, self.network_.rows, self._noise) if needed else None
+
+    def _variance_at(self, rows: Array) -> Array | None:
+        """Return the variance (n,) at new rows as they come, or None where it is not needed."""
+        return None if self._variance is None else self._variance(self.network_.standard.rows(rows))
 
     def _rows(self, X: Any) -> Array:
         """Return new rows, checked."""

@@ -119,16 +119,18 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
                 "rounds", owner, "'auto' or 0 with loss='logistic'", self.rounds, "Gates are learned by squares."
             )
 
+    def _admit(self, n: int) -> None:
+        if self.loss == "logistic" and n > DECOMPOSED:
+            rule = f"'squared' with more than {DECOMPOSED} rows that differ"
+            raise fail("loss", type(self).__name__, rule, self.loss, f"There are {n}.")
+
     @property
     def _rounds(self) -> int:
         return 0 if self.loss == "logistic" else super()._rounds
 
     def _train_logistic(self, data: Data, left: LeftOut, index: NDArray[np.intp]) -> LeftOut:
         """Train the network that was chosen by squares with the logistic loss; return what it says of rows left out."""
-        owner, network, n_classes = type(self).__name__, self.network_, len(self.classes_)
-        if len(left.outputs) > DECOMPOSED:
-            rule = f"'squared' with more than {DECOMPOSED} rows that differ"
-            raise fail("loss", owner, rule, self.loss, f"There are {len(left.outputs)}.")
+        network, n_classes = self.network_, len(self.classes_)
         rows = network.standard.rows(data.X)
         copies = left.place if len(left.outputs) < len(rows) else None
         groups = copies if data.groups is None else data.groups
@@ -140,7 +142,8 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             targets, loss = encode_labels(index, n_classes, "logistic")
             fit = logistic_path(K, targets, data.weights, [self.beta_], loss, groups, max_time=self.max_time)[0]
             self.calibration_ = fit_calibration(fit.leave_one_out, index, n_classes, data.weights)
-        self.beta_, self._variance = float(fit.beta), self._open() if self.calibration_.share else None
+        self.beta_ = float(fit.beta)
+        self._keep_variance(False)  # it was not given to the calibration
         self.network_ = KernelNetwork(network.standard, network.kernel, rows, fit.alpha, fit.intercept)
         self.certificate_ = replace(
             self.certificate_,
@@ -164,13 +167,12 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         mass = np.bincount(inverse, weights)[told].astype(np.float64)
         variance = None if left.variance is None else left.variance[at]
         self.calibration_ = fit_calibration(left.outputs[at], marks, n_classes, mass, variance)
-        self._variance = self._open() if self.calibration_.share else None
+        self._keep_variance(self.calibration_.share > 0)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""
         rows = self._rows(X)
-        variance = None if self._variance is None else self._variance(self.network_.standard.rows(rows))
-        return self.calibration_.log_probabilities(self.network_.predict(rows), variance)
+        return self.calibration_.log_probabilities(self.network_.predict(rows), self._variance_at(rows))
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows."""
@@ -260,7 +262,7 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
         told = left.honest[left.place]
         variance = None if left.variance is None else left.variance[left.place][told]
         self.intervals_ = fit_intervals(residuals[told], variance, None if weights is None else weights[told])
-        self._variance = self._open() if self.intervals_.shares.any() else None
+        self._keep_variance(bool(self.intervals_.shares.any()))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
@@ -274,8 +276,7 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
             ``coverage`` is not between 0 and 1.
         """
         rows = self._rows(X)
-        variance = None if self._variance is None else self._variance(self.network_.standard.rows(rows))
-        low, high = self.intervals_.interval(self.network_.predict(rows), variance, coverage)
+        low, high = self.intervals_.interval(self.network_.predict(rows), self._variance_at(rows), coverage)
         return (low[:, 0], high[:, 0]) if self._target_ndim == 1 else (low, high)
 
     def predict(self, X: Any) -> Array:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
+from clifford_rand._checks import check_integer
 from clifford_rand_nn.solvers.base import HistoryRow
 
 _PARTS = {
@@ -122,6 +123,18 @@ def _put_together(cls: type[Parameters]) -> str:
     while found:
         text, found = re.subn(r"^( *)\{(\w+)\}$", lambda at: indent(cleandoc(parts[at[2]]), at[1]), text, flags=re.M)
     return text
+
+
+def check_verbose(verbose: object, owner: str) -> None:
+    """Raise unless ``verbose`` is a truth value or an integer ≥ 0."""
+    check_integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", owner, low=0)
+
+
+def tell(text: str) -> None:
+    """Show a line beside the output."""
+    from rich.console import Console  # only here: a quiet fit need not load it
+
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -111,18 +111,8 @@ def choose(problem: Problem, beta: float | None = None) -> tuple[Compared, list[
 
     Returns the best with all that was compared, best first.
     """
-    found = [compare(problem, SCALINGS[0], BIASES[0], beta)]
-
-    def consider(scaling: str, bias: float) -> None:
-        new = compare(problem, scaling, bias, beta)
-        table.append(new.candidate)
-        if new.candidate.score < found[0].candidate.score:
-            found[0] = new
-
-    table = [found[0].candidate]
-    for scaling in SCALINGS[1:]:
-        consider(scaling, BIASES[0])
-    scaling = found[0].candidate.scaling
-    for bias in BIASES[1:]:
-        consider(scaling, bias)
-    return found[0], sorted(table, key=lambda one: one.score)
+    found = [compare(problem, scaling, BIASES[0], beta) for scaling in SCALINGS]
+    scaling = min(found, key=lambda one: one.candidate.score).candidate.scaling
+    found += [compare(problem, scaling, bias, beta) for bias in BIASES[1:]]
+    found.sort(key=lambda one: one.candidate.score)
+    return found[0], [one.candidate for one in found]

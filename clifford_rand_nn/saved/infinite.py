@@ -113,11 +113,10 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         agree(model.loo_predictions_.shape == ((n_rows,) if model._target_ndim == 1 else (n_rows, outputs)))
         model.intervals_ = _intervals(arrays, meta, outputs)
         needed = bool(model.intervals_.shares.any())
-    model._variance = None
     if needed:
         model._noise = arrays["noise"]
         agree(model._noise.shape == (n,) and bool((model._noise > 0).all()), "the noise does not fit the rows")
-        model._variance = model._open()
+    model._keep_variance(needed)
     model.certificate_ = Certificate(
         dual_point=arrays["dual_point"],
         loss=str(meta["certificate"]["loss"]),

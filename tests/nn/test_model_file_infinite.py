@@ -61,7 +61,7 @@ def test_probabilities_use_the_variance_that_is_made_again(tmp_path):
     far = np.random.default_rng(0).uniform(-20, 20, (50, 4))
     np.testing.assert_array_equal(back.predict_proba(far), model.predict_proba(far))
     back._noise = 100 * back._noise
-    back._variance = back._open()
+    back._keep_variance(True)
     assert not np.array_equal(back.predict_proba(far), model.predict_proba(far))
 
 

@@ -157,6 +157,20 @@ def test_groups_are_left_out_together():
     assert grouped.certificate_.verify(X, y).relative_gap < 1e-8
 
 
+def test_verbose_says_what_was_chosen(capfd):
+    X, y = load_iris(return_X_y=True)
+    ConvexNetworkClassifier(verbose=True, rounds=0).fit(X, y)
+    said = capfd.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(
+        "ConvexNetworkClassifier: rows scaled by common, constant feature 3, 0 rounds of learned gates"
+    )
+    ConvexNetworkClassifier(rounds=0).fit(X, y)
+    assert capfd.readouterr().err == ""
+    with pytest.raises(ArgumentError, match="verbose"):
+        ConvexNetworkClassifier(verbose="loud").fit(X, y)
+
+
 def test_labels_of_any_kind_and_balanced_weights():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.standard_normal((180, 2)), rng.standard_normal((20, 2)) + 1.5])
@@ -241,6 +255,7 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
 
 def test_the_logistic_loss_knows_its_limits(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.network.DECOMPOSED", 100)
+    monkeypatch.setattr("clifford_rand_nn.estimators.infinite.train", None)  # it is refused before any work
     with pytest.raises(ArgumentError, match="more than 100 rows"):
         clone(LOGISTIC).fit(*load_iris(return_X_y=True))
 
