@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.standard import SCALINGS, Standardisation
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
-_N_BETAS = 40
-_REFINED = 9  # betas between the neighbours of the best of the grid
+_N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
+_REFINED = (3, 9)  # betas between the neighbours of the best so far
 
 
 class Candidate(NamedTuple):
@@ -62,16 +63,15 @@ class Problem:
         length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
         return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
 
-    def score(self, predictions: Array) -> Array:
-        """Return the mean squared error of predictions (B, n, C) over the variance of the targets, (B,)."""
+    def score(self, errors: Array) -> Array:
+        """Return mean squared errors (B, C) of predictions as a share of the variance of the targets, (B,)."""
         w = self.weights
         mean = np.average(self.targets, axis=0, weights=w)
         variance = np.average((self.targets - mean) ** 2, axis=0, weights=w)
         varies = variance > 0
         if not varies.any():
-            return np.zeros(len(predictions))
-        errors = np.average((predictions - self.targets)[:, :, varies] ** 2, axis=1, weights=w)
-        return np.asarray((errors / variance[varies]).mean(axis=1))
+            return np.zeros(len(errors))
+        return np.asarray((errors[:, varies] / variance[varies]).mean(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +92,20 @@ def compare(problem: Problem, scaling: str, bias: float, beta: float | None = No
     if beta is None:
         beta, score = best_beta(loo, problem)
     else:
-        score = float(problem.score(loo.predictions(np.array([beta])))[0])
+        score = float(problem.score(loo.errors(np.array([beta])))[0])
     return Compared(Candidate(scaling, bias, beta, score, len(rows)), standard, rows, kernel, loo)
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
-    """Return the beta of the least score, from a grid over all that makes a difference and one between its best."""
+    """Return the beta of the least score, from a grid over all that makes a difference and finer ones at its best."""
     betas = loo.grid(_N_BETAS)
-    best = int(np.nanargmin(problem.score(loo.predictions(betas))))
-    finer = np.geomspace(betas[max(best - 1, 0)], betas[min(best + 1, len(betas) - 1)], _REFINED + 2)
-    again = problem.score(loo.predictions(finer))
-    k = int(np.nanargmin(again))
-    return float(finer[k]), float(again[k])
+    scores = problem.score(loo.errors(betas))
+    for between in _REFINED:
+        k = int(np.nanargmin(scores))
+        betas = np.geomspace(betas[max(k - 1, 0)], betas[min(k + 1, len(betas) - 1)], between + 2)
+        scores = problem.score(loo.errors(betas))
+    k = int(np.nanargmin(scores))
+    return float(betas[k]), float(scores[k])
 
 
 def choose(problem: Problem, beta: float | None = None) -> tuple[Compared, list[Candidate]]:
@@ -111,8 +113,8 @@ def choose(problem: Problem, beta: float | None = None) -> tuple[Compared, list[
 
     Returns the best with all that was compared, best first.
     """
-    found = [compare(problem, scaling, BIASES[0], beta) for scaling in SCALINGS]
+    found = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), SCALINGS)
     scaling = min(found, key=lambda one: one.candidate.score).candidate.scaling
-    found += [compare(problem, scaling, bias, beta) for bias in BIASES[1:]]
+    found += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
     found.sort(key=lambda one: one.candidate.score)
     return found[0], [one.candidate for one in found]

@@ -3,13 +3,14 @@ r"""Kernel regression with a free intercept: the fit and the leave-one-out predi
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import eigh  # SciPy's keeps the interpreter's lock: then two cannot run at a time
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
 
 _SPAN = 1e-11  # of the largest eigenvalue: no beta of a grid is smaller, where roundings would be fitted
+_COLUMNS = 256  # of a product with the eigenvectors, which are read once for all of them
 _TOP = 10.0  # of the largest eigenvalue, where a grid begins: every direction is shrunk to a tenth
 
 
@@ -88,11 +89,11 @@ class LeaveOneOut:
         apart = 0.0
         if fit_intercept:
             shift = self._image - 0.5 * (self._unit @ self._image) * self._unit
-            K -= np.outer(self._unit, shift)
-            K -= np.outer(shift, self._unit)
-            apart = 1.01 * float(np.abs(K).sum(axis=1).max()) or 1.0  # above all eigenvalues: u is the last vector
+            both = np.column_stack([self._unit, shift])
+            K -= both @ both[:, ::-1].T
+            apart = 1.01 * float(np.linalg.norm(K)) or 1.0  # above all eigenvalues: u is the last vector
             K += np.outer(apart * self._unit, self._unit)
-        values, vectors = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+        values, vectors = eigh(K)
         if fit_intercept:
             values, vectors = values[:-1], vectors[:, :-1]
         self.eigenvalues = np.maximum(values, 0.0)
@@ -111,11 +112,7 @@ class LeaveOneOut:
         shrunk = self._shrunk(betas)
         residuals = self._residuals(shrunk)
         if self._members is None:
-            if self._squares is None:
-                self._squares = self._Q**2
-            left = self._squares @ shrunk
-            kept = np.maximum(left, np.finfo(np.float64).tiny).T * self._root
-            return np.asarray(self.targets - residuals / kept[:, :, None])
+            return np.asarray(self.targets - residuals / (self._left(shrunk) * self._root)[:, :, None])
         out = np.empty_like(residuals)
         for b in range(len(betas)):
             for rows in self._members:
@@ -125,6 +122,22 @@ class LeaveOneOut:
                 )
         return np.asarray(self.targets - out)
 
+    def errors(self, betas: Array) -> Array:
+        r"""Return the mean of :math:`\omega_i(y_i-f^{(-i)}(x_i))^2` over the rows, (B, C), of `predictions`."""
+        B, C = len(betas), self.targets.shape[1]
+        out = np.empty((B, C))
+        each = max(1, _COLUMNS // C) if self._members is None else 1
+        for start in range(0, B, each):
+            part = slice(start, start + each)
+            if self._members is None:
+                shrunk = self._shrunk(betas[part])
+                missed = self._residuals(shrunk)
+                missed /= self._left(shrunk)[:, :, None]
+            else:
+                missed = (self.predictions(betas[part]) - self.targets) * self._root[:, None]
+            out[part] = np.einsum("bic,bic->bc", missed, missed) / self.n
+        return out
+
     def variances(self, beta: float) -> Array:
         r"""Return :math:`n\beta\,\omega_i^{-1}(1/(I-H)_{ii}-1)`, (n,).
 
@@ -132,11 +145,8 @@ class LeaveOneOut:
         Gaussian process and :math:`n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
         for machine learning", 2006, eq. 5.12).
         """
-        if self._squares is None:
-            self._squares = self._Q**2
-        left = self._squares @ self._shrunk(np.array([beta]))[:, 0]
-        tiny = np.finfo(np.float64).tiny
-        return np.asarray(np.maximum(1 / np.maximum(left, tiny) - 1, 0) * self.n * beta / self._root**2)
+        left = self._left(self._shrunk(np.array([beta])))[0]
+        return np.asarray(np.maximum(1 / left - 1, 0) * self.n * beta / self._root**2)
 
     def fitted(self, beta: float) -> Array:
         """Return the predictions (n, C) of the fit to all rows."""
@@ -153,6 +163,12 @@ class LeaveOneOut:
         """Return the share (n, B) of each eigenvector that stays in the residual."""
         radius = self.n * np.asarray(betas)
         return np.asarray(radius / (self.eigenvalues[:, None] + radius))
+
+    def _left(self, shrunk: Array) -> Array:
+        """Return the diagonal of I - H, (B, n)."""
+        if self._squares is None:
+            self._squares = self._Q**2
+        return np.asarray(np.maximum(self._squares @ shrunk, np.finfo(np.float64).tiny).T)
 
     def _residuals(self, shrunk: Array) -> Array:
         """Return the weighted residuals (B, n, C) of the fits to all rows."""

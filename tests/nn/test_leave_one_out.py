@@ -43,6 +43,18 @@ def test_every_row_is_predicted_as_a_refit_without_it_does(seed):
         np.testing.assert_allclose(K @ alpha + t, whole, atol=1e-8)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_errors_are_those_of_the_predictions(grouped):
+    rng = np.random.default_rng(3)
+    n, C = 50, 300  # more columns than one product takes
+    X, y, weights = rng.standard_normal((n, 3)), rng.standard_normal((n, C)), rng.uniform(0.1, 3.0, n)
+    weights /= weights.mean()
+    loo = LeaveOneOut(GateKernel(bias=0.5)(X), y, weights, rng.integers(0, 9, n) if grouped else None)
+    betas = loo.grid(7)
+    expected = np.average((loo.predictions(betas) - y) ** 2, axis=1, weights=weights)
+    np.testing.assert_allclose(loo.errors(betas), expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_group_is_predicted_as_a_refit_without_it_does(weighted):
     rng = np.random.default_rng(0)

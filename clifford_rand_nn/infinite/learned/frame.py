@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import cholesky
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from scipy.linalg.blas import dsymm
 from scipy.linalg.lapack import dpotri, dpstrf
 
@@ -177,7 +178,8 @@ class KernelRidge:
 
     def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
         """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
-        solved = cho_solve(self._factor(radius), np.column_stack([targets, np.ones(len(targets))]), check_finite=False)
+        sides = np.column_stack([targets, np.ones(len(targets))])
+        solved = cho_solve((self._factor(radius), False), sides, check_finite=False)
         alpha, ones = solved[:, :-1], solved[:, -1]
         intercept = alpha.sum(axis=0) / ones.sum()
         return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
@@ -188,23 +190,22 @@ class KernelRidge:
         With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
         :math:`B_{gg}^{-1}(By)_g`.
         """
-        factor, _ = self._factor(radius)
-        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)  # A^-1, its lower half
-        ones = dsymm(1.0, inverse, np.ones((len(factor), 1)), lower=1)[:, 0]
+        inverse, _ = dpotri(self._factor(radius), overwrite_c=1)  # A^-1, its upper half
+        ones = dsymm(1.0, inverse, np.ones((len(inverse), 1)))[:, 0]
         shares = ones / ones.sum()
-        residual = dsymm(1.0, inverse, targets, lower=1) - np.outer(ones, shares @ targets)
+        residual = dsymm(1.0, inverse, targets) - np.outer(ones, shares @ targets)
         found = targets[rows] - residual[rows] / (inverse.diagonal() - ones * shares)[rows, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
         for unit in np.unique(belongs[rows[together]]):
             members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
-            block = inverse[np.maximum.outer(members, members), np.minimum.outer(members, members)]
+            block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
             left = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
             found[mine] = targets[rows[mine]] - left[np.searchsorted(members, rows[mine])]
         return np.asarray(found)
 
-    def _factor(self, radius: float) -> tuple[Array, bool]:
+    def _factor(self, radius: float) -> Array:
+        """Return R with RᵀR = A. SciPy's function keeps the interpreter's lock, and folds have threads of their own."""
         system = self.K.copy()
         system[np.diag_indices(len(system))] += max(radius, self._least) * self._inverse
-        found: tuple[Array, bool] = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        return found
+        return np.asarray(cholesky(system).T)

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
-from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, learned_kernels, spread, varying
 from clifford_rand_nn.infinite.learned.parts import FOLDS, held_parts, outer_parts
-
-_Value = TypeVar("_Value")
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others
@@ -237,7 +234,7 @@ class _Folds:
             kept = self.kept[fold]
             return learned_kernels(before.kernels[fold], self.X[kept], before.alphas[fold], shapes, self._weights(kept))
 
-        found = _of_each(learn, len(self.held))
+        found = of_each(learn, range(len(self.held)))
         return [list(kernels) for kernels in zip(*found, strict=True)]
 
     def judge(self, kernels: list[GateKernel]) -> _Judged:
@@ -254,7 +251,7 @@ class _Folds:
             fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
             return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
 
-        alphas, predictions = zip(*_of_each(fit, len(self.held)), strict=True)
+        alphas, predictions = zip(*of_each(fit, range(len(self.held))), strict=True)
         every = [np.concatenate([fold[k] for fold in predictions]) for k in range(len(_FACTORS))]
         truth = self.targets[np.concatenate(self.held)]
         errors = [((f - truth) ** 2).sum(axis=1) for f in every]
@@ -286,25 +283,10 @@ class _Folds:
             radius = self.radius * best.factor * spread(K) / self._spreads[fold]
             return KernelRidge(K, weights).left_out(targets, radius, unseen[fold], belongs)
 
-        return np.concatenate(unseen), np.concatenate(_of_each(leave_out, len(unseen)))
+        return np.concatenate(unseen), np.concatenate(of_each(leave_out, range(len(unseen))))
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
-
-
-def _of_each(work: Callable[[int], _Value], folds: int) -> list[_Value]:
-    """Return work(fold) of each fold, on a few threads, each with one thread of BLAS if there are several."""
-    found: list[Any] = [None] * folds
-
-    def of_slice(part: slice) -> None:
-        for fold in range(folds)[part]:
-            found[fold] = work(fold)
-
-    if folds == 1:
-        return [work(0)]
-    with ONE_BLAS_THREAD:
-        for_each_slice(of_slice, folds)
-    return found
 
 
 def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:

@@ -51,7 +51,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
     few = int(min((seconds / 2 / (_FEATURES * n)) ** 0.5, 2 * _MOST_LANDMARKS, n / 2, (b / 60) ** 0.5))
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     return {
-        "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 4 * n * n, 0, ""),
+        "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 5 * n * n, 0, ""),
         "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, 4.0 * n * n + own, 0, ""),
         "gradients": Way(
             "gradients",

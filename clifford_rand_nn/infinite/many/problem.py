@@ -96,8 +96,7 @@ class ManyRows:
         weights = self.weights[:n] / self.weights[:n].mean()
         loo = LeaveOneOut(self.kernel(np.asarray(self.X[:n], dtype=np.float64)), self.targets[:n], weights)
         betas = loo.grid(_N_RADII)
-        errors = 0.5 * ((loo.predictions(betas) - self.targets[:n]) ** 2).sum(axis=2)
-        losses = np.average(errors, axis=1, weights=weights)
+        losses = 0.5 * loo.errors(betas).sum(axis=1)
         k = int(np.argmax(losses <= (1 + FLAT) * losses.min()))  # betas fall
         radius = float(betas[k]) * n * float(self.weights[:n].mean())
         return radius, Tried(radius / self.n, float(losses[k]), n, "leave-one-out on a subset")

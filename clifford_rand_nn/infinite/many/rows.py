@@ -218,10 +218,9 @@ def _by_eigenvectors(problem: ManyRows, limits: Limits, began: float, beta: floa
     """Every beta by one eigendecomposition."""
     n, X = problem.n, np.asarray(problem.X, dtype=np.float64)
     loo = LeaveOneOut(problem.kernel(X), problem.targets, problem.weights)
-    tried: list[Tried] = []
-    for b in [beta] if beta is not None else loo.grid(_N_RADII):
-        loss = problem.loss(loo.predictions(np.array([b]))[0])
-        tried.append(Tried(float(b), loss, n, "leave-one-out"))
+    betas = loo.grid(_N_RADII) if beta is None else np.array([beta])
+    losses = 0.5 * loo.errors(betas).sum(axis=1)
+    tried = [Tried(float(b), float(loss), n, "leave-one-out") for b, loss in zip(betas, losses, strict=True)]
     least = min(one.loss for one in tried)
     chosen = max(one.beta for one in tried if one.loss <= (1 + FLAT) * least)
     regression = problem.regression(n * chosen)
