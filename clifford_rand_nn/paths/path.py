@@ -14,7 +14,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver
 
@@ -270,14 +270,13 @@ def gated_path(
     )
     top = problem.beta_max()
     kernel: list[Any] = []
-    start: Point | None = None
+    last: Result[Coefficients] | None = None
 
     def solve(beta: float, left: Limits) -> Result[Coefficients]:
-        nonlocal start
+        nonlocal last
         problem.penalty.beta = beta
-        result = AutoSolver(**left.shared()).solve(problem, start, kernel)
-        start = problem.point(result.coefficients)
-        return result
+        last = AutoSolver(**left.shared()).solve(problem, last, kernel)
+        return last
 
     walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits, solve)
     networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]

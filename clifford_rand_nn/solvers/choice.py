@@ -172,11 +172,17 @@ class AutoSolver(Limits):
         return first, about
 
     def solve(
-        self, problem: GatedTask, start: Point | None = None, kernel: list[Any] | None = None
+        self, problem: GatedTask, start: Point | Result[Coefficients] | None = None, kernel: list[Any] | None = None
     ) -> Result[Coefficients]:
-        """Minimise the problem, from a point if there is one; ``kernel`` as in the kernel methods and `GramNewton`."""
+        """Minimise the problem, from a point or the result for another beta if there is one.
+
+        ``kernel`` is as in the kernel methods and `GramNewton`, which keeps its last point there.
+        """
         chosen, reason = self.choose(problem, kernel is not None)
         solver: Any = chosen  # it fits the problem
+        if isinstance(start, Result):
+            kept = isinstance(chosen, GramNewton) and start.solver == "gram" and kernel
+            start = None if kept else problem.point(start.coefficients)
         if isinstance(chosen, Fista | GateWorkingSet):
             return replace(solver.solve(problem, start), reason=reason)
         sums = isinstance(chosen, GramNewton)

@@ -14,7 +14,8 @@ from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
-from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares
+from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
+from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
 from clifford_rand_nn.solvers.watch import Watch
 
 _KEPT = 2.0**30  # bytes of columns that are kept, where no limit of memory is given
@@ -28,6 +29,8 @@ _FLOOR = 1e-3  # of the tolerance: products of weight and slack below it are not
 _SLOW = 0.9  # a gap that is not below this share of the last
 _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
+_NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
+_SURE = 0.1  # of the tolerance: rounding of the sums that a bound may bear
 _ADVICE = "try a larger tol, or Fista"
 
 
@@ -38,8 +41,9 @@ class GramNewton(Limits):
     With A the n × N columns of the network, N = gates × features, a step solves a system of order N for all outputs at
     once. For the squared loss :math:`A^TA` is all that is left of the rows: one pass makes it, for every beta. Of
     other losses a step makes :math:`A^T\mathrm{diag}(h)A` with the mean curvature h of each row, whose factor then
-    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Norms are brought to the
-    optimum along the central path, see `Norms`; squared norms need no such path.
+    preconditions conjugate gradients on the true Hessian, one pass over the rows each. Norms of the squared loss are a
+    problem in one weight a gate, see `Weights`; of other losses, and where steps in the weights fail, they are brought
+    to the optimum along the central path, see `Norms`. Squared norms need neither.
 
     Parameters
     ----------
@@ -106,6 +110,7 @@ class GramNewton(Limits):
             run.begin(start)
             while watch.status is None:
                 run.step()
+            run.leave()
         return watch.result("gram", kernel[0].coefficients(problem, watch.point))
 
 
@@ -117,6 +122,10 @@ class _Run:
         self.k = 0
         self.short = True  # whether a bound of the curvature is wanted: at the start, and after a short step
         self.since, self.least = 0, np.inf
+        self.weights: Weights | None = None
+        self.first: Array | None = None  # weights of the gates to begin with
+        self.trail: list[Sizes] = []
+        self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
     def begin(self, start: Point | None) -> None:
         """Judge the null network, or go on from another solution."""
@@ -142,13 +151,34 @@ class _Run:
             self.smooth.move_to(self.x)
             if isinstance(self.terms, Norms):
                 self.terms.restart(radius, self.x, self.smooth.slope)
+        if known:
+            self.seen, self.trail = last[3], [one for one in last[4] if one.radius != radius]
+        if isinstance(self.terms, Norms) and quadratic and design.N:
+            self.first = self._first_weights(radius)
         self._judge()
+
+    def leave(self) -> None:
+        """Leave what the next solve along a path begins with."""
+        if self.weights is not None and self.watch.status is Status.OPTIMAL:
+            self.trail = [*self.trail[-1:], self.weights.sizes()]
+        self.design.last = (*self.design.last[:4], self.trail)
+
+    def _first_weights(self, radius: float) -> Array:
+        """Return weights of gates: predicted, of the coefficients, or equal."""
+        design, smooth = self.design, self.smooth
+        if self.trail and self.trail[-1].size.any():
+            return predicted(self.trail, radius)
+        size = np.sqrt(design.squares(self.x))
+        if size.any():
+            return size / radius
+        theta = self.problem.datafit.residual(self.problem.null_predictions)
+        return np.full(design.P, equal_weight(theta, design.squares(smooth.slope), radius))
 
     def step(self) -> None:
         """Take a step of Newton's method, and judge where it leads."""
         self.k += 1
         try:
-            length = self._move()
+            length = self._move() if self.first is None else self._reweigh()
         except np.linalg.LinAlgError:
             length = 0.0
         if not np.isfinite(self.x).all():
@@ -160,11 +190,36 @@ class _Run:
         slow = not self.gap < _SLOW * self.least and self.terms.arrived
         self.since, self.least = (self.since + 1, self.least) if slow else (0, self.gap)
         single = self.dtype is np.float32
+        if self.first is not None:
+            if not length or self.since >= _ROUNDED:
+                self._leave_weights()
+            return None
         if length <= _SHORTEST or self.since >= (_ROUNDED if single else _STALLED):
             if not single:
                 return self.watch.stop(Status.STALLED)
             self.dtype, self.since = np.float64, 0
         return None
+
+    def _reweigh(self) -> float:
+        """Move to the optimum for the first weights, or for better ones; return the share of the step."""
+        assert self.first is not None
+        assert isinstance(self.smooth, QuadraticSum)
+        length = 1.0
+        if self.weights is None:
+            self.weights = Weights(self.design, self.smooth, self.problem.n * self.problem.beta, self.first)
+        else:
+            length = self.weights.step(self.gap <= _NEARLY * self.limits.tol)
+        self.x = self.weights.x
+        return length
+
+    def _leave_weights(self) -> None:
+        """Go on along the central path, from the best weights."""
+        assert isinstance(self.terms, Norms)
+        self.x = self.x if self.weights is None else self.weights.x
+        self.first = self.weights = None
+        self.since, self.least = 0, np.inf
+        self.smooth.move_to(self.x)
+        self.terms.restart(self.problem.n * self.problem.beta, self.x, self.smooth.slope)
 
     def _move(self) -> float:
         """Move along Newton's direction; return the share of it that was taken."""
@@ -203,20 +258,28 @@ class _Run:
 
     def _judge(self) -> None:
         """Judge the point; without rows, unless it seems good enough or the last."""
-        smooth, design, problem, x = self.smooth, self.design, self.problem, self.x
+        smooth, problem, x = self.smooth, self.problem, self.x
         penalty = self._penalty(x)
         if isinstance(smooth, QuadraticSum):
             guess = smooth.value / problem.n + penalty
             self.gap = problem.relative_gap(guess, min(self._dual_without_rows(smooth), guess))
             if self.gap > self.limits.tol and self.k and not self.watch.last(self.k) and self.since < _STALLED - 1:
                 return
-        f = smooth.f if isinstance(smooth, RowSum) else design.forward(x)
+        f = self._predictions(x)
         bound, objective = self._bound(f), problem.datafit.value(f) + penalty
-        if isinstance(self.terms, Norms) and problem.relative_gap(objective, bound.value) <= self.limits.tol:
+        good = problem.relative_gap(objective, bound.value) <= self.limits.tol
+        if good and isinstance(self.terms, Norms) and self.first is None:
             x, f, objective = self._without_idle(x, f, objective, bound)
         self.watch.check(self.k, objective, bound, x, f)
         self.gap = self.watch.gap
-        self.design.last = problem, smooth, self.x
+        self.design.last = problem, smooth, self.x, self.seen, self.trail
+
+    def _predictions(self, x: Array) -> Array:
+        if isinstance(self.smooth, RowSum):
+            return self.smooth.f
+        if self.seen is None or self.seen[0] is not x:
+            self.seen = x, self.design.forward(x)
+        return self.seen[1]
 
     def _without_idle(self, x: Array, f: Array, objective: float, bound: DualBound) -> tuple[Array, Array, float]:
         """Leave idle gates out, if that is good enough."""
@@ -244,11 +307,17 @@ class _Run:
         if isinstance(problem, GatedRidgeProblem):
             return problem.dual_bound(f, lambda theta: float(design.squares(design.adjoint(theta)).sum()))
 
+        radius, smooth = problem.n * problem.beta, self.smooth
+
         def size(theta: Array) -> float:
+            if isinstance(smooth, QuadraticSum) and (problem.datafit.sample_weight is None or not design.q):
+                error = smooth.rounding(self.x)  # biases are balanced by a projection, which A does not see
+                if error <= _SURE * self.limits.tol * radius:
+                    return float(np.sqrt(design.squares(smooth.slope).max(initial=0.0))) + error
             return float(np.sqrt(design.squares(design.adjoint(theta)).max(initial=0.0)))
 
         theta = problem.datafit.residual(f)
-        return dual_bound(problem.datafit, theta, design.Q, size, problem.n * problem.beta)
+        return dual_bound(problem.datafit, theta, design.Q, size, radius)
 
     def _dual_without_rows(self, smooth: QuadraticSum) -> float:
         """Return what the bound will be, if biases are balanced."""

@@ -11,41 +11,48 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 _LEAST = 1e-6  # of the largest weight of a row in a preconditioner
+_ROUNDINGS = 10  # of the sums over rows, and of a product with them
 _ALIKE = 0.1  # weights that differ by this share in the mean need no new Gram matrix
 
 
 class QuadraticSum:
     r"""The squared loss, :math:`\frac12\mathrm{tr}(x^TGx) - \langle H, x\rangle + \frac12\sum\omega y^2`, without rows.
 
-    :math:`G = A^TWA` and :math:`H = A^TWy` are made in one pass each, and serve every beta.
+    ``G`` :math:`= A^TWA` and ``H`` :math:`= A^TWy` are made in one pass each, and serve every beta.
     """
 
     def __init__(self, design: GatedDesign, datafit: Datafit) -> None:
         self.datafit = datafit
         weights = np.broadcast_to(np.asarray(datafit.weights), (design.n, 1))
-        self._G = design.gram(weights[:, 0], np.float64)
-        self._H = design.adjoint(weights * datafit.y)
+        self.G = design.gram(weights[:, 0], np.float64)
+        self.H = design.adjoint(weights * datafit.y)
         self._square = float(np.sum(weights * datafit.y**2))
+        self._sizes = float(np.linalg.norm(self.G)), float(np.linalg.norm(self.H))
 
     def move_to(self, x: Array) -> None:
         """Go to coefficients."""
-        turned = self._G @ x
-        self.slope = self._H - turned
-        self._dot = float(np.vdot(self._H, x))
+        turned = self.G @ x
+        self.slope = self.H - turned
+        self._dot = float(np.vdot(self.H, x))
         self.value = 0.5 * (self._square + float(np.vdot(x, turned))) - self._dot
 
     def model(self, bounded: bool, dtype: Any) -> NDArray[Any]:
         """Return G itself."""
-        return self._G
+        return self.G
 
     def product(self, p: Array, dtype: Any) -> Array:
         """Return G p."""
-        return np.asarray(self._G @ p)
+        return np.asarray(self.G @ p)
 
     def along(self, p: Array) -> Callable[[float], float]:
         """Return the parabola."""
-        fall, bend = float(np.vdot(self.slope, p)), float(np.vdot(p, self._G @ p))
+        fall, bend = float(np.vdot(self.slope, p)), float(np.vdot(p, self.G @ p))
         return lambda share: self.value - share * fall + 0.5 * share**2 * bend
+
+    def rounding(self, x: Array) -> float:
+        """Return by how much rounding may have changed the norm of a slope at x."""
+        G, H = self._sizes
+        return _ROUNDINGS * float(np.finfo(np.float64).eps) * (H + G * float(np.linalg.norm(x)))
 
     def scaled_dual(self, largest: float) -> float:
         """Return the best dual value, n times, of the residual times at most ``largest``; its biases are balanced."""

@@ -45,7 +45,8 @@ class Preconditioner:
         N, free = design.N, G.diagonal()[design.N :].astype(np.float64)
         scale = np.concatenate([np.repeat(terms.diagonal, design.r), np.where(free > 0, free, 1.0)]) ** -0.5
         self._scale: NDArray[Any] = np.asarray(scale.astype(self._kind)[:, None])
-        matrix = np.asfortranarray((G * self._scale) * self._scale.T)
+        matrix = np.multiply(G.T, self._scale, order="F")  # the transpose is in LAPACK's order as it is
+        matrix *= self._scale.T
         diagonal = np.einsum("ii->i", matrix)
         diagonal[:N] += 1.0
         diagonal[N:] += _RIDGE[self._kind] + (free <= 0)

@@ -51,6 +51,12 @@ class Squares:
         """There is nothing else to move."""
 
 
+def equal_weight(theta: Array, squares: Array, radius: float) -> float:
+    """Return the weight of all gates that would bring the slopes of a residual, of these squared norms, to a radius."""
+    top = float(np.sqrt(squares.max(initial=0.0)))
+    return max(top / radius, 1.0) * float(np.vdot(theta, theta)) / max(float(squares.sum()), _TINY)
+
+
 class Norms:
     r"""The norms :math:`\lambda\sum_i||U_i||` as :math:`\min_{a\ge0}\frac12\sum_i(||U_i||^2/a_i+\lambda^2a_i)`.
 
@@ -81,10 +87,8 @@ class Norms:
         self._design, self._target = design, radius
         self._fall = _EXACT_FALL if exact else _FALL
         squares = design.squares(slope)
-        top = float(np.sqrt(squares.max(initial=0.0)))
-        self._radius = max(radius, _FIRST * top) if not exact else radius
-        size = max(top / self._radius, 1.0) * float(np.vdot(theta, theta)) / max(float(squares.sum()), _TINY)
-        self._mu = 0.5 * self._radius**2 * size
+        self._radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
+        self._mu = 0.5 * self._radius**2 * equal_weight(theta, squares, self._radius)
 
     def restart(self, radius: float, x: Array, slope: Array) -> None:
         """Go on from the solution x of another radius, unless it has no gate."""

@@ -1,0 +1,172 @@
+"""The norms of a squared loss as a problem in the weights of its gates alone, by Newton's method on its sums."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
+
+_RIDGE = 1e-13  # on a diagonal of ones
+_DAMP = 1e-12  # of the second derivatives, which copies of a gate share
+_ROUNDS = 30  # of the gates that are kept at zero, in one step
+_HALVES = 6
+_NOISE = 1e-13  # of the value: differences below it are rounding
+_FAR = 1.0  # the most by which the logarithm of the radius moves along a tangent
+
+
+class Sizes(NamedTuple):
+    """Norms of the gates (P,) at the optimum of a radius, and their derivative by its logarithm."""
+
+    radius: float
+    size: Array
+    change: Array
+
+
+def predicted(trail: list[Sizes], radius: float) -> Array:
+    r"""Predict the weights (P,) at a radius from the last one or two solutions.
+
+    :math:`||U_i||` is followed as a function of :math:`\log\lambda`, along its tangent, or along the parabola through
+    both solutions and it where they have the same gates.
+    """
+    last = trail[-1]
+    ahead = float(np.clip(np.log(radius / last.radius), -_FAR, _FAR))
+    size = last.size + ahead * last.change
+    if len(trail) > 1 and np.array_equal(trail[-2].size > 0, last.size > 0):
+        before = float(np.log(last.radius / trail[-2].radius))
+        if abs(ahead) <= 2 * abs(before):
+            size += (trail[-2].size - last.size + before * last.change) * (ahead / before) ** 2
+    return np.where(last.size > 0, np.maximum(size, 0.0), 0.0) / radius
+
+
+class Weights:
+    r"""The weights a of :math:`\lambda||U_i|| = \min_{a_i\ge0}\frac12(||U_i||^2/a_i+\lambda^2a_i)`.
+
+    For given weights the coefficients solve a linear system, :math:`U_i = a_iV_i` with V the downhill slope of the
+    loss, and what is left is convex in P variables,
+
+    .. math:: \varphi'_i(a) = \tfrac12(\lambda^2-||V_i||^2),\qquad
+              \varphi''_{ij}(a) = \langle V_i, (G-G(G+\mathrm{diag}(1/a))^{-1}G)_{ij}V_j\rangle,
+
+    also where weights are 0: a gate comes and goes like any other variable that has a bound. For one gate, column and
+    row :math:`1/||V||` is linear in a. So steps go to where the linearised :math:`1/||V_i||` are :math:`1/\lambda`, as
+    those of trust-region methods do: 2 or 3 of them from a predicted solution, 4 to 6 from equal weights.
+
+    Parameters
+    ----------
+    design : GatedDesign
+    smooth : QuadraticSum
+        It is moved to the coefficients of the weights.
+    radius : float
+        :math:`\lambda = n\beta`.
+    a : (P,)
+        The first weights.
+
+    Attributes
+    ----------
+    x : (N + q, C)
+        Coefficients for the weights.
+
+    References
+    ----------
+    Bach, Lanckriet, Jordan, "Multiple kernel learning, conic duality, and the SMO algorithm", ICML 2004, for norms of
+    blocks as weights of kernels. Conn, Gould, Toint, "Trust-Region Methods", 2000, section 7.3, for the reciprocal.
+    """
+
+    def __init__(self, design: GatedDesign, smooth: QuadraticSum, radius: float, a: Array) -> None:
+        self._design, self._smooth, self._radius = design, smooth, radius
+        self._bends: Array | None = None
+        self._move_to(a)
+
+    def step(self, again: bool) -> float:
+        """Move to better weights, with the last step's second derivatives ``again``; return the share of the step.
+
+        It is 0, and the weights are what they were, if none are found.
+        """
+        radius, a, here = self._radius, self.a, self._value
+        if not again or self._bends is None:
+            self._bends = self._second_derivatives()
+        share = np.sqrt(self._design.squares(self._smooth.slope)) / radius
+        wanted = radius**2 * share**2 * (share - 1)
+        goal = _least(self._bends, wanted + self._bends @ a, (a > 0) | (wanted > 0))
+        length = 1.0
+        for _ in range(_HALVES):
+            self._move_to(a + length * (goal - a))
+            if self._value <= here + _NOISE * abs(here):
+                return length
+            length /= 2
+        self._move_to(a)
+        return 0.0
+
+    def sizes(self) -> Sizes:
+        r"""Return what the next radius is predicted from: by :math:`\varphi''da = -\lambda^2d\log\lambda`."""
+        on = np.flatnonzero(self.a > 0)
+        fall = np.zeros(len(self.a))
+        if on.size and self._bends is not None:
+            fall[on] = np.linalg.solve(self._bends[np.ix_(on, on)], np.full(on.size, -(self._radius**2)))
+        return Sizes(self._radius, self._radius * self.a, self._radius * (self.a + fall))
+
+    def _move_to(self, a: Array) -> None:
+        """Solve for the coefficients of weights."""
+        design, smooth = self._design, self._smooth
+        N, r = design.N, design.r
+        on = np.flatnonzero(a > 0)
+        self._columns: Any = slice(None)
+        if on.size < len(a):
+            self._columns = np.concatenate([(on[:, None] * r + np.arange(r)).ravel(), np.arange(N, N + design.q)])
+        G = smooth.G if on.size == len(a) else smooth.G[np.ix_(self._columns, self._columns)]
+        free = G.diagonal()[on.size * r :]
+        self._scale = np.concatenate([np.repeat(np.sqrt(a[on]), r), np.where(free > 0, free, 1.0) ** -0.5])[:, None]
+        matrix = np.multiply(G.T, self._scale, order="F")  # the transpose is in LAPACK's order as it is
+        matrix *= self._scale.T
+        diagonal = np.einsum("ii->i", matrix)
+        diagonal[: on.size * r] += 1.0
+        diagonal[on.size * r :] += _RIDGE + (free <= 0)
+        x = np.zeros_like(smooth.H)
+        if matrix.size:  # LAPACK takes no matrix without columns
+            self._factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+            if info:
+                raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
+            half = dtrsm(1.0, self._factor, self._scale * smooth.H[self._columns], lower=1)
+            x[self._columns] = self._scale * dtrsm(1.0, self._factor, half, lower=1, trans_a=1, overwrite_b=1)
+        self.a, self.x = a, x
+        smooth.move_to(x)
+        weighted = design.squares(self.x)[on] / a[on] + self._radius**2 * a[on]
+        self._value = smooth.value + 0.5 * float(weighted.sum())
+
+    def _second_derivatives(self) -> Array:
+        """Return φ'' (P, P)."""
+        design, G = self._design, self._smooth.G
+        V = design.blocks(self._smooth.slope)
+        P, r, C = V.shape
+        turned = np.empty((C, P, design.N + design.q))  # GV by gates; transposed, it is what LAPACK takes as it is
+        for i in range(P):
+            np.matmul(V[i].T, G[i * r : (i + 1) * r], out=turned[:, i])
+        bends = np.einsum("ikc,cjik->ij", V, turned[:, :, : design.N].reshape(C, P, P, r))
+        scaled = (turned[:, :, self._columns] * self._scale[:, 0]).reshape(C * P, -1)
+        if scaled.size:
+            for one in dtrsm(1.0, self._factor, scaled.T, lower=1, overwrite_b=1).T.reshape(C, P, -1):
+                bends -= one @ one.T
+        np.einsum("ii->i", bends)[:] += _DAMP * max(float(bends.diagonal().max()), _TINY)
+        return np.asarray(bends)
+
+
+def _least(S: Array, right: Array, free: NDArray[np.bool_]) -> Array:
+    """Minimise ½ z'Sz - right'z over z ≥ 0, from a guess which are free; what rounds leave over is cut off at 0."""
+    z = np.zeros(len(right))
+    for _ in range(_ROUNDS):
+        z[:] = 0.0
+        on = np.flatnonzero(free)
+        z[on] = np.linalg.solve(S[np.ix_(on, on)], right[on])
+        wrong = (z < 0) | (~free & (right - S @ z > 0))
+        if not wrong.any():
+            break
+        free = free ^ wrong
+    return np.maximum(z, 0.0)
+
+
+_TINY = float(np.finfo(np.float64).tiny)

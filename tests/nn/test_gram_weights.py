@@ -1,0 +1,136 @@
+"""Weights of gates by Newton's method: their derivatives, gates that come and go, and paths that are predicted."""
+
+import numpy as np
+import pytest
+
+from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
+from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
+from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, _least, predicted
+from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+
+
+def problem_of(n=300, d=3, m=10, C=3, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 0.2
+    y = np.maximum(X @ rng.standard_normal((d, 6)), 0) @ rng.standard_normal((6, C)) + rng.standard_normal((n, C))
+    return GatedReLUProblem(X, y, X @ rng.standard_normal((d, m)) + 0.3 >= 0, 1.0, **options)
+
+
+def value_at(problem, a, radius):
+    """φ by its definition: a ridge regression with the weights' inverses, by a solver of linear systems."""
+    design = GatedDesign(problem, np.inf)
+    smooth = QuadraticSum(design, problem.datafit)
+    ridge = np.diag(np.concatenate([np.repeat(1 / a, design.r), np.zeros(design.q)]))
+    x = np.linalg.solve(smooth.G + ridge, smooth.H)
+    smooth.move_to(x)
+    return smooth.value + 0.5 * float((design.squares(x) / a + radius**2 * a).sum()), design.squares(smooth.slope)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_derivatives_are_those_of_the_value(bias):
+    problem = problem_of(m=6, bias=bias, sample_weight=np.linspace(0.5, 2, 300))
+    design = GatedDesign(problem, np.inf)
+    a, radius, h = np.random.default_rng(1).uniform(0.01, 0.1, design.P), 20.0, 1e-6
+    weights = Weights(design, QuadraticSum(design, problem.datafit), radius, a)
+    value, squares = value_at(problem, a, radius)
+    assert weights._value == pytest.approx(value, rel=1e-9)
+    for i in range(design.P):
+        up, down = (value_at(problem, a + step * np.eye(design.P)[i], radius) for step in (h, -h))
+        assert (up[0] - down[0]) / (2 * h) == pytest.approx(0.5 * (radius**2 - squares[i]), rel=1e-4, abs=1e-3)
+        bends = (down[1] - up[1]) / (4 * h)
+        np.testing.assert_allclose(weights._second_derivatives()[i], bends, rtol=1e-4, atol=1e-5 * abs(bends).max())
+
+
+def test_a_gate_without_weight_has_the_derivatives_of_a_small_one():
+    problem = problem_of(m=6)
+    design = GatedDesign(problem, np.inf)
+    a = np.full(design.P, 0.05)
+    found = []
+    for least in (0.0, 1e-9):
+        a[2] = least
+        found.append(Weights(design, QuadraticSum(design, problem.datafit), 20.0, a)._second_derivatives())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_least_of_a_quadratic_over_weights_meets_its_conditions(seed):
+    rng = np.random.default_rng(seed)
+    B, right = rng.standard_normal((12, 9)), 5 * rng.standard_normal(9)
+    S = B.T @ B + 1e-3 * np.eye(9)
+    z = _least(S, right, rng.random(9) < 0.5)
+    slope = right - S @ z
+    assert z.min() >= 0
+    assert slope.max() <= 1e-9
+    assert float(np.abs(z * slope).max()) <= 1e-9
+
+
+@pytest.mark.parametrize("flags", [(True, True), (False, True), (False, False)])
+def test_every_beta_of_a_path_is_solved_in_a_few_steps_and_proved(flags):
+    bias, fit_intercept = flags
+    w = np.linspace(0.5, 2, 300) if bias else None
+    problem = problem_of(bias=bias, fit_intercept=fit_intercept, sample_weight=w)
+    kernel, steps, gates = [], [], []
+    for beta in problem.beta_max() * np.geomspace(0.9, 1e-3, 15):
+        problem.penalty.beta = beta
+        ours = GramNewton(tol=1e-8).solve(problem, None, kernel)
+        assert ours.status == "optimal"
+        bound = problem.dual_bound(ours.fitted).value  # by passes over the rows
+        assert problem.relative_gap(ours.objective, bound) <= 2e-8
+        theirs = KernelInteriorPoint(tol=1e-8).solve(problem)
+        assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-14
+        steps.append(ours.n_iter)
+        gates.append(int((np.abs(ours.coefficients.coef).max(axis=(0, 2)) > 0).sum()))
+    assert max(steps) <= 6
+    assert np.mean(steps) <= 4
+    assert min(gates) < max(gates) == problem.map.n_patterns
+
+
+def test_steps_may_lead_through_a_network_without_gates():
+    problem = problem_of(n=200, d=2, m=12, bias=False, fit_intercept=False)
+    design = GatedDesign(problem, np.inf)
+    smooth, empty = QuadraticSum(design, problem.datafit), np.zeros(design.P)
+    weights = Weights(design, smooth, 0.6 * problem.n * problem.beta_max(), empty)
+    assert not weights.x.any()
+    assert weights.step(False) == 1.0
+    assert weights.a.any()
+
+
+def test_cvxpy_finds_the_same_network_with_few_gates():
+    problem = problem_of(n=60, m=8)
+    problem.penalty.beta = 0.3 * problem.beta_max()
+    ours, theirs = GramNewton(tol=1e-10).solve(problem), CvxpyReference().solve(problem)
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-6)
+    idle = np.abs(ours.coefficients.coef).max(axis=(0, 2)) == 0
+    assert 0 < idle.sum() < idle.size
+    assert float(np.abs(theirs.coefficients.coef[:, idle]).max()) <= 1e-3
+
+
+@pytest.mark.parametrize("broken", ["no step is good", "no factor"])
+def test_the_central_path_goes_on_where_weights_do_not(broken, monkeypatch):
+    def fails(self, *arguments):
+        if broken == "no factor":
+            raise np.linalg.LinAlgError
+        return 0.0
+
+    monkeypatch.setattr(Weights, "step", fails)
+    problem = problem_of()
+    problem.penalty.beta = 0.05 * problem.beta_max()
+    found = GramNewton(tol=1e-8).solve(problem)
+    assert found.status == "optimal"
+    assert found.objective == pytest.approx(KernelInteriorPoint(tol=1e-9).solve(problem).objective, rel=2e-8)
+
+
+def test_a_parabola_in_the_logarithm_is_predicted_as_it_is():
+    def at(radius):
+        t = np.log(radius)
+        return Sizes(radius, np.array([3 - t + 0.2 * t**2, 0.0]), np.array([-1 + 0.4 * t, 0.0]))
+
+    trail = [at(2.0), at(1.5)]
+    np.testing.assert_allclose(predicted(trail, 1.1), at(1.1).size / 1.1)
+    tangent = trail[1].size + np.log(1.1 / 1.5) * trail[1].change
+    np.testing.assert_allclose(predicted(trail[1:], 1.1), tangent / 1.1)
+    far = trail[1].size - trail[1].change
+    np.testing.assert_allclose(predicted(trail, 1e-4), far / 1e-4)
