@@ -163,6 +163,40 @@ def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss
         GramNewton().solve(other, None, kernel)
 
 
+def wide_problem():
+    problem = problem_of("norms", "softmax", 0.01, n=60, d=4, m=15, bias=False)
+    assert problem.map.n_patterns * problem.map.d > problem.n / 2
+    return problem
+
+
+def test_wide_problems_begin_with_some_of_the_gates(monkeypatch):
+    orders, own = [], RowSum.model
+
+    def model(self, *arguments):
+        orders.append(self._design.P)
+        return own(self, *arguments)
+
+    monkeypatch.setattr(RowSum, "model", model)
+    problem = wide_problem()
+    ours, theirs = GramNewton(tol=1e-8).solve(problem), KernelInteriorPoint(tol=1e-8).solve(problem)
+    assert set(orders[: orders.index(15)]) == {5}
+    assert 5 not in orders[orders.index(15) :]
+    assert ours.status == "optimal"
+    assert abs(ours.objective - theirs.objective) <= ours.duality_gap + theirs.duality_gap + 1e-14
+    assert problem.relative_gap(ours.objective, problem.dual_bound(ours.fitted).value) <= 2e-8
+
+
+def test_ctrl_c_among_some_of_the_gates_ends_the_whole(monkeypatch):
+    def model(self, *arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RowSum, "model", model)
+    problem = wide_problem()
+    found = GramNewton().solve(problem)
+    assert found.status == "interrupted"
+    np.testing.assert_allclose(found.fitted, problem.null_predictions, atol=1e-12)
+
+
 def test_a_start_of_another_solver_is_gone_on_from():
     problem = problem_of("squares", "softmax", 0.02)
     near = Fista(tol=1e-3).solve(problem)

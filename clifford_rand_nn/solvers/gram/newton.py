@@ -1,6 +1,6 @@
 """The gated problem by Newton's method on sums over its rows: for more rows than gates times features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.gate_working_set import restricted
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
@@ -29,8 +30,14 @@ _FLOOR = 1e-3  # of the tolerance: products of weight and slack below it are not
 _SLOW = 0.9  # a gap that is not below this share of the last
 _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
+_EVERY = 3  # gate: of these a network is fitted first, where there are at least so many gates
+_MANY = 12
+_WIDE = 0.5  # and so many columns a row, as far as that a factorisation takes more than the passes over the rows;
+_ROUGH = 0.1  # to this gap, which leaves 8 steps of 14 with all gates,
+_SHARED = 0.3  # and the others begin with this share of the mean weight
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
 _SURE = 0.1  # of the tolerance: rounding of the sums that a bound may bear
+_RAISED: dict[Status, type[BaseException]] = {Status.INTERRUPTED: KeyboardInterrupt, Status.MAX_MEMORY: MemoryError}
 _ADVICE = "try a larger tol, or Fista"
 
 
@@ -125,6 +132,7 @@ class _Run:
         self.weights: Weights | None = None
         self.first: Array | None = None  # weights of the gates to begin with
         self.trail: list[Sizes] = []
+        self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
 
     def begin(self, start: Point | None) -> None:
@@ -155,6 +163,8 @@ class _Run:
             self.seen, self.trail = last[3], [one for one in last[4] if one.radius != radius]
         if isinstance(self.terms, Norms) and quadratic and design.N:
             self.first = self._first_weights(radius)
+        wide = design.P >= _MANY and _WIDE * design.n <= design.N
+        self.some = isinstance(self.terms, Norms) and not quadratic and wide and not known and start is None
         self._judge()
 
     def leave(self) -> None:
@@ -178,7 +188,7 @@ class _Run:
         """Take a step of Newton's method, and judge where it leads."""
         self.k += 1
         try:
-            length = self._move() if self.first is None else self._reweigh()
+            length = self._take_some() if self.some else self._move() if self.first is None else self._reweigh()
         except np.linalg.LinAlgError:
             length = 0.0
         if not np.isfinite(self.x).all():
@@ -199,6 +209,26 @@ class _Run:
                 return self.watch.stop(Status.STALLED)
             self.dtype, self.since = np.float64, 0
         return None
+
+    def _take_some(self) -> float:
+        """Move to a network of some of the gates, of which steps take a fraction of the time."""
+        design, problem = self.design, self.problem
+        assert isinstance(self.terms, Norms)
+        assert isinstance(problem, GatedReLUProblem)
+        self.some = False
+        gates, kernel = np.arange(0, design.P, _EVERY), list[GatedDesign]()
+        left = self.limits.after(self.watch.seconds)
+        rough = replace(left, tol=max(_ROUGH, self.limits.tol), callback=None)
+        status = rough.solve(restricted(problem, gates), None, kernel).status
+        if status in _RAISED:  # for the watch of this run, which has a point
+            raise _RAISED[status]
+        found = kernel[0].last[2]
+        self.x = np.zeros_like(self.x)
+        design.blocks(self.x)[gates] = kernel[0].blocks(found)
+        self.x[design.N :] = found[kernel[0].N :]
+        self.smooth.move_to(self.x)
+        self.terms.restart(problem.n * problem.beta, self.x, self.smooth.slope, _SHARED)
+        return 1.0
 
     def _reweigh(self) -> float:
         """Move to the optimum for the first weights, or for better ones; return the share of the step."""

@@ -12,7 +12,7 @@ from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 _LEAST = 1e-6  # of the largest weight of a row in a preconditioner
 _ROUNDINGS = 10  # of the sums over rows, and of a product with them
-_ALIKE = 0.1  # weights that differ by this share in the mean need no new Gram matrix
+_ALIKE = 0.3  # weights that differ by this share in the mean need no new Gram matrix, only more conjugate gradients
 
 
 class QuadraticSum:

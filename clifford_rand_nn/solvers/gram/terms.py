@@ -90,14 +90,17 @@ class Norms:
         self._radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
         self._mu = 0.5 * self._radius**2 * equal_weight(theta, squares, self._radius)
 
-    def restart(self, radius: float, x: Array, slope: Array) -> None:
-        """Go on from the solution x of another radius, unless it has no gate."""
+    def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM) -> None:
+        """Go on from the solution x of another radius or with fewer gates, unless it has none.
+
+        ``least`` is that of slacks and weights, as shares of the largest and of the mean.
+        """
         size = np.sqrt(self._design.squares(x))
         if not size.any():
             return
         self._target = self._radius = radius
-        a = np.maximum(size, _WARM * float(size.sum()) / max(size.size, 1)) / radius
-        slack = np.maximum(0.5 * (radius**2 - self._design.squares(slope)), 0.5 * _WARM * radius**2)
+        a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / radius
+        slack = np.maximum(0.5 * (radius**2 - self._design.squares(slope)), 0.5 * least * radius**2)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
 
     @property
