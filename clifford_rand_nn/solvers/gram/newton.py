@@ -145,8 +145,11 @@ class _Run:
         self.dtype: Any = np.float64 if quadratic else np.float32
         self.smooth: QuadraticSum | RowSum
         self.smooth = last[1] if known else QuadraticSum(design, datafit) if quadratic else RowSum(design, datafit)
-        self.x = np.zeros((design.N + design.q, problem.outputs))
-        self.x[design.N :] = design.Q.T @ problem.null_predictions
+        if known:
+            self.x, self.seen, self.trail = last[2], last[3], [one for one in last[4] if one.radius != radius]
+        else:
+            self.x = np.zeros((design.N + design.q, problem.outputs))
+            self.x[design.N :] = design.Q.T @ problem.null_predictions
         self.smooth.move_to(self.x)
         self.terms: Squares | Norms
         if isinstance(problem, GatedRidgeProblem):
@@ -154,13 +157,11 @@ class _Run:
         else:
             theta = datafit.residual(problem.null_predictions)
             self.terms = Norms(design, radius, theta, self.smooth.slope, quadratic)
-        if known or start is not None:
-            self.x = last[2] if known else design.variables(problem, start or problem.start())
+        if start is not None and not known:
+            self.x = design.variables(problem, start)
             self.smooth.move_to(self.x)
-            if isinstance(self.terms, Norms):
-                self.terms.restart(radius, self.x, self.smooth.slope)
-        if known:
-            self.seen, self.trail = last[3], [one for one in last[4] if one.radius != radius]
+        if isinstance(self.terms, Norms):
+            self.terms.restart(radius, self.x, self.smooth.slope)
         if isinstance(self.terms, Norms) and quadratic and design.N:
             self.first = self._first_weights(radius)
         wide = design.P >= _MANY and _WIDE * design.n <= design.N

@@ -16,6 +16,7 @@ _DAMP = 1e-12  # of the second derivatives, which copies of a gate share
 _ROUNDS = 30  # of the gates that are kept at zero, in one step
 _HALVES = 6
 _NOISE = 1e-13  # of the value: differences below it are rounding
+_GROUPS = 4  # of gates, whose columns are solved together
 _FAR = 1.0  # the most by which the logarithm of the radius moves along a tangent
 
 
@@ -112,47 +113,72 @@ class Weights:
 
     def _move_to(self, a: Array) -> None:
         """Solve for the coefficients of weights."""
-        design, smooth = self._design, self._smooth
-        N, r = design.N, design.r
-        on = np.flatnonzero(a > 0)
+        self._factorise(a)
+        x, on = np.zeros_like(self._smooth.H), a > 0
+        half = self._half_solved((self._scale * self._smooth.H[self._columns]).T).T
+        if half.size:
+            x[self._columns] = self._scale * dtrsm(1.0, self._factor, half, lower=1, trans_a=1, overwrite_b=1)
+        self.a, self.x = a, x
+        self._smooth.move_to(x)
+        weighted = self._design.squares(x)[on] / a[on] + self._radius**2 * a[on]
+        self._value = self._smooth.value + 0.5 * float(weighted.sum())
+
+    def _factorise(self, a: Array) -> None:
+        """Factorise the system of weights, scaled by their roots, on the columns of gates that have any."""
+        design, G = self._design, self._smooth.G
+        r, on = design.r, np.flatnonzero(a > 0)
         self._columns: Any = slice(None)
         if on.size < len(a):
-            self._columns = np.concatenate([(on[:, None] * r + np.arange(r)).ravel(), np.arange(N, N + design.q)])
-        G = smooth.G if on.size == len(a) else smooth.G[np.ix_(self._columns, self._columns)]
-        free = G.diagonal()[on.size * r :]
+            self._columns = np.concatenate([(on[:, None] * r + np.arange(r)).ravel(), np.arange(design.N, len(G))])
+            G = G[np.ix_(self._columns, self._columns)]
+        size = on.size * r
+        free = G.diagonal()[size:]
         self._scale = np.concatenate([np.repeat(np.sqrt(a[on]), r), np.where(free > 0, free, 1.0) ** -0.5])[:, None]
         matrix = np.multiply(G.T, self._scale, order="F")  # the transpose is in LAPACK's order as it is
         matrix *= self._scale.T
         diagonal = np.einsum("ii->i", matrix)
-        diagonal[: on.size * r] += 1.0
-        diagonal[on.size * r :] += _RIDGE + (free <= 0)
-        x = np.zeros_like(smooth.H)
+        diagonal[:size] += 1.0
+        diagonal[size:] += _RIDGE + (free <= 0)
+        self._factor = matrix
         if matrix.size:  # LAPACK takes no matrix without columns
             self._factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
             if info:
                 raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
-            half = dtrsm(1.0, self._factor, self._scale * smooth.H[self._columns], lower=1)
-            x[self._columns] = self._scale * dtrsm(1.0, self._factor, half, lower=1, trans_a=1, overwrite_b=1)
-        self.a, self.x = a, x
-        smooth.move_to(x)
-        weighted = design.squares(self.x)[on] / a[on] + self._radius**2 * a[on]
-        self._value = smooth.value + 0.5 * float(weighted.sum())
+
+    def _half_solved(self, rows: Array, first: int = 0) -> Array:
+        """Return the rows b (k, m) as L⁻¹b, with the factor from row and column ``first`` on; they are overwritten."""
+        if not rows.size:
+            return rows
+        factor = self._factor if first == 0 else np.asfortranarray(self._factor[first:, first:])
+        return np.asarray(dtrsm(1.0, factor, rows.T, lower=1, overwrite_b=1)).T
 
     def _second_derivatives(self) -> Array:
-        """Return φ'' (P, P)."""
-        design, G = self._design, self._smooth.G
+        r"""Return φ'' (P, P), by :math:`G-G(G+D)^{-1}G = D-D(G+D)^{-1}D` where there are weights."""
+        design, G, a = self._design, self._smooth.G, self.a
         V = design.blocks(self._smooth.slope)
-        P, r, C = V.shape
-        turned = np.empty((C, P, design.N + design.q))  # GV by gates; transposed, it is what LAPACK takes as it is
-        for i in range(P):
-            np.matmul(V[i].T, G[i * r : (i + 1) * r], out=turned[:, i])
-        bends = np.einsum("ikc,cjik->ij", V, turned[:, :, : design.N].reshape(C, P, P, r))
-        scaled = (turned[:, :, self._columns] * self._scale[:, 0]).reshape(C * P, -1)
-        if scaled.size:
-            for one in dtrsm(1.0, self._factor, scaled.T, lower=1, overwrite_b=1).T.reshape(C, P, -1):
-                bends -= one @ one.T
+        (P, r, C), size = V.shape, len(self._factor)
+        on, off = np.flatnonzero(a > 0), np.flatnonzero(a <= 0)
+        Y = np.zeros((C, P, size))
+        few = max(1, -(-on.size // _GROUPS))
+        for first in range(0, on.size, few):  # columns of a gate are zero above its block, and stay so
+            some = on[first : first + few]
+            rows = np.zeros((C, some.size, size - first * r))
+            for k, i in enumerate(some):
+                rows[:, k, k * r : (k + 1) * r] = (V[i] / np.sqrt(a[i])).T
+            solved = self._half_solved(rows.reshape(C * some.size, -1), first * r)
+            Y[:, some, first * r :] = solved.reshape(rows.shape)
+        bends = np.zeros((P, P))
+        bends[on, on] = design.squares(self._smooth.slope)[on] / a[on]
+        if off.size:
+            turned = np.stack([V[i].T @ G[i * r : (i + 1) * r] for i in off], axis=1)  # (C, off, N + q)
+            blocks = turned[:, :, : design.N].reshape(C, off.size, P, r)[:, :, off]
+            bends[np.ix_(off, off)] = np.einsum("ikc,cjik->ij", V[off], blocks)
+            rows = turned[:, :, self._columns] * self._scale[:, 0]
+            Y[:, off] = -self._half_solved(rows.reshape(C * off.size, -1)).reshape(rows.shape)
+        for one in Y:
+            bends -= one @ one.T
         np.einsum("ii->i", bends)[:] += _DAMP * max(float(bends.diagonal().max()), _TINY)
-        return np.asarray(bends)
+        return bends
 
 
 def _least(S: Array, right: Array, free: NDArray[np.bool_]) -> Array:
