@@ -13,6 +13,7 @@ from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labe
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding
@@ -75,10 +76,19 @@ class GatedClaim(NamedTuple):
 
 
 class NetworkClaim(NamedTuple):
-    """A ReLU network against a family of neurons, from the weights of the network and by pricing the family again."""
+    """A ReLU network against a family of neurons, from the weights of the network and by pricing the family again.
+
+    Attributes
+    ----------
+    network : TwoLayerNetwork
+    family : Family
+    standard : Standardisation or None
+        How rows come to those that network and family are for; None if they are the same.
+    """
 
     network: TwoLayerNetwork
     family: Family
+    standard: Standardisation | None = None
 
     @property
     def d(self) -> int:
@@ -88,11 +98,11 @@ class NetworkClaim(NamedTuple):
     def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
         penalty = self.network.penalty(self.family.p, self.family.feature)
-        return self.network.predict(X).reshape(len(X), -1), penalty
+        return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family."""
-        return self.family.pricer(X).price(theta, 1).size
+        return self.family.pricer(self.rows(X)).price(theta, 1).size
 
     def bias_residual(self, X: Array, theta: Array) -> float:
         """Return 0: the constant that biases add up to is the intercept."""
@@ -101,6 +111,17 @@ class NetworkClaim(NamedTuple):
     def dual_penalty(self, X: Array, theta: Array) -> float:
         """Return 0: the penalty is a norm."""
         return 0.0
+
+    def network_on_rows(self) -> TwoLayerNetwork:
+        r"""Return the network for rows as they come: :math:`W\circ r` and :math:`b-W(r\circ m)`, mean m and rate r."""
+        if self.standard is None:
+            return self.network
+        W1 = self.network.W1 * self.standard.rate
+        return replace(self.network, W1=W1, b1=self.network.b1 - W1 @ self.standard.mean)
+
+    def rows(self, X: Array) -> Array:
+        """Return rows as network and family take them."""
+        return X if self.standard is None else self.standard.rows(X)
 
 
 class KernelClaim(NamedTuple):
@@ -244,16 +265,24 @@ class Certificate:
     def rescaled(self, units: Units) -> "Certificate":
         """Return what the certificate of data in ``units`` says of the data as they are."""
         squared = isinstance(self.claim, GatedClaim) and self.claim.squared
-        beta = self.beta  # of a kernel of standardised rows it knows no units
-        if not isinstance(self.claim, KernelClaim):
-            beta = units.inverse().beta(self.beta, squared, "Certificate")
+        beta, claim = self.beta, self.claim  # beta of a kernel of standardised rows knows no units
+        if (
+            isinstance(claim, NetworkClaim) and claim.standard is not None
+        ):  # nor those of the rows, if it is a network's
+            there = Units(0, units.y)
+            beta = there.inverse().beta(self.beta, squared, "Certificate")
+            claim = NetworkClaim(there.back(claim.network), claim.family, units.back(claim.standard))
+        else:
+            if not isinstance(claim, KernelClaim):
+                beta = units.inverse().beta(self.beta, squared, "Certificate")
+            claim = units.back(claim)
         return replace(
             self,
             primal=units.square(self.primal),
             dual=units.square(self.dual),
             dual_point=np.ldexp(self.dual_point, units.y),
             beta=beta,
-            claim=units.back(self.claim),
+            claim=claim,
             huber_delta=units.size(self.huber_delta),
         )
 
@@ -275,10 +304,8 @@ class Certificate:
             raise fail("certificate", owner, rule, describe("that of a gated network"), "Gates of its own fit no cone.")
         data = self._rows(X, owner)[self._weights(sample_weight, owner) > 0]
         family = replace(self.claim.family, kind="all", members=None)
-        pricer = family.pricer(data)
-        wider = replace(
-            self, claim=NetworkClaim(self.claim.network, family), scope=pricer.scope, n_patterns=pricer.n_atoms
-        )
+        pricer = family.pricer(self.claim.rows(data))
+        wider = replace(self, claim=self.claim._replace(family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
         return wider.verify(X, y, sample_weight)
 
     def _bound(self, loss: Loss, X: Array, targets: Array, weights: Array) -> float:

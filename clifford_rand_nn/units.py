@@ -12,6 +12,7 @@ from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -107,11 +108,12 @@ class Units(NamedTuple):
                     b2=np.ldexp(value.b2, bias),
                     gates=None if gates is None else self.back(gates),
                 )
+            case Standardisation(mean, rate):
+                return value._replace(mean=np.ldexp(mean, self.x), rate=np.ldexp(rate, -self.x))
             case KernelNetwork(standard=standard):
-                moved = standard._replace(mean=np.ldexp(standard.mean, self.x), rate=np.ldexp(standard.rate, -self.x))
                 return replace(
                     value,
-                    standard=moved,
+                    standard=self.back(standard),
                     alpha=np.ldexp(value.alpha, self.y),
                     intercept=np.ldexp(value.intercept, self.y),
                 )

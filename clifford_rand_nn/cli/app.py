@@ -115,6 +115,15 @@ def fit(
             "features; ReLU over activation patterns; ReLU of cross products."
         ),
     ] = ModelKind.network,
+    neurons: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="<number>",
+            help="Most neurons of a plain ReLU network, chosen as everything is (--model network only).",
+            show_default="infinitely many gates",
+        ),
+    ] = None,
     beta: Annotated[
         str | None,
         typer.Option(
@@ -220,6 +229,7 @@ def fit(
 
     options = {
         "model": model.value,
+        "neurons": neurons,
         "gates": gates.value,
         "n_gates": n_gates,
         "sketch_dim": _sketch_dim(sketch_dim),

@@ -18,18 +18,20 @@ def scaling(model: Any) -> str:
 
 def chosen(model: Any) -> list[tuple[str, str]]:
     """Return what was chosen, as names and values."""
-    best = model.candidates_[0]
-    return [
-        ("model", f"{type(model).__name__}: infinitely many gates, constant feature {best.bias:g}"),
+    best, few = model.candidates_[0], model.path_ is not None
+    what = f"{model.network_.n_neurons} neurons" if few else "infinitely many gates"
+    rows = [
+        ("model", f"{type(model).__name__}: {what}, constant feature {best.bias:g}"),
         ("beta", f"{model.beta_:.3g}, " + ("chosen" if isinstance(model.beta, str) else "as given")),
-        ("learned gates", _learned(model)),
     ]
+    return rows if few else [*rows, ("learned gates", _learned(model))]
 
 
 def promises(model: Any, score: str, what: str) -> list[tuple[str, str]]:
     """Say what ``what`` is expected to give, and how that is known."""
     rounds = model.rounds_
-    how = "leave-one-out" if rounds is None or not rounds.rounds else "rows that were held out"
+    exact = model.path_ is None and (rounds is None or not rounds.rounds)
+    how = "leave-one-out" if exact else "rows that were held out"
     rows = [(f"promised {score}", f"{model.loo_score_:.4f} for {what}, by {how}")]
     if hasattr(model, "calibration_"):
         rows.append(("probabilities", f"calibrated; negative log-likelihood {model.calibration_.loss:.3f} by {how}"))

@@ -30,7 +30,7 @@ _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "s
 _MODELS_OF |= dict.fromkeys(
     ("loss", "huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE
 )
-_MODELS_OF["groups"] = ("network",)
+_MODELS_OF |= {"groups": ("network",), "neurons": ("network",)}
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
@@ -113,7 +113,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if options["beta"] is not None:
         params["beta"] = options["beta"]
     if model == "network":
-        return _ESTIMATORS[model, task](**params)
+        return _ESTIMATORS[model, task](n_neurons=options["neurons"], **params)
     params |= {name: options[name] for name in ("loss", "bias", "tol", "max_iter", "random_state", "solver")}
     if task == "regression":
         params["huber_delta"] = options["huber_delta"]

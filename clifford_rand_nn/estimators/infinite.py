@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import check_integer, check_positive, describe, fail, refuse_unreal
+from clifford_rand._checks import check_choice, check_integer, check_positive, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate, KernelClaim
+from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.estimators.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Problem
@@ -19,6 +20,7 @@ from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import check_limits
+from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
 
@@ -65,13 +67,32 @@ class InfiniteNetwork(Parameters):
     predictions of every row by a fit without it, for every β from one eigendecomposition. Copies of a row are left out
     together, so that whole weights are as good as so many copies.
 
+    **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
+    those of a plain ReLU network for X as it comes, and it is trained by the convex program with norms,
+
+    .. math:: \min_{Z,t}\ \frac1n\sum_i\omega_i\tfrac12\Big|\Big|\sum_jZ_j(z_i\cdot v_j)_++t-y_i\Big|\Big|^2
+              +\beta\sum_j||Z_j||_2,
+
+    over a list of neurons of norm 1: with "cross" those whose hyperplanes are spanned by training rows, with "free"
+    some of these and others that climb to where they serve most. Standardisation and c are chosen as above, beta on
+    held-out rows; there the best ``n_neurons`` of the solution, by elimination, and their output weights, by the same
+    program over them alone with a smaller beta (`NeuronScore`), are judged too. ``certificate_`` is that of this last
+    program: its neurons are given. That they are the best ones is not proved; what is, of the program over the
+    whole list, is ``selection_certificate_``. With more than 5000 distinct rows neurons are looked for on so many.
+
     {targets}
 
     Parameters
     ----------
     beta : "auto" or float > 0, default "auto"
         Weight of the squared norm in the 1/n scale, on standardised rows; "auto" is the one with the least squared
-        error by leave-one-out.
+        error by leave-one-out. Of finite networks it is the weight of the norms by which neurons are chosen, and "auto"
+        the best one on rows that were held out.
+    gates : {"auto", "infinite", "free", "cross"}, default "auto"
+        "auto" is "infinite", and "free" where ``n_neurons`` is given. "free" and "cross" are finite networks, see
+        below.
+    n_neurons : int or None
+        Most neurons of a finite network; None for as many as serve, up to some hundred.
     rounds : "auto" or int from 0 to 3, default "auto"
         Most rounds in which the law of the gates is learned, see `learn_frame`: gates :math:`w\sim N(0,M)`, M the
         average outer product of the gradients of the network before. How many of them, and whether any, is settled by
@@ -88,7 +109,7 @@ class InfiniteNetwork(Parameters):
 
     Attributes
     ----------
-    network_ : KernelNetwork
+    network_ : KernelNetwork, or TwoLayerNetwork
     beta_ : float
     loo_score_ : float
         What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``); if
@@ -99,7 +120,17 @@ class InfiniteNetwork(Parameters):
         that is most frequent, for rows of weight zero. If gates were learned, rows that were not held out are
         predicted as before learning.
     candidates_ : list of Candidate
-        What was compared, best first.
+        What was compared, best first. For finite networks too it is infinitely many gates that scaling and constant
+        feature are compared with.
+    path_ : list of NeuronScore, or None
+        What beta and refits of a finite network came to on held-out rows, best first.
+    spanning_rows_ : list of arrays of int, or None
+        With ``gates="cross"`` the rows of X that lie on the hyperplane of each neuron and span it, if need be together
+        with directions along columns in which the neuron is constant; none, where it is one of those of the columns
+        alone, through the mean.
+    selection_certificate_ : Certificate or None
+        Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
+        was left out or refitted. It is not in model files.
     rounds_ : LearnedRounds or None
         What held-out rows said of learned gates.
     reason_ : str
@@ -117,6 +148,8 @@ class InfiniteNetwork(Parameters):
     """
 
     beta: float | str = "auto"
+    gates: str = "auto"
+    n_neurons: int | None = None
     rounds: int | str = "auto"
     max_time: float | None = None
     max_memory: float | None = None
@@ -129,8 +162,26 @@ class InfiniteNetwork(Parameters):
             check_positive(self.beta, "beta", type(self).__name__, "Or 'auto'.")
         if not (isinstance(self.rounds, str) and self.rounds == "auto"):
             check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
+        self._check_gates()
         check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
         check_verbose(self.verbose, type(self).__name__)
+
+    def _check_gates(self) -> None:
+        owner = type(self).__name__
+        check_choice(self.gates, "gates", owner, ("auto", "infinite", "free", "cross"))
+        if self.n_neurons is not None:
+            check_integer(self.n_neurons, "n_neurons", owner)
+            if self.gates == "infinite":
+                hint = "Infinitely many gates have no such number; leave gates out, or take 'cross'."
+                raise fail("n_neurons", owner, "None with gates='infinite'", self.n_neurons, hint)
+        if self._finite and not isinstance(self.rounds, str) and self.rounds:
+            hint = "Only the law of infinitely many gates is learned."
+            raise fail("rounds", owner, "'auto' or 0 for a finite network", self.rounds, hint)
+
+    @property
+    def _finite(self) -> bool:
+        """Whether the network is one of few neurons."""
+        return self.gates in ("free", "cross") or self.n_neurons is not None
 
     @property
     def _rounds(self) -> int:
@@ -140,6 +191,7 @@ class InfiniteNetwork(Parameters):
     def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
         kept, weights, self._sample_weight = split_weights(sample_weight, len(X), type(self).__name__)
+        self._places = np.flatnonzero(kept)
         return kept, weights
 
     def _grouped(self, groups: Any, kept: NDArray[np.bool_]) -> NDArray[np.intp] | None:
@@ -171,17 +223,31 @@ class InfiniteNetwork(Parameters):
             raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
         if groups is not None and groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
-        choices = Choices(
-            None if isinstance(self.beta, str) else float(self.beta),
-            self._rounds,
-            None if classes is None else wrong_class,
-            self.max_time,
-            self.max_memory,
-        )
-        found = train(Problem(data.X[first], targets, weights, groups), choices)
-        self.network_, self.beta_, self.candidates_ = found.network, found.beta, found.candidates
+        problem = Problem(data.X[first], targets, weights, groups)
+        self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork
+        self.path_: list[NeuronScore] | None = None
+        self.spanning_rows_: list[NDArray[np.intp]] | None = None
+        self.selection_certificate_: Certificate | None = None
+        share = mass * (n / mass.sum())
+        found: Trained | TrainedFew
+        if self._finite:
+            found = self._train_few(problem, classes is not None)
+            self.certificate_ = self._certified(data, found.proved, place, targets, share, classes)
+            self.selection_certificate_ = self.certificate_
+            if found.selection is not found.proved:
+                self.selection_certificate_ = self._certified(data, found.selection, place, targets, share, classes)
+            self.network_, self.path_ = found.proved.claim.network_on_rows(), found.path
+            if self.gates == "cross":
+                places = self._places[first]
+                self.spanning_rows_ = [places[rows[rows < len(first)]] for rows in found.rows]
+        else:
+            given = None if isinstance(self.beta, str) else float(self.beta)
+            mistakes = None if classes is None else wrong_class
+            found = train(problem, Choices(given, self._rounds, mistakes, self.max_time, self.max_memory))
+            self.network_ = found.network
+            self.certificate_ = self._certified(data, _proved(found), place, targets, share, classes)
+        self.beta_, self.candidates_ = found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
-        self._certify(data, found, place, targets, mass * (n / mass.sum()), classes)
         self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
         if self.verbose:
             best, learned = found.candidates[0], found.rounds.rounds if found.rounds else 0
@@ -193,16 +259,22 @@ class InfiniteNetwork(Parameters):
             warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
         return LeftOut(place, found.outputs, found.variance, found.honest)
 
-    def _certify(
+    def _train_few(self, problem: Problem, classes: bool) -> TrainedFew:
+        gates, beta = "cross" if self.gates == "cross" else "free", None
+        if not isinstance(self.beta, str):
+            beta = float(self.beta)
+        return train_few(problem, FewChoices(gates, self.n_neurons, beta, classes, self.max_time, self.max_memory))
+
+    def _certified(
         self,
         data: Data,
-        found: Trained,
+        found: Proved,
         place: NDArray[np.intp],
         means: Array,
         mass: Array,
         classes: NDArray[Any] | None,
-    ) -> None:
-        r"""Set ``certificate_``: what was proved of distinct rows holds for all, with the spread of copies added.
+    ) -> Certificate:
+        r"""Return the certificate: what was proved of distinct rows holds for all, with the spread of copies added.
 
         With :math:`\bar y` the mean target of the copies of a row, both values rise by the mean of
         :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
@@ -215,21 +287,37 @@ class InfiniteNetwork(Parameters):
         spread = 0.5 * float((apart * off).sum()) / n
         theta = apart + own / mass[place, None] * (n / m) * found.dual_point[place]
         primal, dual = found.primal + spread, found.dual + spread
-        self.certificate_ = Certificate(
+        return Certificate(
             primal=primal,
             dual=dual,
             relative_gap=max(primal - dual, 0.0) / primal if primal > 0 else 0.0,
-            n_patterns=0,
+            n_patterns=found.n_patterns,
             scope=found.scope,
             dual_point=theta,
             loss="squared",
-            beta=self.beta_,
+            beta=found.beta,
             bias=False,
             fit_intercept=True,
-            claim=KernelClaim(self.network_, found.landmarks),
+            claim=found.claim,
             classes=classes,
             sample_weight=self._sample_weight,
         )
+
+    def _rescale(self, units: Units) -> None:
+        """Bring network and certificates back from targets in units."""
+        same = self.selection_certificate_ is self.certificate_
+        self.certificate_ = self.certificate_.rescaled(units)
+        claim = self.certificate_.claim
+        if isinstance(claim, NetworkClaim):
+            assert self.selection_certificate_ is not None
+            self.selection_certificate_ = self.certificate_ if same else self.selection_certificate_.rescaled(units)
+            self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta
+        else:
+            self.network_ = units.back(self.network_)
+
+    def _outputs(self, rows: Array) -> Array:
+        """Return the outputs (n, C) of the network for rows that were checked."""
+        return np.asarray(self.network_.predict(rows)).reshape(len(rows), -1)
 
     def _keep_variance(self, needed: bool) -> None:
         """Keep what gives the variance of the network at new rows, where it is needed."""
@@ -244,3 +332,8 @@ class InfiniteNetwork(Parameters):
         check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+
+def _proved(found: Trained) -> Proved:
+    claim = KernelClaim(found.network, found.landmarks)
+    return Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)

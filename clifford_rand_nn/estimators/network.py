@@ -114,6 +114,8 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
         super()._check_parameters()
         owner = type(self).__name__
         check_choice(self.loss, "loss", owner, ("squared", "logistic"))
+        if self.loss == "logistic" and self._finite:
+            raise fail("loss", owner, "'squared' for a finite network", self.loss, "Its neurons are chosen by squares.")
         if self.loss == "logistic" and not isinstance(self.rounds, str) and self.rounds:
             raise fail(
                 "rounds", owner, "'auto' or 0 with loss='logistic'", self.rounds, "Gates are learned by squares."
@@ -172,7 +174,7 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""
         rows = self._rows(X)
-        return self.calibration_.log_probabilities(self.network_.predict(rows), self._variance_at(rows))
+        return self.calibration_.log_probabilities(self._outputs(rows), self._variance_at(rows))
 
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows."""
@@ -248,7 +250,7 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
         left = self._train(data, None)
         out = left.outputs[left.place]
         if not units.plain:
-            self.network_, self.certificate_ = units.back(self.network_), self.certificate_.rescaled(units)
+            self._rescale(units)
         told = left.honest[left.place]
         some = None if weights is None else weights[told]
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
@@ -276,13 +278,13 @@ class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
             ``coverage`` is not between 0 and 1.
         """
         rows = self._rows(X)
-        low, high = self.intervals_.interval(self.network_.predict(rows), self._variance_at(rows), coverage)
+        low, high = self.intervals_.interval(self._outputs(rows), self._variance_at(rows), coverage)
         return (low[:, 0], high[:, 0]) if self._target_ndim == 1 else (low, high)
 
     def predict(self, X: Any) -> Array:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""
         rows = self._rows(X)
-        out = self.network_.predict(rows)
+        out = self._outputs(rows)
         return out[:, 0] if self._target_ndim == 1 else out
 
     def __sklearn_tags__(self) -> Any:

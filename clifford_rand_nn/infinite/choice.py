@@ -108,12 +108,14 @@ def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
     return float(betas[k]), float(scores[k])
 
 
-def choose(problem: Problem, beta: float | None = None) -> tuple[Compared, list[Candidate]]:
+def choose(
+    problem: Problem, beta: float | None = None, scalings: tuple[str, ...] = SCALINGS
+) -> tuple[Compared, list[Candidate]]:
     """Compare scalings with the first constant feature, then constant features with the best scaling.
 
     Returns the best with all that was compared, best first.
     """
-    found = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), SCALINGS)
+    found = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta), scalings)
     scaling = min(found, key=lambda one: one.candidate.score).candidate.scaling
     found += of_each(lambda bias: compare(problem, scaling, bias, beta), BIASES[1:])
     found.sort(key=lambda one: one.candidate.score)

@@ -79,15 +79,9 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         feature = model.bias_feature_
         meta["kernel"] = kernel.pack_network(arrays, claim.network) | {"beta": float(proof.beta)}  # on its own rows
     else:
-        network, family = claim.network, claim.family
-        arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
         meta["gates"] = {"method": model.gates_.method}
-        meta["family"] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
-        feature = family.feature
-        if isinstance(family.members, Gates):
-            meta["family"]["members"] = _pack_gates(arrays, "members", family.members)
-        elif family.members is not None:
-            arrays |= {f"members_{name}": getattr(family.members, name) for name in _NEURON_ARRAYS}
+        meta["family"] = pack_neurons(arrays, claim)
+        feature = claim.family.feature
     if feature is not None:
         meta["bias_feature"] = feature
     if isinstance(model, NetworkClassifier):
@@ -97,6 +91,23 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if "kernel" in meta:
         return arrays, meta
     return {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}, meta
+
+
+def pack_neurons(arrays: dict[str, NDArray[Any]], claim: NetworkClaim) -> dict[str, Any]:
+    """Add the arrays of a network and its family; return the rest of the family."""
+    network, family = claim.network, claim.family
+    arrays |= {"W1": network.W1, "b1": network.b1, "w2": network.w2, "b2": network.b2}
+    meta: dict[str, Any] = {"kind": family.kind, "p": family.p, "bias": bool(family.bias), "members": None}
+    if isinstance(family.members, Gates):
+        meta["members"] = _pack_gates(arrays, "members", family.members)
+    elif family.members is not None:
+        arrays |= {f"members_{name}": getattr(family.members, name) for name in _NEURON_ARRAYS}
+    return meta
+
+
+def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, feature: float | None) -> NetworkClaim:
+    """Return the network and its family from what `pack_neurons` made."""
+    return NetworkClaim(_network(arrays, d), _family(arrays, meta, d, feature))
 
 
 def _version(model: Any) -> int:
@@ -127,7 +138,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     d, model.n_iter_ = set_features(model, meta), whole(meta["n_iter"])
     claim: Claim
     if "family" in meta:
-        claim = NetworkClaim(_network(arrays, d), _family(arrays, meta["family"], d, feature))
+        claim = read_neurons(arrays, meta["family"], d, feature)
         model._set_network(claim.network, str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
     elif "kernel" in meta:

@@ -5,12 +5,15 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.certificates import Certificate, KernelClaim
+from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
+from clifford_rand_nn.estimators.few import NeuronScore
 from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
+from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.saved.finite import pack_neurons, read_neurons
 from clifford_rand_nn.saved.kernel import pack_network, read_network
 from clifford_rand_nn.saved.parts import (
     about,
@@ -35,6 +38,7 @@ _VERSION = 5
 ARRAYS = (
     {"noise": "f1", "metric": "f2"}
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
+    | {"standard_mean": "f1", "standard_rate": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
@@ -48,11 +52,16 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     proof = model.certificate_
     params = {name: _parameter(value) for name, value in model.get_params().items()}
     meta = about(model, _VERSION, params)
-    meta["certificate"] |= {"loss": proof.loss, "claim": _values(proof.claim, but="network")}
+    meta["certificate"]["loss"] = proof.loss
     arrays: dict[str, NDArray[Any]] = {"dual_point": proof.dual_point}
     if proof.sample_weight is not None:
         arrays["sample_weight"] = proof.sample_weight
-    meta["kernel"] = pack_network(arrays, model.network_)
+    claim = proof.claim
+    if isinstance(claim, NetworkClaim):
+        _pack_few(arrays, meta, model, claim)
+    else:
+        meta["certificate"]["claim"] = _values(claim, but="network")
+        meta["kernel"] = pack_network(arrays, claim.network)
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["candidates"] = [_values(candidate) for candidate in model.candidates_]
     if model.metric_ is not None:
@@ -88,8 +97,16 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model: Any = ESTIMATORS[meta["estimator"]](**told)
     model._check_parameters()
     d = set_features(model, meta)
-    network = model.network_ = read_network(arrays, meta["kernel"], d)
-    n, outputs = network.alpha.shape
+    claim: KernelClaim | NetworkClaim
+    model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
+    if "few" in meta:
+        claim = _read_few(arrays, meta["few"], model, d)
+        model.network_ = claim.network_on_rows()
+        n, outputs = 0, len(model.network_.b2)
+    else:
+        network = model.network_ = read_network(arrays, meta["kernel"], d)
+        claim = _record(KernelClaim, meta["certificate"]["claim"], network=network)
+        n, outputs = network.alpha.shape
     model.beta_, model.loo_score_, model.reason_ = number(meta["beta"]), number(meta["loo_score"]), text(meta["reason"])
     model.metric_ = arrays.get("metric")
     agree(model.metric_ is None or model.metric_.shape == (d, d), "the metric does not fit the network")
@@ -123,12 +140,34 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         beta=model.beta_,
         bias=False,
         fit_intercept=True,
-        claim=_record(KernelClaim, meta["certificate"]["claim"], network=network),
+        claim=claim,
         classes=classes,
         sample_weight=weights,
         **proved(meta),
     )
     return cast("Network", model)
+
+
+def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, claim: NetworkClaim) -> None:
+    """Add what is known of a network of few neurons, on standardised rows."""
+    assert claim.standard is not None
+    family = pack_neurons(arrays, claim)
+    arrays |= {"standard_mean": claim.standard.mean, "standard_rate": claim.standard.rate}
+    meta["few"] = {"family": family, "feature": claim.family.feature, "path": [_values(one) for one in model.path_]}
+    if model.spanning_rows_ is not None:
+        meta["few"]["spanning_rows"] = [rows.tolist() for rows in model.spanning_rows_]
+
+
+def _read_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, d: int) -> NetworkClaim:
+    feature = None if meta["feature"] is None else number(meta["feature"])
+    mean, rate = arrays["standard_mean"], arrays["standard_rate"]
+    agree(mean.shape == rate.shape == (d,) and bool((rate >= 0).all()), "the standardisation does not fit the rows")
+    claim = read_neurons(arrays, meta["family"], d, feature)._replace(standard=Standardisation(mean, rate))
+    model.path_ = [_record(NeuronScore, one) for one in meta["path"]]
+    if "spanning_rows" in meta:
+        model.spanning_rows_ = [np.array(list(map(whole, rows)), dtype=np.intp) for rows in meta["spanning_rows"]]
+        agree(len(model.spanning_rows_) == len(claim.network.b1), "the spanning rows do not fit the neurons")
+    return claim
 
 
 def _intervals(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs: int) -> Intervals:

@@ -1,0 +1,257 @@
+"""From distinct rows to a network of few neurons: what is chosen, the two convex problems, and what is proved."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.bias import with_feature
+from clifford_rand_nn.certificates import NetworkClaim
+from clifford_rand_nn.estimators.held_out import FOLDS, folds
+from clifford_rand_nn.estimators.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
+from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
+from clifford_rand_nn.infinite.many.landmarks import spread_rows
+from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.infinite.training import COMPARED
+from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+
+_SCALINGS = ("column", "common")  # those that are a part of the first layer
+_SHARES = 0.5 ** np.arange(1.0, 15.0)  # of the largest beta
+_REFITS = (1.0, 0.1, 0.01, 0.001)  # of beta, for the output weights of the neurons that were chosen
+_PATIENCE = 3  # betas in a row without a better network, after which smaller ones are not tried
+_JUDGED = 5000  # rows that neurons are looked for on, if there are more
+_ENOUGH = 500  # held-out rows
+_TOL = 1e-6
+_HALF = 0.5  # of the time that there is: for the choice
+_NOTHING = 1e-13
+
+
+class NeuronScore(NamedTuple):
+    """What a beta, with a refit, came to on rows that were held out.
+
+    Attributes
+    ----------
+    beta : float
+        Of the group Lasso that chooses the neurons.
+    refit : float
+        Beta of their output weights as a share of that; 1 is no refit.
+    score : float
+        Mean squared error over the variance of the targets.
+    n_neurons : float
+        Mean over the folds.
+    """
+
+    beta: float
+    refit: float
+    score: float
+    n_neurons: float
+
+
+class FewChoices(NamedTuple):
+    """Gates "free" or "cross"; most neurons, beta, seconds and bytes, or None; whether there are classes."""
+
+    gates: str
+    n_neurons: int | None
+    beta: float | None
+    classes: bool
+    max_time: float | None = None
+    max_memory: float | None = None
+
+
+class Proved(NamedTuple):
+    """A network against others, for distinct rows: `Certificate` has the same for all rows."""
+
+    claim: Any
+    beta: float
+    primal: float
+    dual: float
+    dual_point: Array
+    scope: str
+    n_patterns: int
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedFew:
+    """A network on distinct rows, and what is known of it; the names are those of `Trained`, where it has them.
+
+    Attributes
+    ----------
+    proved : Proved
+        Of the network.
+    selection : Proved
+        Of the group Lasso that the neurons were chosen by; the same if nothing was left out and refitted.
+    rows : (k, m) int
+        Distinct rows, or beyond them basis vectors, that span each neuron's hyperplane; m = 0 if they are free.
+    path : list of NeuronScore
+        Best first.
+    """
+
+    proved: Proved
+    selection: Proved
+    rows: NDArray[np.intp]
+    path: list[NeuronScore]
+    beta: float
+    outputs: Array
+    honest: NDArray[np.bool_]
+    candidates: list[Candidate]
+    reason: str
+    message: str
+    variance: None = None
+    rounds: None = None
+    metric: None = None
+
+
+def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
+    """Choose scaling and constant feature by leave-one-out, beta and refit by held-out rows; solve; bound."""
+    began = time.perf_counter()
+    n = len(problem.X)
+    best, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS)
+    standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias)
+    feature = kernel.bias or None
+    rows = with_feature(Z, feature)
+    few = np.sort(spread_rows(n, min(n, _JUDGED)))
+    part = problem.take(few)
+    path = NeuronPath(rows[few], part.targets, part.weights, choices.gates)
+    until = None if choices.max_time is None else began + _HALF * choices.max_time
+    found, outputs = _searched(part, rows[few], path, choices, until)
+    beta, refit = found[0].beta, found[0].refit
+    chosen = _followed(path, beta)
+    whole = len(few) == n
+    index = np.arange(len(path.atoms)) if whole else chosen.columns
+    limits = WorkingSet(tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory)
+
+    def solved(index: NDArray[np.intp], beta: float, family: Family | None = None) -> tuple[Result[Weights], Proved]:
+        atoms = _of_all(path.atoms.take(index), few, n)
+        lasso = LassoProblem(atoms.training_columns(rows), problem.targets, beta, sample_weight=problem.weights)
+        result = limits.after(time.perf_counter() - began).solve_columns(lasso)
+        listed = Neurons.free(atoms.directions, atoms.offsets)  # copies of rows change places, on which they lie
+        family = family or Family("neurons", path.p, False, listed, feature)
+        return result, _proved(result, atoms, beta, family, standard, Z)
+
+    exact = Family.of(path.dictionary, feature) if whole and path.dictionary.exact else None
+    result, selection = solved(index, beta, exact)
+    proved, reason = selection, f"group Lasso over {len(index):,} neurons"
+    most, active = choices.n_neurons, index[result.coefficients.columns]
+    if refit < 1 or (most is not None and len(active) > most):
+        kept = path.refitted(chosen, refit * beta, most).columns  # as on the held-out rows
+        result, proved = solved(kept, refit * beta)
+        reason += (
+            f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
+        )
+        active = kept[result.coefficients.columns]
+    every, honest = np.zeros((n, outputs.shape[1])), np.zeros(n, dtype=bool)
+    every[few], honest[few] = np.nan_to_num(outputs), ~np.isnan(outputs).any(axis=1)
+    return TrainedFew(
+        proved=proved,
+        selection=selection,
+        rows=_of_all(path.atoms.take(active), few, n).rows,
+        path=found,
+        beta=proved.beta,
+        outputs=every,
+        honest=honest,
+        candidates=table,
+        reason=reason,
+        message="" if result.converged else result.message,
+    )
+
+
+def _proved(
+    result: Result[Weights], atoms: Neurons, beta: float, family: Family, standard: Standardisation, Z: Array
+) -> Proved:
+    columns, values, intercept = result.coefficients
+    found = WeightedNeurons(atoms.take(columns), values, intercept)
+    network = without_feature(TwoLayerNetwork.from_neurons(found, family.p), family.feature)
+    pricer = family.pricer(Z)
+    return Proved(
+        claim=NetworkClaim(network, family, standard),
+        beta=beta,
+        primal=result.objective,
+        dual=result.objective - result.duality_gap,
+        dual_point=result.dual_point,
+        scope=pricer.scope if family.kind == "all" else f"over {len(atoms):,} neurons that were listed",
+        n_patterns=pricer.n_atoms,
+    )
+
+
+def _searched(
+    problem: Problem, rows: Array, path: NeuronPath, choices: FewChoices, until: float | None
+) -> tuple[list[NeuronScore], Array]:
+    """Return what betas and refits come to on held-out rows, best first, and the best one's outputs, else NaN."""
+    betas = path.top * _SHARES if choices.beta is None else np.array([choices.beta])
+    if path.top <= _NOTHING * float(np.abs(rows).max() * np.abs(problem.targets).max()):
+        betas = np.ones(1) if choices.beta is None else betas  # a constant target: there are no neurons
+    refits = (1.0,) if choices.beta is not None and choices.n_neurons is None else _REFITS
+    parts = []
+    for held in _held_out(problem, choices.classes):
+        there = problem.take(np.flatnonzero(~held))
+        parts.append((held, NeuronPath(rows[~held], there.targets, there.weights, choices.gates)))
+    told = np.any([held for held, _ in parts], axis=0)
+    judged = problem.take(np.flatnonzero(told))
+    found: list[NeuronScore] = []
+    best, outputs, rest = np.inf, np.full(problem.targets.shape, np.nan), 0
+    for beta in betas:
+        f = np.full((len(refits), *problem.targets.shape), np.nan)
+        counts = np.zeros((len(parts), len(refits)))
+        active = []
+        for k, (held, one) in enumerate(parts):
+            chosen = one.at(float(beta)) if len(betas) > 1 else _followed(one, float(beta))
+            active.append(len(chosen.columns))
+            for i, share in enumerate(refits):
+                within = choices.n_neurons is None or len(chosen.columns) <= choices.n_neurons
+                now = chosen if within and share == 1 else one.refitted(chosen, share * beta, choices.n_neurons)
+                f[i, held], counts[k, i] = one.predictions(now, rows[held]), len(now.columns)
+        errors = np.average((f[:, told] - problem.targets[told]) ** 2, axis=1, weights=judged.weights)
+        scores = judged.score(errors)
+        found += [
+            NeuronScore(float(beta), share, float(score), float(count))
+            for share, score, count in zip(refits, scores, counts.mean(axis=0), strict=True)
+        ]
+        rest += 1
+        if scores.min() < best:
+            best, outputs, rest = float(scores.min()), f[int(scores.argmin())], 0
+        late = until is not None and time.perf_counter() > until
+        if rest >= _PATIENCE or np.mean(active) > MOST_ACTIVE or late:
+            break
+    return sorted(found, key=lambda one: one.score), outputs
+
+
+def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:
+    """Return as many of five folds as hold out some 500 rows; those of groups, where there are some."""
+    n = len(problem.X)
+    if problem.groups is not None:
+        splits = GroupKFold(min(FOLDS, int(problem.groups.max()) + 1)).split(problem.X, groups=problem.groups)
+        place = np.empty(n, dtype=np.intp)
+        for k, (_, held) in enumerate(splits):
+            place[held] = k
+    else:
+        place = folds(np.asarray(problem.X, dtype=np.float64), problem.targets, classes)
+        alone = np.flatnonzero(place < 0)  # the only row of its class
+        place[alone] = np.arange(len(alone)) % FOLDS
+    most = min(FOLDS, -(-_ENOUGH // max(1, n // FOLDS)))
+    return [place == k for k in range(FOLDS) if (place == k).any() and (place != k).any()][:most]
+
+
+def _followed(path: NeuronPath, beta: float) -> Chosen:
+    """Return the solution at beta, by way of larger ones, as in the folds."""
+    for larger in path.top * _SHARES:
+        if larger <= beta * (1 + 1e-9):
+            break
+        path.at(float(larger))
+    return path.at(beta)
+
+
+def _of_all(atoms: Neurons, few: NDArray[np.intp], n: int) -> Neurons:
+    """Return neurons with their spanning rows counted among all n, of which they know a few."""
+    if not atoms.rows.shape[1]:
+        return atoms
+    places = np.concatenate([few, n + np.arange(atoms.d)])
+    return Neurons(atoms.directions, atoms.offsets, places[atoms.rows].astype(np.intp))

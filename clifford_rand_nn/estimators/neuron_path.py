@@ -1,0 +1,220 @@
+r"""Few neurons of many by the group Lasso, from beta to beta: a list of them, new ones that climb, those that stay."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import inv
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.dictionaries.subsets import count_subsets
+from clifford_rand_nn.neurons import Neurons
+
+MOST_ACTIVE = 100  # neurons at which a path ends: a finite network is asked for by those who want few
+_ENTRIES, _PLANES = 2e6, 1000  # of the matrix of planes that are drawn, and planes at most
+_ALL_ENTRIES = 1e6  # of the matrix of all of them, up to which none is drawn
+_FREE_PLANES = 300  # beside neurons that climb
+_STARTS, _CLIMBS, _TAKEN = 50, 8, 60  # planes that climb, their steps, and the best of them that are taken
+_ALIKE = 1e-3  # one less the cosine of two neurons of which one does
+_TOL, _STEPS, _LEAST = 1e-3, 40, 1e-3  # change of the norms, as a share of the largest; steps; norms that are none
+_SETS, _NEW = 8, 50  # working sets, and columns that one adds
+_TINY = np.finfo(np.float64).tiny
+_VIOLATED = 1.01
+_SEED = 0  # of what is drawn, always the same: no seed is in a result
+
+
+def planes(rows: Array, gates: str) -> CrossProductDictionary:
+    """Return hyperplanes through rows (n, d): all, where these are few and ``gates`` is "cross", or some of them."""
+    n, d = rows.shape
+    total = count_subsets(n, d, "mixed", False)
+    few = max(2 * d, min(_PLANES, int(_ENTRIES // (2 * n))))
+    if gates == "free":
+        few = min(few, max(2 * d, _FREE_PLANES))
+    every = gates == "cross" and (total <= few or 2 * total * n <= _ALL_ENTRIES)
+    drawn = None if every else min(few, total)
+    return cross_product_dictionary(rows, "l1", bias=False, subsample=drawn, rng=_SEED, graded=True)
+
+
+def climbed(rows: Array, theta: Array, directions: Array) -> Array:
+    r"""Return unit neurons (d, m) that are better correlated with theta (n, C), each by :math:`v\gets X^TD_v\theta a`.
+
+    :math:`a=\theta^T(Xv)_+/||\theta^T(Xv)_+||`. Where it stands still v is a stationary point of
+    :math:`||\theta^T(Xv)_+||_2` on the sphere, as a neuron of an optimal network is for its dual point.
+    """
+    V = directions
+    for _ in range(_CLIMBS):
+        K = np.maximum(rows @ V, 0)
+        a = _unit(theta.T @ K)
+        V = _unit(rows.T @ (theta @ a * (K > 0)))
+    return V
+
+
+class Chosen(NamedTuple):
+    """Columns of a path that are in use, their weights (k, C), and the intercept (C,)."""
+
+    columns: NDArray[np.intp]
+    values: Array
+    intercept: Array
+
+
+class NeuronPath:
+    r"""The group Lasso :math:`\frac1{2n}\sum_i\omega_i||Z^TK_i+t-y_i||^2+\beta\sum_j||Z_j||_2` for falling beta.
+
+    It is solved to a gap enough to judge, each time from the last solution. With ``gates="free"`` every beta begins
+    with new neurons that climb from the residuals, beside planes through the rows; else the neurons are these planes.
+
+    Parameters
+    ----------
+    rows : (n, d) array
+        With the constant feature, if there is one.
+    targets : (n, C) array
+    weights : (n,) array with mean 1, or None
+    gates : {"free", "cross"}
+    """
+
+    def __init__(self, rows: Array, targets: Array, weights: Array | None, gates: str) -> None:
+        self.rows, self.dictionary = rows, planes(rows, gates)
+        self.p, self._grows = 1 if gates == "cross" else 2, gates == "free"
+        n = len(rows)
+        self._root = np.ones(n) if weights is None else np.sqrt(weights)
+        self._share = self._root**2 / n
+        self._level = self._share @ targets
+        self._y = np.asfortranarray(self._root[:, None] * (targets - self._level))
+        atoms = self.dictionary.neurons()
+        if self._grows:
+            atoms = Neurons.free(_unit(atoms.directions), atoms.offsets)
+        self.atoms = Neurons.free(np.zeros((rows.shape[1], 0)), np.zeros(0))
+        self._K, self._means = np.zeros((n, 0), order="F"), np.zeros(0)
+        self._values = np.zeros((0, targets.shape[1]))
+        self._add(atoms)
+        self._starts = np.random.default_rng(_SEED).standard_normal((rows.shape[1], _STARTS))
+        if self._grows:
+            self._grow()
+        sizes = np.linalg.norm(self._K.T @ self._y, axis=1)
+        self.top = float(sizes.max(initial=0.0)) / n
+
+    def at(self, beta: float) -> Chosen:
+        """Return the solution at the next beta."""
+        if self._grows:
+            self._grow()
+        n, active = len(self._y), np.flatnonzero(self._values.any(axis=1))
+        for turn in range(_SETS):
+            sizes = np.linalg.norm(self._K.T @ self._residual(), axis=1) / n
+            sizes[active] = 0
+            new = np.argsort(-sizes, kind="stable")[:_NEW]
+            new = new[sizes[new] > beta * _VIOLATED]
+            if turn and not len(new):
+                break
+            active = np.union1d(active, new)
+            if len(active):
+                self._values[active] = self._descended(active, self._values[active], beta)
+        active = np.flatnonzero(self._values.any(axis=1))
+        return self._chosen(active, self._values[active])
+
+    def refitted(self, chosen: Chosen, beta: float, most: int | None) -> Chosen:
+        """Return what a smaller beta makes of the neurons that are chosen, or of the best ``most`` of them."""
+        kept = np.arange(len(chosen.columns))
+        if most is not None and len(kept) > most:
+            kept = self._eliminated(chosen, beta, most)
+        columns = chosen.columns[kept]
+        if not len(columns):
+            return chosen
+        values = self._descended(columns, chosen.values[kept], beta)
+        some = np.flatnonzero(values.any(axis=1))
+        return self._chosen(columns[some], values[some])
+
+    def predictions(self, chosen: Chosen, rows: Array) -> Array:
+        """Return the outputs (m, C) on rows (m, d)."""
+        return np.asarray(self.atoms.take(chosen.columns).columns(rows) @ chosen.values + chosen.intercept)
+
+    def _eliminated(self, chosen: Chosen, beta: float, most: int) -> NDArray[np.intp]:
+        r"""Return the places of the neurons that stay when the one that is missed least goes, again and again.
+
+        With the norms replaced by the squares that touch them, H the curvature of the rest, :math:`Z=H^{-1}K^Ty`,
+        the objective rises by :math:`||Z_j||^2/(2(H^{-1})_{jj})` without j (optimal brain surgeon).
+        """
+        K = self._K[:, chosen.columns]
+        sizes = np.linalg.norm(chosen.values, axis=1)
+        G = inv(K.T @ K + np.diag(len(K) * beta / sizes))
+        towards, kept = K.T @ self._y, np.arange(len(sizes))
+        while len(kept) > most:
+            Z = G @ towards[kept]
+            j = int((np.einsum("jc,jc->j", Z, Z) / G.diagonal()).argmin())
+            others = np.delete(np.arange(len(kept)), j)
+            G = G[np.ix_(others, others)] - np.outer(G[others, j], G[j, others]) / G[j, j]
+            kept = kept[others]
+        return kept
+
+    def _descended(self, columns: NDArray[np.intp], values: Array, beta: float) -> Array:
+        r"""Return weights of some columns at beta, by squares that touch the norms: :math:`||Z||\le||Z||^2/2s+s/2`.
+
+        Each step takes the least value of that bound for the last norms s; a norm whose column should be 0 shrinks by
+        the square of its correlation over nβ, since by the first power is slow. Columns correlate, and where they do
+        coordinate descent takes thousands of passes.
+        """
+        K, n = self._K[:, columns], len(self._y)
+        G, towards = K.T @ K, K.T @ self._y
+        s = np.linalg.norm(values, axis=1)
+        fresh = np.linalg.norm(towards - G @ values, axis=1) / np.maximum(G.diagonal(), _TINY)
+        s = np.where(s > 0, s, np.minimum(fresh, s.max(initial=0.0) or np.inf))
+        on, Z = np.flatnonzero(s), np.zeros_like(values)
+        while len(on):
+            Z[on], s[on] = _touched(G[np.ix_(on, on)], towards[on], n * beta, s[on])
+            slack = np.linalg.norm(towards - G[:, on] @ Z[on], axis=1)
+            stay = on[(slack[on] * _VIOLATED >= n * beta) & (s[on] > _LEAST * s[on].max())]
+            Z[np.setdiff1d(on, stay)] = 0
+            if len(stay) == len(on):
+                break
+            on = stay
+        return Z
+
+    def _chosen(self, columns: NDArray[np.intp], values: Array) -> Chosen:
+        return Chosen(columns, values.copy(), self._level - self._means[columns] @ values)
+
+    def _residual(self) -> Array:
+        active = np.flatnonzero(self._values.any(axis=1))
+        return np.asarray(self._y - self._K[:, active] @ self._values[active])
+
+    def _grow(self) -> None:
+        """Add neurons that climb from random planes and from those in use."""
+        theta = self._root[:, None] * self._residual()
+        active = np.flatnonzero(self._values.any(axis=1))
+        found = climbed(self.rows, theta, np.hstack([self._starts, self.atoms.directions[:, active]]))
+        sizes = np.linalg.norm(theta.T @ np.maximum(self.rows @ found, 0), axis=0)
+        found = found[:, np.argsort(-sizes, kind="stable")[:_TAKEN]]
+        known = (self.atoms.directions.T @ found).max(axis=0, initial=-1.0)
+        cosines = np.triu(found.T @ found, 1).max(axis=0, initial=-1.0)
+        new = found[:, (known < 1 - _ALIKE) & (cosines < 1 - _ALIKE) & found.any(axis=0)]
+        if new.shape[1]:
+            self._add(Neurons.free(np.ascontiguousarray(new), np.zeros(new.shape[1])))
+
+    def _add(self, new: Neurons) -> None:
+        columns = new.training_columns(self.rows)
+        means = self._share @ columns
+        self._K = np.asfortranarray(np.hstack([self._K, self._root[:, None] * (columns - means)]))
+        self._means = np.append(self._means, means)
+        self.atoms = Neurons.joined([part for part in (self.atoms, new) if len(part)] or [new])
+        self._values = np.vstack([self._values, np.zeros((len(new), self._y.shape[1]))])
+
+
+def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, Array]:
+    """Return weights, and norms for the next squares, from norms s > 0 on; all of them stay."""
+    Z = towards
+    for _ in range(_STEPS):
+        root = np.sqrt(s)
+        A = root[:, None] * G * root
+        A.flat[:: len(A) + 1] += radius
+        Z = root[:, None] * np.linalg.solve(A, root[:, None] * towards)
+        norms = np.linalg.norm(Z, axis=1)
+        moved = np.abs(norms - s).max()
+        s = np.where(norms < s, norms * np.divide(norms, s, out=np.zeros_like(s), where=s > 0), norms)
+        if moved <= _TOL * norms.max():
+            break
+    return Z, s
+
+
+def _unit(V: Array) -> Array:
+    """Return columns of length 1; those that are 0 stay."""
+    norms = np.linalg.norm(V, axis=0)
+    return np.asarray(np.divide(V, norms, out=np.zeros_like(V), where=norms > 0))
