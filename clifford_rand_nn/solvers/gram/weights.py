@@ -3,17 +3,16 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.solvers.bounded import bounded_quadratic
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
 
 _RIDGE = 1e-13  # on a diagonal of ones
 _DAMP = 1e-12  # of the second derivatives, which copies of a gate share
-_ROUNDS = 30  # of the gates that are kept at zero, in one step
 _HALVES = 6
 _NOISE = 1e-13  # of the value: differences below it are rounding
 _GROUPS = 4  # of gates, whose columns are solved together
@@ -57,6 +56,8 @@ class Weights:
     row :math:`1/||V||` is linear in a. So steps go to where the linearised :math:`1/||V_i||` are :math:`1/\lambda`, as
     those of trust-region methods do: 2 or 3 of them from a predicted solution, 4 to 6 from equal weights.
 
+    It is the method of `GateWeights` for the kernel of few rows, here in the coefficients instead of the dual point.
+
     Parameters
     ----------
     design : GatedDesign
@@ -74,8 +75,7 @@ class Weights:
 
     References
     ----------
-    Bach, Lanckriet, Jordan, "Multiple kernel learning, conic duality, and the SMO algorithm", ICML 2004, for norms of
-    blocks as weights of kernels. Conn, Gould, Toint, "Trust-Region Methods", 2000, section 7.3, for the reciprocal.
+    Moré and Sorensen, "Computing a trust region step", SIAM J. Sci. Stat. Comput. 4 (1983), after Hebden, for 1/||V||.
     """
 
     def __init__(self, design: GatedDesign, smooth: QuadraticSum, radius: float, a: Array) -> None:
@@ -93,7 +93,7 @@ class Weights:
             self._bends = self._second_derivatives()
         share = np.sqrt(self._design.squares(self._smooth.slope)) / radius
         wanted = radius**2 * share**2 * (share - 1)
-        goal = _least(self._bends, wanted + self._bends @ a, (a > 0) | (wanted > 0))
+        goal = bounded_quadratic(self._bends, wanted + self._bends @ a, (a > 0) | (wanted > 0))
         length = 1.0
         for _ in range(_HALVES):
             self._move_to(a + length * (goal - a))
@@ -179,20 +179,6 @@ class Weights:
             bends -= one @ one.T
         np.einsum("ii->i", bends)[:] += _DAMP * max(float(bends.diagonal().max()), _TINY)
         return bends
-
-
-def _least(S: Array, right: Array, free: NDArray[np.bool_]) -> Array:
-    """Minimise ½ z'Sz - right'z over z ≥ 0, from a guess which are free; what rounds leave over is cut off at 0."""
-    z = np.zeros(len(right))
-    for _ in range(_ROUNDS):
-        z[:] = 0.0
-        on = np.flatnonzero(free)
-        z[on] = np.linalg.solve(S[np.ix_(on, on)], right[on])
-        wrong = (z < 0) | (~free & (right - S @ z > 0))
-        if not wrong.any():
-            break
-        free = free ^ wrong
-    return np.maximum(z, 0.0)
 
 
 _TINY = float(np.finfo(np.float64).tiny)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
+from clifford_rand_nn.solvers.bounded import bounded_quadratic
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
 
 _APART = 1.3  # spread of the weights against those of the factor, from which a new factor is cheaper than iterations
@@ -16,9 +16,6 @@ _ENTERED = 0.1  # share of the mean weight that a gate counts for in addition: o
 _CG_STEPS = 12  # at most, with one factor: each shrinks the error by ten or a hundred
 _FIRST = 1e-2  # the first step at a new beta leaves a gap of some 5e-3: no need of more
 _SHARE = 0.1  # of the gap that is aimed at: error of the dual point that is left by the iterations
-_ROUNDS = 20  # exchanges between active and idle gates before `scipy.optimize.nnls` takes over
-_RIDGE = 1e-13  # relative, on the diagonal: gates may be dependent
-_ROUNDING = 1e-12
 
 
 class GateWeights:
@@ -63,7 +60,7 @@ class GateWeights:
         radius = self.problem.n * self.problem.beta if radius is None else radius
         nu = self._sizes()
         H = self._curvature()
-        self.a = _bounded(H, nu**2 * (nu / radius - 1) + H @ self.a, self.a > 0)
+        self.a = bounded_quadratic(H, nu**2 * (nu / radius - 1) + H @ self.a, self.a > 0)
         if self._spread() > _APART:
             self._factorise()
         self._solve(max(tol, min(_FIRST, gap**2)))
@@ -141,19 +138,3 @@ class GateWeights:
         n, C, P = k.shape
         Z = self._on_subspace(k.reshape(n, C * P))
         return np.asarray(k.reshape(n * C, P).T @ Z.reshape(n * C, P))
-
-
-def _bounded(H: Array, b: Array, active: NDArray[np.bool_]) -> Array:
-    """Minimise x^T H x / 2 - b^T x over x ≥ 0, from a guess at which entries are positive."""
-    H = H + np.diag(_RIDGE * H.diagonal() + np.finfo(np.float64).tiny)
-    least = _ROUNDING * float(np.abs(b).max(initial=0.0))
-    free = active
-    for _ in range(_ROUNDS):  # principal pivoting: quick, and it may cycle
-        x = np.zeros(len(b))
-        x[free] = np.linalg.solve(H[np.ix_(free, free)], b[free])
-        wrong = np.where(free, x < 0, b - H @ x > least)
-        if not wrong.any():
-            return x
-        free = free ^ wrong
-    L = np.linalg.cholesky(H)
-    return np.asarray(nnls(L.T, np.linalg.solve(L, b))[0])
