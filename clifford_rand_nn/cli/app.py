@@ -141,14 +141,14 @@ def fit(
         ),
     ] = None,
     loss: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="<name>",
-            help="squared; huber or log_cosh for regression; logistic, which gives probabilities, or squared_hinge for "
-            "classes.",
-            rich_help_panel=_FINITE,
+            help="squared or, for classes, logistic; of models with few neurons huber or log_cosh for regression, "
+            "squared_hinge for classes, too. auto takes the better one, where a model can.",
+            show_default="the model's own",
         ),
-    ] = "squared",
+    ] = None,
     huber_delta: Annotated[
         float, typer.Option(help="Where huber and log_cosh turn from square to line.", rich_help_panel=_FINITE)
     ] = 1.0,
@@ -237,7 +237,7 @@ def fit(
         "refine": refine,
         "subsample": _subsample(subsample),
         "beta": _beta(beta),
-        "loss": loss,
+        "loss": loss or ("auto" if model.value == "network" else "squared"),
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
         "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,

@@ -23,6 +23,7 @@ def chosen(model: Any) -> list[tuple[str, str]]:
     rows = [
         ("model", f"{type(model).__name__}: {what}, constant feature {best.bias:g}"),
         ("beta", f"{model.beta_:.3g}, " + ("chosen" if isinstance(model.beta, str) else "as given")),
+        *_loss(model),
     ]
     return rows if few else [*rows, ("learned gates", _learned(model))]
 
@@ -49,6 +50,15 @@ def show_compared(model: Any) -> None:
     ]
     title = "compared by leave-one-out: squared error over the variance of the target"
     show_table(title, ("scaling", "constant", "beta", "error", "rows"), rows)
+
+
+def _loss(model: Any) -> list[tuple[str, str]]:
+    """Say which loss was taken, if there was a choice."""
+    found = getattr(model, "losses_", {})
+    if len(found) < 2:
+        return []
+    told = ", ".join(f"{value:.4f} with {name}" for name, value in found.items())
+    return [("loss", f"{model.loss_}: negative log-likelihood of rows left out {told}")]
 
 
 def _learned(model: Any) -> str:

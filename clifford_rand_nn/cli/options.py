@@ -27,10 +27,9 @@ _OWNER = "clifford-rand fit"
 _SAMPLED = ("gated", "relu")  # models whose gates are sampled or listed; the neurons of a lasso are its columns
 _FINITE = ("gated", "relu", "lasso")  # models of a number of neurons, whose problem is as it is given
 _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "subsample": ("lasso",)}
-_MODELS_OF |= dict.fromkeys(
-    ("loss", "huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE
-)
+_MODELS_OF |= dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
 _MODELS_OF |= {"groups": ("network",), "neurons": ("network",)}
+_OF_NETWORK = ("auto", "squared", "logistic")  # losses of a network without knobs, for classes
 _WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
 
 
@@ -59,7 +58,8 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             raise _useless(name, given, f"--gates {gates}", "the other kinds of gates")
     if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive", "infinite"):
         raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
-    check_choice(loss, "--loss", _OWNER, sorted({name for names in _LOSSES.values() for name in names}))
+    known = _OF_NETWORK if model == "network" else sorted({name for names in _LOSSES.values() for name in names})
+    check_choice(loss, "--loss", _OWNER, known)
     if "huber_delta" in given and not has_delta(loss):
         losses = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))
         raise _useless("huber_delta", given, f"--loss {loss}", losses)
@@ -105,7 +105,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
                                random_state=0, subsample=None)
     """
     model, loss = options["model"], options["loss"]
-    if loss not in _LOSSES[task]:
+    if loss not in (*_LOSSES[task], "auto"):
         rule = f"{_listed(_LOSSES[task])} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
@@ -113,6 +113,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if options["beta"] is not None:
         params["beta"] = options["beta"]
     if model == "network":
+        params |= {"loss": loss} if task == "classification" else {}
         return _ESTIMATORS[model, task](n_neurons=options["neurons"], **params)
     params |= {name: options[name] for name in ("loss", "bias", "tol", "max_iter", "random_state", "solver")}
     if task == "regression":

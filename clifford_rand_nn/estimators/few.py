@@ -105,7 +105,6 @@ class TrainedFew:
     candidates: list[Candidate]
     reason: str
     message: str
-    variance: None = None
     rounds: None = None
     metric: None = None
 

@@ -15,7 +15,7 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.choice import Problem
+from clifford_rand_nn.infinite.choice import Compared, Problem
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
@@ -44,15 +44,19 @@ class LeftOut(NamedTuple):
     outputs : (m, C)
         Of the distinct rows.
     variance : (m,) or None
+        Of the network at them.
     honest : (m,) bool
         For which of them the final choice was judged. With learned gates these are rows that were held out of all; the
         outputs of the others are those of leave-one-out before gates were learned.
+    compared : Compared or None
+        The best before gates were learned, on these rows; None for many rows.
     """
 
     place: NDArray[np.intp]
     outputs: Array
     variance: Array | None
     honest: NDArray[np.bool_]
+    compared: Compared | None = None
 
 
 class InfiniteNetwork(Parameters):
@@ -257,7 +261,10 @@ class InfiniteNetwork(Parameters):
             )
         if found.message:
             warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
-        return LeftOut(place, found.outputs, found.variance, found.honest)
+        compared = None if isinstance(found, TrainedFew) else found.compared
+        known = compared is not None and found.metric is None and groups is None
+        variance = compared.loo.variances(self.beta_) if compared is not None and known else None
+        return LeftOut(place, found.outputs, variance, found.honest, compared)
 
     def _train_few(self, problem: Problem, classes: bool) -> TrainedFew:
         gates, beta = "cross" if self.gates == "cross" else "free", None

@@ -1,5 +1,6 @@
 """The network without knobs as a scikit-learn classifier and regressor."""
 
+import time
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -16,13 +17,20 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
-from clifford_rand_nn.infinite.calibration import fit_calibration
+from clifford_rand_nn.estimators.labelled import Labelled
+from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
+from clifford_rand_nn.infinite.choice import Compared
 from clifford_rand_nn.infinite.intervals import fit_intervals
-from clifford_rand_nn.infinite.logistic.choice import choose_logistic
-from clifford_rand_nn.infinite.logistic.path import logistic_path
+from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
+from clifford_rand_nn.infinite.logistic.path import seconds
+from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
 from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.training import DECOMPOSED
+from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.solvers.base import SOONEST
 from clifford_rand_nn.units import Units
+
+_FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
+_AFFORDED = 1.5  # seconds for trying it
 
 
 class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
@@ -40,7 +48,7 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
     (True, True)
     """
 
-    loss: str = "squared"
+    loss: str = "auto"
     class_weight: Any = None
 
     _parts: ClassVar[dict[str, str]] = {
@@ -49,15 +57,20 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             one output each; all are solved for at once.
             """,
         "class_weight": """
-            loss : {"squared", "logistic"}, default "squared"
-                The squared error of -1 and 1 serves all classes by one decomposition, and its calibrated probabilities
-                are as good. With "logistic" (softmax) outputs are log-odds, leave-one-out is that of a Newton step
-                (`logistic_path`, its error there), no gates are learned, and at most 3000 rows differ.
+            loss : {"auto", "squared", "logistic"}, default "auto"
+                The squared error of -1 and 1 serves all classes by one decomposition. With "logistic" (softmax) outputs
+                are log-odds, leave-one-out is that of a Newton step (`logistic_path`, its error there), gates are those
+                that squares choose, and at most 3000 rows differ. "auto" is squared, but logistic if for rows left out
+                its calibrated probabilities are better and no more labels are wrong; it is tried with up to 1000 rows,
+                if that is expected to take 1.5 seconds or less.
             class_weight : None, "balanced" or dict of numbers
                 As in scikit-learn: weights of the rows of a class.
             """,
         "classes": """
             classes_ : (n_classes,)
+            loss_ : {"squared", "logistic"}
+            losses_ : dict
+                Of each loss that was tried, the mean negative log-likelihood of its probabilities by leave-one-out.
             calibration_ : Calibration
                 From outputs of the network to probabilities.
             """,
@@ -95,11 +108,17 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
             raise fail("y", owner, rule, describe(f"one class, {self.classes_.tolist()[0]!r}"))
         targets, _ = encode_labels(index, len(self.classes_), "squared")
         data = Data(rows[kept], targets, weights, self._grouped(groups, kept))
+        began = time.perf_counter()
         left = self._train(data, self.classes_)
-        if self.loss == "logistic":
-            left = self._train_logistic(data, left, index)
-        else:
-            self._calibrate(left, index, weights)
+        labelled = Labelled.make(left.place, index, len(self.classes_), weights)
+        self.loss_, self.losses_ = "squared", {}
+        if self.loss != "logistic":
+            self.calibration_ = self._calibration(left, labelled)
+            self.losses_["squared"] = self.calibration_.loss
+        asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labelled.first)))
+        if asked and left.compared is not None:
+            left = self._train_logistic(data, left, left.compared, labelled, began)
+        self._keep_variance(self.calibration_.share > 0)
         variance = None if left.variance is None else left.variance[left.place]
         guessed = self._labels(self.calibration_.log_probabilities(left.outputs[left.place], variance))
         told = left.honest[left.place]
@@ -113,63 +132,86 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         owner = type(self).__name__
-        check_choice(self.loss, "loss", owner, ("squared", "logistic"))
+        check_choice(self.loss, "loss", owner, ("auto", "squared", "logistic"))
         if self.loss == "logistic" and self._finite:
             raise fail("loss", owner, "'squared' for a finite network", self.loss, "Its neurons are chosen by squares.")
-        if self.loss == "logistic" and not isinstance(self.rounds, str) and self.rounds:
-            raise fail(
-                "rounds", owner, "'auto' or 0 with loss='logistic'", self.rounds, "Gates are learned by squares."
-            )
 
     def _admit(self, n: int) -> None:
         if self.loss == "logistic" and n > DECOMPOSED:
             rule = f"'squared' with more than {DECOMPOSED} rows that differ"
             raise fail("loss", type(self).__name__, rule, self.loss, f"There are {n}.")
 
-    @property
-    def _rounds(self) -> int:
-        return 0 if self.loss == "logistic" else super()._rounds
+    def _affords_logistic(self, n: int) -> bool:
+        """Whether the logistic loss may be tried beside squares: quickly."""
+        fits, judged = _FITS[self.metric_ is not None]
+        return n <= COMPARED and seconds(n, len(self.classes_), fits, judged) <= _AFFORDED
 
-    def _train_logistic(self, data: Data, left: LeftOut, index: NDArray[np.intp]) -> LeftOut:
-        """Train the network that was chosen by squares with the logistic loss; return what it says of rows left out."""
-        network, n_classes = self.network_, len(self.classes_)
-        rows = network.standard.rows(data.X)
-        copies = left.place if len(left.outputs) < len(rows) else None
-        groups = copies if data.groups is None else data.groups
-        K = np.asarray(network.kernel(rows), dtype=np.float64)
-        if isinstance(self.beta, str):
-            chosen = choose_logistic(K, index, n_classes, self.beta_, data.weights, groups, max_time=self.max_time)
-            fit, self.calibration_ = chosen.fit, chosen.calibration
-        else:
-            targets, loss = encode_labels(index, n_classes, "logistic")
-            fit = logistic_path(K, targets, data.weights, [self.beta_], loss, groups, max_time=self.max_time)[0]
-            self.calibration_ = fit_calibration(fit.leave_one_out, index, n_classes, data.weights)
-        self.beta_ = float(fit.beta)
-        self._keep_variance(False)  # it was not given to the calibration
-        self.network_ = KernelNetwork(network.standard, network.kernel, rows, fit.alpha, fit.intercept)
+    def _train_logistic(
+        self, data: Data, left: LeftOut, compared: Compared, labelled: Labelled, began: float
+    ) -> LeftOut:
+        """Train on the same gates with the logistic loss, and keep that network if it serves.
+
+        Returns what the network that is kept says of rows left out.
+        """
+        place, weights, fixed = labelled.place, labelled.weights, not isinstance(self.beta, str)
+        kernel, rows = self.network_.kernel, compared.rows[place]
+        groups = None if data.groups is None else data.groups[labelled.first]
+        spread = compared.loo.variances if groups is None else None
+        if groups is None and labelled.ambiguous:
+            groups = place
+        time_left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
+        problem = labelled.label, len(self.classes_), self.beta_, weights, groups
+        chosen = None
+        if self.metric_ is not None and self.rounds_ is not None:
+            chosen = choose_unseen(kernel, self.rounds_.folds, rows, place, *problem, time_left, fixed)
+            if chosen is None and self.losses_:
+                return left
+        if chosen is None:
+            kernel, self.metric_ = compared.kernel, None
+            K = np.asarray(kernel(rows), dtype=np.float64)
+            variances = None if spread is None else lambda beta: spread(beta)[place]
+            chosen = choose_logistic(K, *problem, variances, time_left, fixed)
+        fit = chosen.fit
+        found = LeftOut(labelled.of, chosen.outputs, chosen.variance, chosen.told)
+        if "squared" in self.losses_ and (fit.status.ends_all or not self._serves(left, found, chosen, labelled)):
+            return left
+        self.loss_, self.losses_["logistic"] = "logistic", chosen.calibration.loss
+        self.calibration_, self.beta_ = chosen.calibration, float(fit.beta)
+        self._noise = CURVATURE * len(rows) * self.beta_ / (np.ones(len(rows)) if weights is None else weights)
+        self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
         self.certificate_ = replace(
             self.certificate_,
             primal=fit.objective,
             dual=fit.objective - fit.duality_gap,
             relative_gap=fit.relative_gap,
-            dual_point=fit.dual_point,
+            dual_point=labelled.spread(fit.dual_point, data.weights),
             loss="logistic",
             beta=self.beta_,
             claim=KernelClaim(self.network_),
         )
-        every = np.arange(len(rows))
-        return LeftOut(every, fit.leave_one_out, None, np.ones(len(rows), dtype=bool))
+        return found
 
-    def _calibrate(self, left: LeftOut, index: NDArray[np.intp], weights: Array | None) -> None:
-        """Set ``calibration_`` from the distinct rows of each class, which neither copies nor order change."""
-        n_classes = len(self.classes_)
-        pairs, inverse = np.unique(left.place * n_classes + index, return_inverse=True)
-        told = left.honest[pairs // n_classes]
-        at, marks = pairs[told] // n_classes, pairs[told] % n_classes
-        mass = np.bincount(inverse, weights)[told].astype(np.float64)
-        variance = None if left.variance is None else left.variance[at]
-        self.calibration_ = fit_calibration(left.outputs[at], marks, n_classes, mass, variance)
-        self._keep_variance(self.calibration_.share > 0)
+    def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: Labelled) -> bool:
+        """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""
+        told = left.honest[labelled.place] & found.honest
+        place, label, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
+        one = self.calibration_.log_probabilities(
+            left.outputs[place], None if left.variance is None else left.variance[place]
+        )
+        two = chosen.calibration.log_probabilities(
+            found.outputs[told], None if found.variance is None else found.variance[told]
+        )
+        losses = [-float(np.average(logs[np.arange(len(label)), label], weights=mass)) for logs in (one, two)]
+        wrong = [float(mass @ (logs.argmax(axis=1) != label)) for logs in (one, two)]
+        self.losses_ = dict(zip(("squared", "logistic"), losses, strict=True))
+        return losses[1] < losses[0] and wrong[1] <= wrong[0]
+
+    def _calibration(self, left: LeftOut, labelled: Labelled) -> Calibration:
+        """Return probabilities by what was said of rows left out."""
+        told = left.honest[labelled.place]
+        place, index, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
+        variance = None if left.variance is None else left.variance[place]
+        return fit_calibration(left.outputs[place], index, len(self.classes_), mass, variance)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""

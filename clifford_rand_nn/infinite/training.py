@@ -56,8 +56,8 @@ class Trained:
     outputs : (n, C)
         Predictions of fits that did not see the row, where ``honest``, by fits that made all the same choices.
     honest : (n,) bool
-    variance : (n,) or None
-        Predictive variances of leave-one-out, if these are those.
+    compared : Compared or None
+        The best before gates were learned, on these rows; None for many rows.
     candidates : list of Candidate
     rounds : LearnedRounds or None
     metric : (d, d) or None
@@ -78,7 +78,7 @@ class Trained:
     landmarks: bool
     outputs: Array
     honest: NDArray[np.bool_]
-    variance: Array | None
+    compared: Compared | None
     candidates: list[Candidate]
     rounds: LearnedRounds | None
     metric: Array | None
@@ -108,10 +108,9 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     weights = np.ones(n) if problem.weights is None else problem.weights
     outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
     rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
-    variance, kernel, metric = None, best.kernel, None
+    kernel, metric = best.kernel, None
     if rounds is None or learned is None:
         (alpha, intercept), fitted = best.loo.fit(beta), best.loo.fitted(beta)
-        variance = best.loo.variances(beta) if problem.groups is None else None
         image = fitted - intercept
     else:
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
@@ -132,7 +131,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         landmarks=False,
         outputs=outputs,
         honest=honest,
-        variance=variance,
+        compared=best,
         candidates=table,
         rounds=rounds,
         metric=metric,
@@ -184,7 +183,7 @@ def _many(
         landmarks=landmarks,
         outputs=outputs,
         honest=honest,
-        variance=None,
+        compared=None,
         candidates=table,
         rounds=rounds,
         metric=metric,

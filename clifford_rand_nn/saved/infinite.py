@@ -77,6 +77,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         found = model.calibration_
         arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
         meta["calibration"] = {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
+        meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
     else:
         arrays["loo_predictions"], within = model.loo_predictions_, model.intervals_
         arrays |= {f"interval_{name}": getattr(within, name) for name in ("scores", "mass", "shares")}
@@ -124,6 +125,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
         agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
         needed = bool(model.calibration_.share)
+        model.losses_ = {text(name): number(value) for name, value in meta["losses"].items()}
+        model.loss_ = text(meta["certificate"]["loss"])
     else:
         model._target_ndim = read_target_ndim(meta, outputs)
         model.loo_predictions_ = arrays["loo_predictions"]

@@ -151,7 +151,7 @@ def test_quiet_says_nothing(folder):
 @pytest.mark.parametrize(
     "option",
     [
-        ("--loss", "squared"), ("--penalty", "l2"), ("--no-bias",), ("--tol", "1e-3"), ("--max-iter", "9"),
+        ("--penalty", "l2"), ("--no-bias",), ("--tol", "1e-3"), ("--max-iter", "9"),
         ("--seed", "1"), ("--solver", "auto"), ("--huber-delta", "1"),
     ],
     ids=lambda option: option[0],
@@ -163,6 +163,20 @@ def test_options_of_models_with_neurons_are_refused(folder, option):
     )
     assert message.endswith("It is for --model gated, --model relu and --model lasso.\n")
     assert "It is for --model gated and --model relu." in run("fit", "kind.csv", "--n-gates", "9", code=2).stderr
+
+
+def test_the_loss_may_be_asked_for(folder):
+    facts = facts_of(run("fit", "kind.csv", "--out", "m.npz").stdout)
+    told = load_model("m.npz")
+    assert facts["loss"] == (
+        f"{told.loss_}: negative log-likelihood of rows left out {told.losses_['squared']:.4f} with squared, "
+        f"{told.losses_['logistic']:.4f} with logistic"
+    )
+    assert "loss" not in facts_of(run("fit", "kind.csv", "--loss", "logistic", "--out", "m.npz").stdout)
+    assert load_model("m.npz").certificate_.loss == "logistic"
+    for name in ("huber", "squared_hinge"):
+        message = run("fit", "kind.csv", "--loss", name, code=2).stderr
+        assert message.startswith("error: The '--loss' parameter of clifford-rand fit must be")
 
 
 def test_an_empty_header_has_no_last_column(folder):

@@ -30,7 +30,8 @@ def test_choice_is_the_best_of_a_wide_grid(C, start):
     losses = [loss.value(fit.leave_one_out, targets).mean() for fit in fits]
     assert loss.value(found.fit.leave_one_out, targets).mean() == pytest.approx(min(losses), rel=0.02)
     assert found.calibration.loss == pytest.approx(fit_calibration(found.fit.leave_one_out, index, C).loss)
-    assert found.noise == 4 * 80 * found.fit.beta
+    np.testing.assert_array_equal(found.outputs, found.fit.leave_one_out)
+    assert found.told.all()
 
 
 def test_variances_and_groups_are_used():

@@ -234,7 +234,8 @@ def test_separable_rows_and_a_tiny_beta_stay_finite():
 
 
 def test_estimate_grows_with_the_work():
-    assert seconds(2000, 2, 8) == pytest.approx(8 * seconds(2000, 2))
+    assert seconds(2000, 2, 8, 8) == pytest.approx(8 * seconds(2000, 2))
+    assert seconds(2000, 2, 8, 0) < seconds(2000, 2, 8, 1)
     assert seconds(8000, 2) > 7 * seconds(4000, 2)
     assert seconds(2000, 20) == pytest.approx(2 * seconds(2000, 10), rel=0.01)
 

@@ -50,6 +50,7 @@ def test_classifier_comes_back_bit_for_bit(tmp_path, kind, weighted):
     assert back.loo_predictions_.dtype == model.loo_predictions_.dtype
     assert vars(back.calibration_).keys() == vars(model.calibration_).keys()
     assert back.calibration_.loss == model.calibration_.loss
+    assert (back.loss_, back.losses_) == (model.loss_, model.losses_)
     assert back.certificate_.verify(X, y).relative_gap < 1e-8
 
 

@@ -6,7 +6,15 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_friedman1, make_friedman2
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_classification,
+    make_friedman1,
+    make_friedman2,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -19,8 +27,14 @@ BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 LOGISTIC = ConvexNetworkClassifier(loss="logistic")
 
 
-@parametrize_with_checks([*BOTH, LOGISTIC])
+@parametrize_with_checks([*BOTH])
 def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([LOGISTIC])
+def test_scikit_learns_checks_of_the_logistic_loss(estimator, check):
     check(estimator)
 
 
@@ -68,6 +82,14 @@ def test_certificates_are_verified_from_the_data(wave, scale, weighted):
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     network = replace(model.network_, alpha=0.5 * model.network_.alpha)
     assert replace(found, claim=KernelClaim(network)).verify(X * scale, y * min(scale, 1e120)).relative_gap > 1e-3
+
+
+def test_copies_with_other_targets_are_certified(wave):
+    X, y = wave
+    X, y = np.concatenate([X, X[:40]]), np.concatenate([y, y[:40] + 1.0])
+    model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    assert model.certificate_.verify(X, y).relative_gap < 1e-8
+    assert model.certificate_.primal > 0.02  # what no function can fit
 
 
 def test_units_change_nothing(wave):
@@ -249,8 +271,41 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
     assert model.score(X, y) > 0.93
     fixed = clone(LOGISTIC).set_params(beta=model.beta_).fit(X, y, w)
     np.testing.assert_allclose(fixed.network_.predict(X), model.network_.predict(X), atol=0.3)
-    with pytest.raises(ArgumentError, match="rounds"):
-        clone(LOGISTIC).set_params(rounds=1).fit(X, y)
+
+
+@pytest.mark.parametrize("rounds", ["auto", 0])
+def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
+    """A softmax of straight scores is the logistic loss's; well separated clusters are that of squares."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 8))
+    y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(150, 3))).argmax(axis=1)
+    found = [ConvexNetworkClassifier(loss=loss, rounds=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")]
+    auto, squared, logistic = found
+    assert auto.loss_ == auto.certificate_.loss == "logistic"
+    assert auto.losses_["logistic"] < auto.losses_["squared"]
+    np.testing.assert_array_equal(auto.predict_proba(X), logistic.predict_proba(X))
+    assert list(squared.losses_) == ["squared"]
+    assert auto.certificate_.verify(X, y).relative_gap < 1e-5
+    X, y = make_classification(150, class_sep=2, n_informative=4, random_state=3)
+    auto = ConvexNetworkClassifier(rounds=rounds).fit(X, y)
+    assert auto.loss_ == auto.certificate_.loss == "squared"
+    assert set(auto.losses_) == {"squared", "logistic"}
+
+
+def test_copies_are_weights_for_the_logistic_loss():
+    X, y = load_iris(return_X_y=True)
+    y[::9] = (y[::9] + 1) % 3
+    w = np.random.default_rng(0).integers(0, 3, len(y))
+    X, y, w = (
+        np.repeat(X, 2, axis=0),
+        np.column_stack([y, (y + (np.arange(150) % 7 == 0)) % 3]).ravel(),
+        np.repeat(w, 2),
+    )
+    one = clone(LOGISTIC).fit(X, y, sample_weight=w)
+    two = clone(LOGISTIC).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-4)
+    for model, own in ((one, (X, y)), (two, (np.repeat(X, w, axis=0), np.repeat(y, w)))):
+        assert model.certificate_.verify(*own).relative_gap < 1e-5
 
 
 def test_the_logistic_loss_knows_its_limits(monkeypatch):

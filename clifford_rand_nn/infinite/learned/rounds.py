@@ -50,6 +50,24 @@ class Trial(NamedTuple):
     factor: float
 
 
+class Fold(NamedTuple):
+    """Gates that some rows have not seen.
+
+    Attributes
+    ----------
+    kernel : GateKernel
+        Of the rounds that were chosen.
+    kept : (k,) array of int
+        Rows that the gates were learned from.
+    unseen : (m,) array of int
+        Rows that they have not seen, nor copies of these, nor rows of their groups.
+    """
+
+    kernel: GateKernel
+    kept: NDArray[np.intp]
+    unseen: NDArray[np.intp]
+
+
 @dataclass(frozen=True, eq=False)
 class LearnedRounds:
     """What `learned_rounds` returns.
@@ -68,6 +86,9 @@ class LearnedRounds:
         What they are predicted to be: for probabilities and intervals, which leave-one-out with gates that have seen
         the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out with the gates of
         that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
+    folds : tuple of Fold
+        If gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the unseen
+        ones, one fold after the other.
     """
 
     shape: str
@@ -76,6 +97,7 @@ class LearnedRounds:
     trials: tuple[Trial, ...]
     rows: NDArray[np.intp]
     predictions: Array
+    folds: tuple[Fold, ...] = ()
 
 
 def learned_rounds(
@@ -178,9 +200,12 @@ def learned_rounds(
         chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
         factors += (best.factor,)
     rows, predictions = taken[judged], best.predictions
+    unseen: tuple[Fold, ...] = ()
     if chosen.rounds and len(data) <= _REFITTED:
-        rows, predictions = folds.refitted(best, data, centred, weights, taken, belongs)
-    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean)
+        unseen = folds.unseen(best, taken, belongs)
+        rows = np.concatenate([fold.unseen for fold in unseen])
+        predictions = folds.refitted(best, data, centred, weights, unseen, belongs)
+    return LearnedRounds(chosen.shape, chosen.rounds, factors, tuple(trials), rows, predictions + mean, unseen)
 
 
 def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
@@ -260,30 +285,34 @@ class _Folds:
         k = min(np.flatnonzero(sums <= _FLAT * sums.min()), key=lambda i: abs(np.log(_FACTORS[i])))
         return _Judged(kernels, [fold[k] for fold in alphas], every[k], errors[k], _FACTORS[k])
 
+    def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
+        """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""
+        found: list[Fold] = []
+        beyond = ~np.isin(belongs, belongs[taken])
+        for kernel, kept, held in zip(best.kernels, self.kept, self.held, strict=True):
+            own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
+            found.append(Fold(kernel, taken[kept], np.flatnonzero(own if found else own | beyond)))
+            if sum(len(fold.unseen) for fold in found) >= _TOLD:
+                break
+        return tuple(found)
+
     def refitted(
         self,
         best: _Judged,
         X: Array,
         targets: Array,
         weights: Array | None,
-        taken: NDArray[np.intp],
+        folds: tuple[Fold, ...],
         belongs: NDArray[np.intp],
-    ) -> tuple[NDArray[np.intp], Array]:
-        """Return rows that the gates of one fold have not seen, and predictions of fits to all rows without each."""
-        unseen: list[NDArray[np.intp]] = []
-        beyond = ~np.isin(belongs, belongs[taken])
-        for kept, held in zip(self.kept, self.held, strict=True):
-            own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
-            unseen.append(np.flatnonzero(own if unseen else own | beyond))
-            if sum(map(len, unseen)) >= _TOLD:
-                break
+    ) -> Array:
+        """Return predictions of unseen rows, by fits to all rows without each."""
 
-        def leave_out(fold: int) -> Array:
-            K = best.kernels[fold](X)
-            radius = self.radius * best.factor * spread(K) / self._spreads[fold]
-            return KernelRidge(K, weights).left_out(targets, radius, unseen[fold], belongs)
+        def leave_out(k: int) -> Array:
+            K = folds[k].kernel(X)
+            radius = self.radius * best.factor * spread(K) / self._spreads[k]
+            return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)
 
-        return np.concatenate(unseen), np.concatenate(of_each(leave_out, range(len(unseen))))
+        return np.concatenate(of_each(leave_out, range(len(folds))))
 
     def _weights(self, rows: NDArray[np.intp]) -> Array | None:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()

@@ -1,6 +1,6 @@
 """Beta of the logistic loss or the softmax by leave-one-out, and what to compare with the squared loss."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,27 +14,55 @@ from clifford_rand_nn.infinite.logistic.path import LogisticFit, LogisticPath, r
 from clifford_rand_nn.solvers.base import Limits, Status
 
 _OWNER = "choose_logistic"
-_STEPS = 100  # of a fit
-_RATIO = 4.0  # of neighbouring betas
+STEPS = 100  # of a fit
+RATIO = 4.0  # of neighbouring betas
 _MOST = 8  # betas
-_CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
+CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 
 
 class LogisticChoice(NamedTuple):
-    r"""The fit for the best beta, and its probabilities; the share of its calibration is of ``noise``.
+    r"""The fit for the best beta, and its probabilities.
 
     Attributes
     ----------
     fit : LogisticFit
     calibration : Calibration
-        Its ``loss`` is what to compare with that of the squared loss: the less, the better.
-    noise : float
-        :math:`4n\beta`, for the variance of new rows.
+    outputs : (n, C)
+        Of rows by fits without them, where ``told``.
+    told : (n,) bool
+    variance : (n,) or None
+        Those that the calibration was given.
     """
 
     fit: LogisticFit
     calibration: Calibration
-    noise: float
+    outputs: Array
+    told: NDArray[np.bool_]
+    variance: Array | None = None
+
+
+class Search:
+    """Exponents k of ``RATIO`` from 0 up and down as long as the loss falls, `_MOST` of them at most.
+
+    Examples
+    --------
+    >>> search, found = Search(), {}
+    >>> while (k := search.next(found)) is not None:
+    ...     found[k] = (k + 2.2) ** 2
+    >>> list(found)
+    [1, 0, -1, -2, -3]
+    """
+
+    def __init__(self, fixed: bool = False) -> None:
+        self._fixed, self._ahead = fixed, [0] if fixed else [1, 0, -1]
+
+    def next(self, found: Mapping[int, float]) -> int | None:
+        """Return the next one, given the losses of all before, or None."""
+        if not self._ahead and not self._fixed and len(found) < _MOST:
+            best, low, high = min(found, key=lambda k: found[k]), min(found), max(found)
+            if not low < best < high:
+                self._ahead = [low - 1] if best == low else [high + 1]
+        return self._ahead.pop(0) if self._ahead else None
 
 
 def choose_logistic(
@@ -46,6 +74,7 @@ def choose_logistic(
     groups: NDArray[np.intp] | None = None,
     variances: Callable[[float], Array] | None = None,
     max_time: float | None = None,
+    fixed: bool = False,
 ) -> LogisticChoice:
     r"""Return the fit with the least leave-one-out loss of betas a factor of 4 apart, and its probabilities.
 
@@ -67,6 +96,8 @@ def choose_logistic(
         `LeaveOneOut.variances`: predictive variances (n,) for a beta of the squared loss, here 4 times that of the fit.
     max_time : float, optional
         Seconds.
+    fixed : bool
+        Whether ``beta`` is the only one.
 
     Raises
     ------
@@ -76,23 +107,20 @@ def choose_logistic(
     targets, loss = encode_labels(index, n_classes, "logistic")
     parts = None if groups is None else rows_of(groups, len(K))
     path = LogisticPath(np.ascontiguousarray(K), make_datafit(loss, targets, len(K), _OWNER, None, weights), parts)
-    limits = Limits.of(_OWNER, max_iter=_STEPS, max_time=max_time)
-    found: dict[int, tuple[float, LogisticFit]] = {}
-    ahead = [1, 0, -1]
+    limits = Limits.of(_OWNER, max_iter=STEPS, max_time=max_time)
+    found: dict[int, float] = {}
+    fits: dict[int, LogisticFit] = {}
+    search = Search(fixed)
     with ONE_NUMPY_THREAD:
-        while ahead:
-            k = ahead.pop(0)
-            fit = path.fit(beta * _RATIO**k, limits.after(path.seconds))
+        while (k := search.next(found)) is not None:
+            fit = fits[k] = path.fit(beta * RATIO**k, limits.after(path.seconds))
             if fit.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             losses = loss.value(fit.leave_one_out, targets)[:, 0]
-            found[k] = float(np.average(losses, weights=weights)), fit
+            found[k] = float(np.average(losses, weights=weights))
             if fit.status.ends_all:
                 break
-            best, low, high = min(found, key=lambda k: found[k][0]), min(found), max(found)
-            if not ahead and not low < best < high and len(found) < _MOST:
-                ahead = [low - 1] if best == low else [high + 1]
-    fit = min(found.values(), key=lambda one: one[0])[1]
-    v = None if variances is None else variances(_CURVATURE * fit.beta)
+    fit = fits[min(found, key=lambda k: found[k])]
+    v = None if variances is None else variances(CURVATURE * fit.beta)
     calibration = fit_calibration(fit.leave_one_out, index, n_classes, weights, v)
-    return LogisticChoice(fit, calibration, _CURVATURE * len(K) * fit.beta)
+    return LogisticChoice(fit, calibration, fit.leave_one_out, np.ones(len(K), dtype=bool), v)

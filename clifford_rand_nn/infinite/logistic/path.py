@@ -157,10 +157,10 @@ def logistic_path(
     return fits
 
 
-def seconds(n: int, n_classes: int, n_betas: int = 1) -> float:
-    """Return about how long `logistic_path` takes on two cores, to a gap of 1e-6."""
+def seconds(n: int, n_classes: int, n_fits: int = 1, n_left_out: int = 1) -> float:
+    """Return about how long fits take on two cores, to a gap of 1e-6, some of which say what is predicted without."""
     factors = _LOGISTIC if n_classes == 2 else _SOFTMAX * n_classes
-    return n_betas * (factors * _CUBE * float(n) ** 3 + _REFITS)
+    return n_fits * factors * _CUBE * float(n) ** 3 + n_left_out * _REFITS
 
 
 def rows_of(groups: ArrayLike, n: int) -> Groups:
