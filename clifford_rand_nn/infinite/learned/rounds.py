@@ -266,12 +266,12 @@ class _Folds:
         """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
 
         def fit(fold: int) -> tuple[list[Array], list[Array]]:
-            kernel, kept = kernels[fold], self.kept[fold]
-            K = kernel(self.X[kept])
+            kept, whole = self.kept[fold], kernels[fold](self.X)
+            K, across = whole[np.ix_(kept, kept)], whole[np.ix_(self.held[fold], kept)]
             size = spread(K)
             if self._spreads[fold] == 0.0:
                 self._spreads[fold] = size
-            ridge, across = KernelRidge(K, self._weights(kept)), kernel(self.X[self.held[fold]], self.X[kept])
+            ridge = KernelRidge(K, self._weights(kept))
             radius = self.radius * size / self._spreads[fold]
             fits = [ridge.fit(self.targets[kept], radius * factor) for factor in _FACTORS]
             return [alpha for alpha, _ in fits], [across @ alpha + intercept for alpha, intercept in fits]
