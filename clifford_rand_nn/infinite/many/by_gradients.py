@@ -29,15 +29,16 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
         part = problem.leading(problem.n - held)
         radius, first = part.subset_radius()
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
-        best, tried, _ = compare(part.leading(_COMPARED), radius, problem.n, end)
+        best, tried = compare(part.leading(_COMPARED), radius, problem.n, end)[:2]  # its factor goes
         tried.insert(0, first._replace(beta=radius / problem.n))
         radius = best
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
         tiles = KernelTiles(problem.kernel, problem.X, np.float32)
-        features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks))
-        whole = Nystrom(features, tiles.diagonal(), regression.radius)
+        whole = Nystrom(
+            LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks)), tiles.diagonal(), regression.radius
+        )
         rest = problem.n - held
         early_part = problem.regression(radius, rest)
         some = KernelTiles(problem.kernel, problem.X[:rest], np.float32)

@@ -75,14 +75,16 @@ def solve_certified(
         The same in single precision. Then steps go by this one; between runs of them alpha is judged, and what is left
         of the right-hand side is taken again, by ``exact``.
     start : (n, C) array, optional
-        alpha to begin with.
+        alpha to begin with. It goes through ``exact``: where beta is small, rounding of its image in single precision
+        kept the steps after it from a gap below 2e-3 (letter, 10,000 rows: 60 steps, and 18 with this).
     """
     seconds = {"exact": 0.0, "steps": 0.0}
     judging, stepping = _timed(exact, seconds, "exact"), _timed(fast or exact, seconds, "steps")
     alpha, fitted = np.zeros(problem.targets.shape), np.zeros(problem.targets.shape)
     if start is not None:
         alpha = start - start.mean(axis=0)
-        fitted = (fast or exact)(alpha)
+        fitted = judging(alpha)
+        problem.check(watch, 0, alpha, fitted)
     done = 0
     while watch.status is None:
         before = watch.gap

@@ -22,7 +22,8 @@ _FEATURES = 9e-12  # n m² of features of m landmarks and their sums
 _SUBSET = 3.0  # seconds of leave-one-out on a subset
 _COMPARED = 3.0  # and of the comparison on 6,000 rows
 _PER_ROW = 140.0  # m² landmarks of a preconditioner for each row: as long to make as three products
-_MOST_LANDMARKS = 4000
+_MOST_LANDMARKS = 2500  # of a preconditioner, whose features are most of the memory
+_MOST_SPANNING = 8000  # where functions are those of their span
 
 
 class Way(NamedTuple):
@@ -48,7 +49,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
     judged = _DOUBLE * _product(n, width, outputs)
     a, b = 4.0 * n + 40_000, max(most - own, 0.0)  # a m + 40 m² = b: features kept, strips of them, and sums of order m
     m = int(min((_PER_ROW * n) ** 0.5, _MOST_LANDMARKS, n / 2, ((a * a + 160 * b) ** 0.5 - a) / 80))
-    few = int(min((seconds / 2 / (_FEATURES * n)) ** 0.5, 2 * _MOST_LANDMARKS, n / 2, (b / 60) ** 0.5))
+    few = int(min((seconds / 2 / (_FEATURES * n)) ** 0.5, _MOST_SPANNING, n / 2, (b / 60) ** 0.5))
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     return {
         "eigenvectors": Way("eigenvectors", _EIGEN * n**3, 8.0 * 5 * n * n, 0, ""),
