@@ -111,6 +111,17 @@ def test_landmarks_solve_the_problem_of_their_span():
     assert "approximation" in found.reason
 
 
+def test_landmarks_that_nearly_depend_are_solved_for_as_others():
+    """Gates learned along one line leave rows next to nothing else that differs: single precision ends at 8e-2."""
+    X, y, _ = made(400)
+    kernel = GateKernel(bias=1.0, frame=np.diag([2.0, *[1e-2] * (X.shape[1] - 1)]))
+    found = solve_many(kernel, X, y, None, 1e-6, "landmarks", tol=1e-7)
+    assert found.status == "optimal"
+    K, Z = kernel(X), kernel(X[found.centres])
+    V = np.linalg.lstsq(np.linalg.cholesky(Z + 1e-14 * np.trace(Z) * np.eye(len(Z))), K[:, found.centres].T)[0].T
+    assert found.objective == pytest.approx(dense(V @ V.T, y, np.ones(400), 1e-6)[0], rel=1e-7)
+
+
 @pytest.mark.parametrize("way", [*WHOLE, "landmarks"])
 def test_a_chosen_beta_predicts_better_than_others_far_away(way):
     X, y, clean = made(900, noise=0.5)
