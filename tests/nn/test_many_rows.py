@@ -1,5 +1,7 @@
 """Many rows: every way against a dense solve of the same problem, its gap against the true one, and its limits."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,16 @@ def test_landmarks_solve_the_problem_of_their_span():
     assert least * (1 - 1e-9) <= found.objective <= least + found.duality_gap + 1e-9 * least
     assert f"span of {m} landmarks" in found.scope
     assert "approximation" in found.reason
+
+
+def test_landmarks_keep_no_features_of_all_rows():
+    X, y, _ = made(40_000, d=2, outputs=1)
+    solve_many(KERNEL, X[:200], y[:200], None, 1e-3, "landmarks")  # what is compiled once takes memory, too
+    tracemalloc.start()
+    found = solve_many(KERNEL, X, y, None, 1e-3, "landmarks", max_time=0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4.0 * len(X) * len(found.centres)  # bytes of the features in single precision
 
 
 def test_landmarks_that_nearly_depend_are_solved_for_as_others():

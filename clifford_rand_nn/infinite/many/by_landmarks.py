@@ -66,7 +66,8 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
             for sums, rows in ((seen, slice(0, cut)), (last, slice(cut, None))):
                 if len(V[rows]):
                     sums.add(V[rows], problem.targets[part][rows], problem.weights[part][rows])
-            kept.append(V[cut:])
+            if cut < len(V):
+                kept.append(V[cut:])  # an empty part of a strip would keep the whole strip
         ridge = _Ridge(seen)
         new, scale = np.concatenate(kept), float(np.mean(KernelTiles(problem.kernel, problem.X[:n]).diagonal()))
         for radius in _RADII * scale if beta is None else [n * beta]:
