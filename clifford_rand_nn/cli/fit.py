@@ -181,7 +181,7 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
     if infinite:
         rows += chosen(model)
     else:
-        rows.append(("model", f"{type(model).__name__}, {model.loss} loss, {model.penalty} penalty"))
+        rows.append(("model", f"{type(model).__name__}, {model.loss_} loss, {model.penalty} penalty"))
         rows += [*_candidates(model), ("beta", f"{model.beta_:.3g}{_compared(model)}")]
     rows += [
         ("objective", f"{proof.primal:.8g}"),
@@ -202,10 +202,12 @@ def _compared(model: Any) -> str:
     """Say where a beta that was chosen comes from."""
     if not model.candidates_:
         return ""
-    losses = {score.beta: score.loss for score in model.candidates_}
-    least, largest = min(losses), max(losses)
-    held = f"the least mean loss of held-out rows, {losses[model.beta_]:.3g}"
-    return f", chosen of {len(losses)} from {largest:.2g} to {least:.2g}: {held}"
+    betas = [score.beta for score in model.candidates_]
+    best = next(score for score in model.candidates_ if score.beta == model.beta_)
+    held = f"the least mean loss of held-out rows, {best.loss:.3g}"
+    if best.wrong is not None:
+        held = f"the fewest wrong labels of held-out rows, {best.wrong:.1%}"
+    return f", chosen of {len(betas)} from {max(betas):.2g} to {min(betas):.2g}: {held}"
 
 
 def _weights(table: Table) -> str:

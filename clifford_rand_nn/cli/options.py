@@ -58,8 +58,9 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             raise _useless(name, given, f"--gates {gates}", "the other kinds of gates")
     if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive", "infinite"):
         raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
-    known = _OF_NETWORK if model == "network" else sorted({name for names in _LOSSES.values() for name in names})
-    check_choice(loss, "--loss", _OWNER, known)
+    known = sorted({name for names in _LOSSES.values() for name in names})
+    own = {"network": _OF_NETWORK, "gated": ("auto", *known)}
+    check_choice(loss, "--loss", _OWNER, own.get(model, known))
     if "huber_delta" in given and not has_delta(loss):
         losses = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))
         raise _useless("huber_delta", given, f"--loss {loss}", losses)
@@ -115,7 +116,9 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if model == "network":
         params |= {"loss": loss} if task == "classification" else {}
         return _ESTIMATORS[model, task](n_neurons=options["neurons"], **params)
-    params |= {name: options[name] for name in ("loss", "bias", "tol", "max_iter", "random_state", "solver")}
+    params |= {name: options[name] for name in ("bias", "tol", "max_iter", "random_state", "solver")}
+    if loss != "auto":
+        params["loss"] = loss
     if task == "regression":
         params["huber_delta"] = options["huber_delta"]
     if model == "lasso":

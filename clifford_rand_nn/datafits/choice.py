@@ -101,12 +101,12 @@ def has_delta(name: str) -> bool:
     return kind is not None and any(field.name == "delta" for field in fields(kind))
 
 
-def loss_lines(task: str) -> str:
+def loss_lines(task: str, default: str = "squared") -> str:
     """Return the lines of the parameter ``loss`` in the docstring of an estimator."""
     names = loss_names(task)
     told = [LOSSES[name].summary for name in names if LOSSES[name].summary]
-    choices = ", ".join(f'"{name}"' for name in names)
-    return f'\nloss : {{{choices}}}, default "squared"\n    {", ".join(told)}.\n'
+    choices = ", ".join(f'"{name}"' for name in dict.fromkeys((default, *names)))
+    return f'\nloss : {{{choices}}}, default "{default}"\n    {", ".join(told)}.\n'
 
 
 def as_loss(loss: str | Loss, owner: str, huber_delta: float | None = None) -> Loss:

@@ -113,12 +113,17 @@ class ConvexNetwork(Parameters):
     def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
         """Train with the beta that is given, or with the one that held-out rows choose."""
         self.candidates_ = None
-        task = self._with_feature(task)
+        task = self._settled(self._with_feature(task))
         if isinstance(self.beta, str):
             self.beta_, self.candidates_ = chosen_beta(self, task)
         else:
             self.beta_ = float(self.beta)
         self._train(task, shared)
+
+    def _settled(self, task: Task) -> Task:
+        """Settle parameters that are "auto" beside beta: set ``loss_``, and return the task with that loss."""
+        self.loss_ = self.loss
+        return task
 
     def _with_feature(self, task: Task) -> Task:
         """Add the feature in whose place biases are penalised, where they are."""
@@ -147,9 +152,9 @@ class ConvexNetwork(Parameters):
     def beta_max(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
         model: Self = clone(self)
-        task = model._task(X, y, sample_weight)
-        if isinstance(model.beta, str):
+        if model.beta == "auto":
             model.beta = 1.0  # it has no say
+        task = model._task(X, y, sample_weight)
         units = model._units(task)
         if units.plain:
             model.beta_ = 1.0  # a problem has one; this has no say
@@ -206,7 +211,7 @@ class ConvexNetwork(Parameters):
                 value = np.ldexp(value, exponents[name])
             elif name == "certificate_":
                 value = value.rescaled(units)
-            elif not isinstance(value, int | np.ndarray | None):  # steps, patterns, rows
+            elif not isinstance(value, int | str | np.ndarray | None):  # steps, patterns, rows
                 value = units.back(value)
             setattr(self, name, value)
 
@@ -331,8 +336,13 @@ class ConvexNetwork(Parameters):
 
     def _certify(self, claim: Claim, classes: Any, **proof: Any) -> None:
         """Set ``certificate_``; used after a fit and when a model is loaded."""
-        stated = {name: getattr(self, name) for name in ("loss", "bias", "fit_intercept")}
-        stated |= {"beta": self.beta_, "huber_delta": self._delta, "sample_weight": self._sample_weight}
+        stated = {name: getattr(self, name) for name in ("bias", "fit_intercept")}
+        stated |= {
+            "loss": self.loss_,
+            "beta": self.beta_,
+            "huber_delta": self._delta,
+            "sample_weight": self._sample_weight,
+        }
         self.certificate_ = Certificate(claim=claim, classes=classes, **stated, **proof)
 
     def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:

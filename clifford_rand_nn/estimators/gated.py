@@ -1,26 +1,27 @@
 """Gated-ReLU networks as scikit-learn estimators."""
 
 from dataclasses import field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, check_integer, fail
+from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.datafits.choice import encode_labels, loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
 from clifford_rand_nn.solvers.base import Result, Status
-from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.choice import AutoSolver, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
@@ -28,6 +29,7 @@ from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.units import Units
 
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
+_LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
@@ -90,6 +92,11 @@ class GatedReLU(GatedFamily):
         small problems.
     {limits}
     {random_state}
+    linear : bool or "auto", default "auto"
+        Whether a gate that is on everywhere stands beside the ``n_gates`` others, as the last one: its part of the
+        network is a linear model, whose weights the penalty charges like those of any neuron. "auto" adds it with
+        "group_l2" where ``beta`` is "auto" and gates are sampled, and not where ``beta`` is a number. See
+        `with_linear_gate`.
     refine : int, default 0
         Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
 
@@ -116,6 +123,7 @@ class GatedReLU(GatedFamily):
     {errors}
     """
 
+    linear: bool | str = "auto"
     refine: int = 0
 
     _penalties = ("group_l2", "ridge")
@@ -129,12 +137,39 @@ class GatedReLU(GatedFamily):
         if self.refine and self.penalty == "ridge":
             hint = "Squared norms leave no gate out that could be exchanged; take more gates, or penalty='group_l2'."
             raise fail("refine", owner, "0 with penalty='ridge'", self.refine, hint)
+        check_choice(self.linear, "linear", owner, (True, False, "auto"))
         if self._infinite:
+            if self.linear is True:
+                raise fail("linear", owner, "False or 'auto' with gates='infinite'", self.linear)
             check_infinite(self)
 
     @property
     def _infinite(self) -> bool:
         return isinstance(self.gates, str) and self.gates == "infinite"
+
+    @property
+    def _linear(self) -> bool:
+        """Whether the gate that is on everywhere is there."""
+        if self.linear == "auto":
+            return self._chosen and self.penalty == "group_l2" and self._samples
+        return bool(self.linear)
+
+    @property
+    def _samples(self) -> bool:
+        return isinstance(self.gates, str) and self.gates not in ("exhaustive", "infinite")
+
+    _chosen = False  # whether this fit began with beta="auto"
+
+    def _settled(self, task: Task) -> Task:
+        self._chosen = isinstance(self.beta, str)
+        return super()._settled(task)
+
+    def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
+        found = super()._gate_patterns(X, targets)
+        if not self._linear or found.patterns.all(axis=0).any():  # of equal patterns one is kept
+            return found
+        every = np.ones((len(X), 1), dtype=bool)
+        return ActivationPatterns(np.hstack([found.patterns, every]), with_linear_gate(found.gates))
 
     def _when_judged(self) -> dict[str, Any]:
         return {"refine": 0}
@@ -257,6 +292,41 @@ class GatedReLUClassifier(GatedReLU, NetworkClassifier):
     >>> model.certificate_.relative_gap <= 1e-6
     True
     """
+
+    loss: str = "auto"
+
+    _losses = ("auto", *NetworkClassifier._losses)
+    _parts: ClassVar[dict[str, str]] = {
+        "loss": loss_lines("classification", "auto")
+        + """    "auto": "logistic" where ``beta`` is "auto" too and gates are sampled, unless one fit with it is
+    expected to take more than 1.2 seconds; else "squared". ``loss_`` says which.
+"""
+    }
+
+    @property
+    def _stated_loss(self) -> str:
+        if self.loss == "auto" and not hasattr(self, "loss_"):
+            return "logistic" if isinstance(self.beta, str) and self._samples else "squared"
+        return super()._stated_loss
+
+    def _settled(self, task: Task) -> Task:
+        task = super()._settled(task)
+        if self.loss != "auto":
+            return task
+        self.loss_ = "squared"
+        if not self._chosen or not self._samples:
+            return task
+        assert task.classes is not None
+        column = task.targets[:, 0]
+        index = (column > 0).astype(np.intp) if task.targets.shape[1] == 1 else task.targets.argmax(axis=1)
+        targets, loss = encode_labels(index, len(task.classes), "logistic")
+        logistic = task._replace(targets=targets, loss=loss)
+        self.beta_ = 1.0  # a problem has one; this has no say
+        problem = self._problem(logistic, self._gate_patterns(task.X, targets).patterns)
+        if expected_seconds(problem) > _LONG:
+            return task
+        self.loss_ = "logistic"
+        return logistic
 
 
 class GatedReLURegressor(GatedReLU, NetworkRegressor):

@@ -27,9 +27,10 @@ _PARTS = {
     "beta": r"""
         beta : float > 0 or "auto", default "auto"
             Weight of the penalty, in the 1/n scale: it means the same for every n. "auto" takes the one with the least
-            loss on held-out rows: a path is trained on four fifths of the rows and judged on the other fifth, in as
-            many of five such folds as hold out some 500 rows. The folds are stratified and depend neither on a seed nor
-            on the order of the rows. Half of ``max_time`` is for that.
+            loss on held-out rows, for labels the largest with the fewest wrong ones: a path is trained on four fifths
+            of the rows and judged on the other fifth, in as many of five such folds as hold out some 500 rows. The
+            folds are stratified and depend neither on a seed nor on the order of the rows. Half of ``max_time`` is for
+            that.
         """,
     "limits": r"""
         tol : float, default 1e-6
@@ -58,8 +59,10 @@ _PARTS = {
         beta_ : float
             The one that was given or chosen.
         candidates_ : list of BetaScore, or None
-            What was compared: beta, mean loss of the held-out rows, its standard error, number of neurons. None if
-            ``beta`` was given.
+            What was compared: beta, mean loss of the held-out rows, its standard error, number of neurons, share of
+            wrong labels. None if ``beta`` was given.
+        loss_ : str
+            The one that was given, or that "auto" came to.
         bias_feature_ : float or None
             c, where biases are penalised.
         """,

@@ -50,7 +50,8 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             rule = "labels of at least two classes"
             where = "" if self._sample_weight is None else " where the weight is not zero"
             raise fail("y", type(self).__name__, rule, describe(f"one class, {self.classes_.tolist()[0]!r}{where}"))
-        targets, loss = encode_labels(index, len(self.classes_), self.loss)
+        given = "squared" if self.loss == "auto" else self.loss  # what "auto" comes to is settled later
+        targets, loss = encode_labels(index, len(self.classes_), given)
         return Task(data, targets, loss, self.classes_, weights, began)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -63,11 +64,17 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         out = self.decision_function(X)
         return np.asarray(self.classes_[(out > 0).astype(int) if out.ndim == 1 else out.argmax(axis=1)])
 
-    @available_if(lambda self: self.loss in _PROBABILISTIC)
+    @property
+    def _stated_loss(self) -> str:
+        """The loss of the fit, or before one that of the parameters."""
+        return str(getattr(self, "loss_", self.loss))
+
+    @available_if(lambda self: self._stated_loss in _PROBABILISTIC)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, n_classes); only for loss="logistic"."""
-        loss = as_loss(self.loss, type(self).__name__).of_classes(len(self.classes_))
-        return np.asarray(loss.probabilities(self._outputs(X)))
+        """Class probabilities (n, n_classes); only for the logistic loss."""
+        out = self._outputs(X)
+        loss = as_loss(self._stated_loss, type(self).__name__).of_classes(len(self.classes_))
+        return np.asarray(loss.probabilities(out))
 
 
 class NetworkRegressor(RegressorMixin, ConvexNetwork):

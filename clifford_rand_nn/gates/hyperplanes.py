@@ -26,7 +26,8 @@ class Gates:
         One direction per column.
     offsets : (m,) float64
     incident : (m, k) int
-        Rows of the training data that span each hyperplane (k = 0 for Gaussian gates).
+        Rows of the training data that span each hyperplane (k = 0 for Gaussian gates); -1 where none does, for the
+        linear gate among others.
     sides : (m, k) bool
         The side on which the gate puts each of its incident rows.
     n_dependent : (m,) int
@@ -149,7 +150,7 @@ def with_linear_gate(gates: Gates) -> Gates:
     r"""Return the gates and, last, one with h = 0 and c = 1, which is on at every x.
 
     Its part of the network is :math:`x^TU`, the linear model, which the penalty charges like any other neuron: where
-    nothing else pays, the optimum is a ridge-like linear fit. The result names no incident rows, as this gate has none.
+    nothing else pays, the optimum is a ridge-like linear fit. It has no incident rows: -1 stands for them.
 
     Examples
     --------
@@ -159,8 +160,15 @@ def with_linear_gate(gates: Gates) -> Gates:
     """
     if not isinstance(gates, Gates):
         raise fail("gates", "with_linear_gate", "Gates", gates)
-    directions = np.concatenate([gates.directions, np.zeros((gates.d, 1))], axis=1)
-    return Gates.without_incidence(directions, np.append(gates.offsets, 1.0), gates.method)
+    k = gates.incident.shape[1]
+    return replace(
+        gates,
+        directions=np.concatenate([gates.directions, np.zeros((gates.d, 1))], axis=1),
+        offsets=np.append(gates.offsets, 1.0),
+        incident=np.concatenate([gates.incident, np.full((1, k), -1, dtype=np.intp)]),
+        sides=np.concatenate([gates.sides, np.ones((1, k), dtype=bool)]),
+        n_dependent=np.append(gates.n_dependent, np.intp(0)),
+    )
 
 
 def with_mirror_images(gates: Gates) -> Gates:

@@ -125,6 +125,8 @@ def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:
 
 def gate_scope(gates: Gates) -> str:
     """Words for what a bound over the patterns of these gates covers."""
+    linear = int(np.count_nonzero(~gates.directions.any(axis=0) & (gates.offsets > 0)))
+    count, also = f"{len(gates) - linear:,}", " and the linear model" if linear else ""
     if gates.method == "exhaustive":
-        return f"global: all {len(gates):,} patterns enumerated"
-    return f"over the {len(gates):,} {'given' if gates.method == 'given' else 'sampled'} patterns"
+        return f"global: all {count} patterns enumerated{also}"
+    return f"over the {count} {'given' if gates.method == 'given' else 'sampled'} patterns{also}"

@@ -42,7 +42,8 @@ Network = (
 )
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 # Models without what is new are written so that older readers can read them.
-_UNWEIGHTED, _WEIGHTED, _PENALISED = 2, 3, 4
+_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED = 2, 3, 4, 6
+_AUTO = ("loss", "linear")  # parameters that are left out where they are "auto", their default
 
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
@@ -59,6 +60,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
     require_fitted(model, "network_")
     params = {name: plain(value) for name, value in model.get_params().items()}
+    params = {name: value for name, value in params.items() if name not in _AUTO or value != "auto"}
     arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
     if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
         given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
@@ -69,6 +71,8 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     meta = about(model, _version(model), params) | {"n_iter": int(model.n_iter_)}
     if isinstance(model.beta, str):
         meta["beta"] = float(model.beta_)
+    if _settled(model):
+        meta["loss"] = model.loss_
     claim = proof.claim
     if isinstance(claim, GatedClaim):
         coefficients, feature = claim.coefficients, claim.feature
@@ -114,9 +118,16 @@ def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_.claim, KernelClaim):
         return kernel.VERSION
+    if _settled(model) or getattr(model, "linear", "auto") is True:
+        return _SETTLED
     if model.bias_feature_ is not None or isinstance(model.bias, str) or isinstance(model.beta, str):
         return _PENALISED
     return _UNWEIGHTED if model.certificate_.sample_weight is None else _WEIGHTED
+
+
+def _settled(model: Any) -> bool:
+    """Whether the fit settled on a loss that readers without loss="auto" would not take."""
+    return bool(model.loss == "auto" and model.loss_ != "squared")
 
 
 def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
@@ -131,6 +142,9 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model.beta_ = number(meta.get("beta", model.beta))  # as it was given, in files of versions without "auto"
     agree(model.beta_ > 0 and model.fit_intercept in (True, False), "parameters")
     agree(model.beta == "auto" or model.beta == model.beta_, "parameters")
+    model.loss_ = meta.get("loss", "squared" if model.loss == "auto" else model.loss)
+    agree(model.loss_ in kind._losses and (model.loss == "auto" or model.loss_ == model.loss), "the loss")
+    agree(model.loss_ != "auto", "the loss")
     model.candidates_ = None
     told = meta.get("bias_feature")
     model.bias_feature_ = feature = None if told is None else number(told)

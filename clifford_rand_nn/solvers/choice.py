@@ -107,6 +107,12 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     return Estimate(iterations * (2 * _PRODUCT * single * size + _ITERATION), Fista.memory(problem))
 
 
+def expected_seconds(problem: GatedTask) -> float:
+    """Return the seconds that a method of few steps is expected to take, whatever the weight of the penalty."""
+    kernel = estimate_newton(problem) if isinstance(problem, GatedRidgeProblem) else estimate_kernel(problem)
+    return min(kernel.seconds, estimate_gram(problem).seconds)
+
+
 @dataclass(frozen=True, kw_only=True)
 class AutoSolver(Limits):
     """Solve a gated problem by the solver that is expected to be fastest within the memory there is.

@@ -24,6 +24,7 @@ rng = np.random.default_rng(5)
 X = rng.standard_normal((90, 3))
 KIND = np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)]
 QUICK = ("--model", "gated", "--n-gates", "6", "--tol", "1e-2")
+SQUARED = (*QUICK, "--loss", "squared")  # scores instead of probabilities
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_version_and_help():
 
 
 def test_fit_and_predict_classes(folder):
-    out = run("fit", "train.csv", "--target", "kind", "--test", "test.csv", "--out", "m.npz", *QUICK).stdout
+    out = run("fit", "train.csv", "--target", "kind", "--test", "test.csv", "--out", "m.npz", *SQUARED).stdout
     assert out.startswith("classification: the target is text, 3 classes\n")
     facts = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
     facts = {name: value.strip() for name, value in facts.items()}
@@ -110,7 +111,7 @@ def test_probabilities_of_logistic_loss(folder):
 
 
 def test_score_of_two_classes_and_npz_without_names(folder):
-    run("fit", "two.npz", "--target", "y", "--out", "m.npz", *QUICK)
+    run("fit", "two.npz", "--target", "y", "--out", "m.npz", *SQUARED)
     run("predict", "m.npz", "two.npz", "--out", "p.parquet")
     frame = pd.read_parquet("p.parquet")
     assert list(frame) == ["prediction", "score"]

@@ -241,6 +241,8 @@ def test_the_linear_gate_is_on_everywhere_and_makes_the_network_linear():
     X, weights = rng.standard_normal((40, 3)), np.array([1.0, -2.0, 0.5])
     gates = with_linear_gate(sample_gates(X, 4, rng=1))
     assert len(gates) == 5
+    np.testing.assert_array_equal(gates.incident[:-1], sample_gates(X, 4, rng=1).incident)
+    assert (gates.incident[-1] == -1).all()
     assert gates.on(100 * rng.standard_normal((50, 3)))[:, -1].all()
     np.testing.assert_array_equal(gates.on(X)[:, :-1], sample_gates(X, 4, rng=1).on(X))
     model = GatedReLURegressor(gates=gates, beta=1e-6, bias=False).fit(X, X @ weights)

@@ -39,7 +39,7 @@ REGRESSORS = {
 
 @parametrize_with_checks(
     [
-        GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0),
+        GatedReLUClassifier(n_gates=3, tol=1e-9, random_state=0),
         CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0),
     ],
 )
@@ -176,6 +176,8 @@ def test_models_come_back(tmp_path):
     save_model(tmp_path / "m.npz", model)
     back = load_model(tmp_path / "m.npz")
     assert (back.beta, back.beta_, back.candidates_) == ("auto", model.beta_, None)
+    assert (back.get_params(), back.loss_) == (model.get_params(), "logistic")
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
     assert back.certificate_.verify(X, LABELS).relative_gap <= 2e-6
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
@@ -206,6 +208,53 @@ def test_a_dictionary_that_is_too_large_is_drawn():
     assert {int(np.flatnonzero(v)[0]) for v in atoms.directions[:, single].T} >= set(range(12))
     assert model.score(rows, y) > 0.98
     assert CrossProductLassoRegressor(random_state=0).fit(X[:40], Y[:40]).dictionary_.subsample is None
+
+
+@pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three classes", "two"])
+def test_the_fewest_wrong_labels_are_chosen_and_of_equal_ones_the_largest_beta(labels):
+    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, labels)
+    wrong = [score.wrong for score in model.candidates_]
+    assert model.beta_ == model.candidates_[int(np.argmin(wrong))].beta  # the first, and they fall
+    targets = np.eye(3)[LABELS] if labels is LABELS else 2.0 * labels[:, None] - 1
+    place = folds(X, targets, classes=True)
+    score, missed = model.candidates_[1], 0
+    for k in range(5):
+        part = clone(model).set_params(beta=score.beta, loss="logistic", linear=True, tol=1e-4)
+        said = part.fit(X[place != k], labels[place != k]).predict(X[place == k])
+        missed += np.count_nonzero(said != labels[place == k])
+    assert score.wrong == pytest.approx(missed / len(X), abs=2 / len(X))  # to a gap of 1e-4 a row may be on the line
+
+
+def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_beside_the_gates():
+    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, LABELS)
+    assert model.loss_ == model.certificate_.loss == "logistic"
+    assert model.certificate_.scope == "over the 6 sampled patterns and the linear model"
+    assert not model.gates_.directions[:, -1].any()
+    assert (model.gates_.incident[-1] == -1).all()
+    assert (model.gates_.incident[:-1] >= 0).all()
+    given = clone(model).set_params(beta=model.beta_, loss="logistic", linear=True).fit(X, LABELS)
+    np.testing.assert_allclose(given.predict_proba(X), model.predict_proba(X), atol=1e-4)
+    far = 1e6 * np.random.default_rng(0).standard_normal((20, X.shape[1]))
+    assert model.gates_.on(far)[:, -1].all()
+    number = GatedReLUClassifier(n_gates=6, beta=0.01, random_state=0).fit(X, LABELS)
+    assert (number.loss_, len(number.gates_)) == ("squared", 6)
+    assert not hasattr(number, "predict_proba")
+    ridge = GatedReLUClassifier(n_gates=6, penalty="ridge", random_state=0).fit(X, LABELS)
+    assert (ridge.loss_, len(ridge.gates_)) == ("logistic", 6)
+
+
+def test_a_loss_that_takes_long_is_not_taken_by_itself(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", 0.0)
+    model = GatedReLUClassifier(n_gates=6, random_state=0).fit(X, LABELS)
+    assert model.loss_ == model.certificate_.loss == "squared"
+    assert not hasattr(model, "predict_proba")
+
+
+def test_bad_linear():
+    with pytest.raises(ArgumentError, match=r"'linear' parameter of GatedReLURegressor must be one of True"):
+        GatedReLURegressor(linear="yes").fit(X, Y)
+    with pytest.raises(ArgumentError, match=r"'linear' .* False or 'auto' with gates='infinite'"):
+        GatedReLURegressor(linear=True, gates="infinite", penalty="ridge").fit(X, Y)
 
 
 def test_bad_betas():
