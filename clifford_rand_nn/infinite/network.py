@@ -1,6 +1,5 @@
 """A gated network with infinitely many gates, by the rows that it was trained on."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,8 @@ from scipy.linalg import cholesky, solve_triangular
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.standard import Standardisation
-
-_TILE = 2**22  # entries of a kernel matrix that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +60,7 @@ class KernelNetwork:
         X = as_real(X, "X", "KernelNetwork.predict")
         if X.ndim != 2 or X.shape[1] != self.d:
             raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
-        out = np.empty((len(X), self.alpha.shape[1]))
-        for part in self._tiles(len(X)):
-            out[part] = self.kernel(self.standard.rows(X[part]), self.rows) @ self.alpha
-        return out + self.intercept
+        return KernelTiles(self.kernel, self.rows).multiply_from(self.standard.rows(X), self.alpha) + self.intercept
 
     def penalty(self) -> float:
         r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
@@ -79,20 +74,11 @@ class KernelNetwork:
         rows = self.standard.rows(X)
         if not landmarks:
             return self._half_square(rows, theta)
-        seen = np.zeros_like(self.alpha)
-        for part in self._tiles(len(rows)):
-            seen += self.kernel(self.rows, rows[part]) @ theta[part]
+        seen = KernelTiles(self.kernel, rows).multiply_from(self.rows, theta)
         gram = self.kernel(self.rows)
         gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
         factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
         return 0.5 * float((solve_triangular(factor, seen, lower=True, check_finite=False) ** 2).sum())
 
     def _half_square(self, rows: Array, theta: Array) -> float:
-        tiles = (
-            float((theta[part] * (self.kernel(rows[part], rows) @ theta)).sum()) for part in self._tiles(len(rows))
-        )
-        return 0.5 * sum(tiles)
-
-    def _tiles(self, n: int) -> Iterator[slice]:
-        step = max(1, _TILE // max(1, len(self.rows)))
-        return (slice(start, start + step) for start in range(0, n, step))
+        return 0.5 * float(np.sum(theta * KernelTiles(self.kernel, rows).multiply(theta)))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, gap_above
+from clifford_rand_nn.problems.duality import DualBound
 
 
 class Judged(NamedTuple):
@@ -56,9 +56,3 @@ def null_value(targets: Array, weights: Array) -> float:
     """Return the objective of the best constant."""
     centred = targets - np.average(targets, axis=0, weights=weights)
     return 0.5 * float(np.sum(weights[:, None] * centred**2)) / len(targets)
-
-
-def relative_gap(primal: float, dual: float, zero: float) -> float:
-    """Return (primal - dual) / primal, a primal value below rounding of the best constant's counting as that."""
-    scale = max(primal, float(np.finfo(np.float64).eps) * zero)
-    return gap_above(primal, dual, zero) / scale if scale > 0 else 0.0

@@ -1,7 +1,7 @@
 """What training problems share, and lower bounds: a residual made feasible for the dual, and the gap it leaves."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
 
+_DOUBLE = np.finfo(np.float64)
 _BALANCED = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
@@ -104,8 +105,12 @@ def constant_columns(n: int, fit_intercept: bool) -> Array:
 def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
     """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
     xp = library(datafit.y)
-    about = xp.finfo(datafit.y.dtype)
-    eps, zero = float(about.eps), datafit.value(xp.zeros_like(datafit.y))
+    return gap_share(primal, dual, datafit.value(xp.zeros_like(datafit.y)), xp.finfo(datafit.y.dtype))
+
+
+def gap_share(primal: float, dual: float, zero: float, about: Any = _DOUBLE) -> float:
+    """Return `relative_gap`, given the loss ``zero`` of the zero network and the ``finfo`` of the type."""
+    eps = float(about.eps)
     scale = max(primal, eps * max(zero, float(about.smallest_normal)))
     return gap_above(primal, dual, zero, max(_MET, eps**0.5)) / scale
 

@@ -10,8 +10,8 @@ from clifford_rand_nn.infinite.many.landmarks import LandmarkFeatures
 from clifford_rand_nn.infinite.many.problem import Found, ManyRows, Tried
 from clifford_rand_nn.infinite.many.span import SpanProblem
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
-from clifford_rand_nn.infinite.squared_gap import null_value, relative_gap
-from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.infinite.squared_gap import null_value
+from clifford_rand_nn.problems.duality import DualBound, gap_share
 from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -49,7 +49,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
     """
     n, C = problem.targets.shape
     zero = null_value(problem.targets, problem.weights)
-    watch: Watch[KernelFit] = Watch(limits, lambda p, d: relative_gap(p, d, zero), began=began)
+    watch: Watch[KernelFit] = Watch(limits, lambda p, d: gap_share(p, d, zero), began=began)
     mean = np.average(problem.targets, axis=0, weights=problem.weights)
     nothing = np.zeros((n, C))
     tried: list[Tried] = []

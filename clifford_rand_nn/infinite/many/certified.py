@@ -9,7 +9,8 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
 from clifford_rand_nn.infinite.many.conjugate_gradients import Map, Step, conjugate_gradients
-from clifford_rand_nn.infinite.squared_gap import Judged, judge, null_value, relative_gap
+from clifford_rand_nn.infinite.squared_gap import Judged, judge, null_value
+from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -37,7 +38,7 @@ class Regression:
     def watch(self, limits: Limits, began: float | None = None) -> Watch[KernelFit]:
         """Return a watch that has judged the best constant."""
         zero = null_value(self.targets, self.weights)
-        watch: Watch[KernelFit] = Watch(limits, lambda p, d: relative_gap(p, d, zero), began=began)
+        watch: Watch[KernelFit] = Watch(limits, lambda p, d: gap_share(p, d, zero), began=began)
         nothing = np.zeros(self.targets.shape)
         self.check(watch, 0, nothing, nothing)
         return watch
