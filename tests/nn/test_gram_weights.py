@@ -122,3 +122,25 @@ def test_a_parabola_in_the_logarithm_is_predicted_as_it_is():
     np.testing.assert_allclose(predicted(trail[1:], 1.1), tangent / 1.1)
     far = trail[1].size - trail[1].change
     np.testing.assert_allclose(predicted(trail, 1e-4), far / 1e-4)
+
+
+def test_what_rounding_leaves_of_columns_that_biases_explain_is_not_fitted():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((2, 3)), 6, axis=0)  # with a gate's bias two rows leave nothing to fit
+    problem = GatedReLUProblem(X, rng.standard_normal((12, 2)), X @ rng.standard_normal((3, 8)) >= 0, 1e-18, bias=True)
+    found = GramNewton(tol=1e-8).solve(problem)
+    assert found.status == "optimal"
+    assert not found.coefficients.coef.any()
+    np.testing.assert_allclose(found.fitted, problem.null_predictions, atol=1e-12)
+
+
+def test_copies_of_gates_are_no_obstacle():
+    problem = problem_of(n=200, m=5)
+    D = problem.map.patterns
+    twice = GatedReLUProblem(problem.X, problem.datafit.y, np.concatenate([D, D], axis=1), 1.0)
+    for share in (0.5, 0.05, 0.005):
+        problem.penalty.beta = twice.penalty.beta = share * problem.beta_max()
+        one, two = (GramNewton(tol=1e-8).solve(each) for each in (problem, twice))
+        assert two.status == "optimal"
+        assert two.n_iter <= 8
+        assert two.objective == pytest.approx(one.objective, rel=3e-8)

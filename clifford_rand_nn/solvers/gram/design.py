@@ -13,6 +13,7 @@ from clifford_rand_nn.problems.gated import GatedProblem, Point
 
 _TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same
 _MANY = 4  # so many tiles at a time of a Gram matrix, whose sum is larger than they are
+_ROUNDINGS = 10  # in a column
 _THREADED = 10**6  # entries from which rows are shared out to threads: half a millisecond of one product
 
 
@@ -33,6 +34,8 @@ class GatedDesign:
     Attributes
     ----------
     n, N, q, P, r : int
+    rounding : (N,)
+        What rounding leaves of each column of F in A where Q explains it all.
     last : object
         What a solve along a path leaves to the next one.
     """
@@ -48,6 +51,9 @@ class GatedDesign:
         self.N = self.P * self.r
         on_rows = a.gated_adjoint(a.Q) / a.weights[:, None, None]  # (r, P, q)
         self._explained = np.ascontiguousarray(on_rows.transpose(2, 1, 0).reshape(self.q, self.N))  # QᵀF
+        sizes = np.sqrt(self._mask.astype(np.float64).T @ self._rows**2).ravel()
+        self.rounding = _ROUNDINGS * float(np.finfo(np.float64).eps) * sizes
+        self._noise = np.zeros(0, dtype=np.intp)
         self._kept: dict[Any, NDArray[Any]] = {}
         self._keeps = self.bytes(problem) <= most
 
@@ -98,6 +104,12 @@ class GatedDesign:
             return np.asarray(scaled.T @ scaled)  # one triangle is computed, which NumPy notices
 
         return self._summed((self.N + self.q, self.N + self.q), dtype, work, tile=_MANY * _TILE)
+
+    def drop(self, columns: NDArray[np.intp]) -> None:
+        """Take penalised columns for zero from now on."""
+        self._noise = columns
+        for kept in self._kept.values():
+            kept[:, columns] = 0.0
 
     def blocks(self, x: Array) -> Array:
         """Return the penalised coefficients of x by gate, (P, r, C)."""
@@ -170,6 +182,7 @@ class GatedDesign:
         rows, Q = self._rows[tile], self.Q[tile]
         F = (self._mask[tile, :, None] * rows[:, None, :]).reshape(len(rows), self.N)
         F -= Q @ self._explained
+        F[:, self._noise] = 0.0
         return np.concatenate([F, Q], axis=1)
 
 

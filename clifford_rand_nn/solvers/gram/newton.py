@@ -131,6 +131,7 @@ class _Run:
         self.since, self.least = 0, np.inf
         self.weights: Weights | None = None
         self.first: Array | None = None  # weights of the gates to begin with
+        self.again = False  # whether the last step in the weights took the second derivatives of the one before
         self.trail: list[Sizes] = []
         self.some = False  # whether a network of some gates is the first step
         self.seen: tuple[Array, Array] | None = None  # coefficients and their predictions
@@ -239,7 +240,8 @@ class _Run:
         if self.weights is None:
             self.weights = Weights(self.design, self.smooth, self.problem.n * self.problem.beta, self.first)
         else:
-            length = self.weights.step(self.gap <= _NEARLY * self.limits.tol)
+            self.again = self.gap <= _NEARLY * self.limits.tol and not self.again
+            length = self.weights.step(self.again)
         self.x = self.weights.x
         return length
 
@@ -333,7 +335,7 @@ class _Run:
         return 0.5 * self.problem.beta * float(squares.sum())
 
     def _bound(self, f: Array) -> DualBound:
-        """Return the lower bound that predictions prove, by the design's own products."""
+        """Return the lower bound that predictions prove, by the design's products, or the sums if exact enough."""
         problem, design = self.problem, self.design
         if isinstance(problem, GatedRidgeProblem):
             return problem.dual_bound(f, lambda theta: float(design.squares(design.adjoint(theta)).sum()))
@@ -342,8 +344,8 @@ class _Run:
 
         def size(theta: Array) -> float:
             if isinstance(smooth, QuadraticSum) and (problem.datafit.sample_weight is None or not design.q):
-                error = smooth.rounding(self.x)  # biases are balanced by a projection, which A does not see
-                if error <= _SURE * self.limits.tol * radius:
+                error = smooth.rounding(self.x) + float(np.linalg.norm(design.rounding)) * float(np.linalg.norm(theta))
+                if error <= _SURE * self.limits.tol * radius:  # biases are balanced by a projection, unseen by A
                     return float(np.sqrt(design.squares(smooth.slope).max(initial=0.0))) + error
             return float(np.sqrt(design.squares(design.adjoint(theta)).max(initial=0.0)))
 

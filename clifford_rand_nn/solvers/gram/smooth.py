@@ -25,6 +25,10 @@ class QuadraticSum:
         self.datafit = datafit
         weights = np.broadcast_to(np.asarray(datafit.weights), (design.n, 1))
         self.G = design.gram(weights[:, 0], np.float64)
+        noise = np.flatnonzero(self.G.diagonal()[: design.N] <= float(weights.max()) * design.rounding**2)
+        if noise.size:  # else a small beta fits with what rounding left
+            design.drop(noise)
+            self.G[noise] = self.G[:, noise] = 0.0
         self.H = design.adjoint(weights * datafit.y)
         self._square = float(np.sum(weights * datafit.y**2))
         self._sizes = float(np.linalg.norm(self.G)), float(np.linalg.norm(self.H))

@@ -12,7 +12,8 @@ from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
 
 _RIDGE = 1e-13  # on a diagonal of ones
-_DAMP = 1e-12  # of the second derivatives, which copies of a gate share
+_DAMP = 1e-9  # of the second derivatives, which copies of a gate share,
+_LEAST = 1e-12  # and of the largest, for gates that are never on
 _HALVES = 6
 _NOISE = 1e-13  # of the value: differences below it are rounding
 _GROUPS = 4  # of gates, whose columns are solved together
@@ -177,7 +178,8 @@ class Weights:
             Y[:, off] = -self._half_solved(rows.reshape(C * off.size, -1)).reshape(rows.shape)
         for one in Y:
             bends -= one @ one.T
-        np.einsum("ii->i", bends)[:] += _DAMP * max(float(bends.diagonal().max()), _TINY)
+        diagonal = np.einsum("ii->i", bends)
+        diagonal += _DAMP * diagonal + _LEAST * float(diagonal.max()) + _TINY
         return bends
 
 
