@@ -363,7 +363,7 @@ MISPLACED = {
     ),
     "delta": (
         ("--huber-delta", "1"),
-        "left out with --loss squared. Got 1.0 instead. It is for --loss huber and --loss log_cosh.",
+        "left out with --loss auto. Got 1.0 instead. It is for --loss huber and --loss log_cosh.",
     ),
     "solver": (
         ("--solver", "homotopy"),
