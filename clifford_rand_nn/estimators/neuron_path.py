@@ -17,10 +17,8 @@ _ALL_ENTRIES = 1e6  # of the matrix of all of them, up to which none is drawn
 _FREE_PLANES = 300  # beside neurons that climb
 _STARTS, _CLIMBS, _TAKEN = 50, 8, 60  # planes that climb, their steps, and the best of them that are taken
 _ALIKE = 1e-3  # one less the cosine of two neurons of which one does
-_TOL, _STEPS, _LEAST = 1e-3, 40, 1e-3  # change of the norms, as a share of the largest; steps; norms that are none
-_SETS, _NEW = 8, 50  # working sets, and columns that one adds
+_SETS, _NEW = 12, 50  # working sets, and columns that one adds
 _TINY = np.finfo(np.float64).tiny
-_VIOLATED = 1.01
 _SEED = 0  # of what is drawn, always the same: no seed is in a result
 
 
@@ -98,17 +96,7 @@ class NeuronPath:
         """Return the solution at the next beta."""
         if self._grows:
             self._grow()
-        n, active = len(self._y), np.flatnonzero(self._values.any(axis=1))
-        for turn in range(_SETS):
-            sizes = np.linalg.norm(self._K.T @ self._residual(), axis=1) / n
-            sizes[active] = 0
-            new = np.argsort(-sizes, kind="stable")[:_NEW]
-            new = new[sizes[new] > beta * _VIOLATED]
-            if turn and not len(new):
-                break
-            active = np.union1d(active, new)
-            if len(active):
-                self._values[active] = self._descended(active, self._values[active], beta)
+        self._values = descended(self._K, self._y, len(self._y) * beta, self._values)
         active = np.flatnonzero(self._values.any(axis=1))
         return self._chosen(active, self._values[active])
 
@@ -120,7 +108,7 @@ class NeuronPath:
         columns = chosen.columns[kept]
         if not len(columns):
             return chosen
-        values = self._descended(columns, chosen.values[kept], beta)
+        values = _shrunk(self._K[:, columns], self._y, len(self._y) * beta, chosen.values[kept], LOOSE)
         some = np.flatnonzero(values.any(axis=1))
         return self._chosen(columns[some], values[some])
 
@@ -145,29 +133,6 @@ class NeuronPath:
             G = G[np.ix_(others, others)] - np.outer(G[others, j], G[j, others]) / G[j, j]
             kept = kept[others]
         return kept
-
-    def _descended(self, columns: NDArray[np.intp], values: Array, beta: float) -> Array:
-        r"""Return weights of some columns at beta, by squares that touch the norms: :math:`||Z||\le||Z||^2/2s+s/2`.
-
-        Each step takes the least value of that bound for the last norms s; a norm whose column should be 0 shrinks by
-        the square of its correlation over nβ, since by the first power is slow. Columns correlate, and where they do
-        coordinate descent takes thousands of passes.
-        """
-        K, n = self._K[:, columns], len(self._y)
-        G, towards = K.T @ K, K.T @ self._y
-        s = np.linalg.norm(values, axis=1)
-        fresh = np.linalg.norm(towards - G @ values, axis=1) / np.maximum(G.diagonal(), _TINY)
-        s = np.where(s > 0, s, np.minimum(fresh, s.max(initial=0.0) or np.inf))
-        on, Z = np.flatnonzero(s), np.zeros_like(values)
-        while len(on):
-            Z[on], s[on] = _touched(G[np.ix_(on, on)], towards[on], n * beta, s[on])
-            slack = np.linalg.norm(towards - G[:, on] @ Z[on], axis=1)
-            stay = on[(slack[on] * _VIOLATED >= n * beta) & (s[on] > _LEAST * s[on].max())]
-            Z[np.setdiff1d(on, stay)] = 0
-            if len(stay) == len(on):
-                break
-            on = stay
-        return Z
 
     def _chosen(self, columns: NDArray[np.intp], values: Array) -> Chosen:
         return Chosen(columns, values.copy(), self._level - self._means[columns] @ values)
@@ -198,10 +163,65 @@ class NeuronPath:
         self._values = np.vstack([self._values, np.zeros((len(new), self._y.shape[1]))])
 
 
-def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, Array]:
+class Accuracy(NamedTuple):
+    """How far squares are followed: change of norms as a share of the largest, steps, slack, and norms that are 0."""
+
+    tol: float
+    steps: int
+    slack: float
+    least: float
+
+
+LOOSE, TIGHT = Accuracy(1e-3, 40, 1.01, 1e-3), Accuracy(1e-10, 3000, 1 + 1e-7, 1e-9)
+
+
+def descended(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy = LOOSE) -> Array:
+    r"""Return Z (N, C) of :math:`\frac12||KZ-y||^2+r\sum_j||Z_j||_2` from other values on, by sets of columns."""
+    Z = values.copy()
+    active = np.flatnonzero(Z.any(axis=1))
+    for turn in range(_SETS):
+        sizes = np.linalg.norm(K.T @ (y - K[:, active] @ Z[active]), axis=1)
+        sizes[active] = 0
+        new = np.argsort(-sizes, kind="stable")[:_NEW]
+        new = new[sizes[new] > radius * accuracy.slack]
+        if turn and not len(new):
+            break
+        active = np.union1d(active, new)
+        if len(active):
+            Z[active] = _shrunk(K[:, active], y, radius, Z[active], accuracy)
+            active = np.flatnonzero(Z.any(axis=1))
+    return Z
+
+
+def _shrunk(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy) -> Array:
+    r"""Return weights of a few columns by squares that touch the norms, :math:`||Z||\le||Z||^2/2s+s/2`.
+
+    Each step takes the least value of that bound for the last norms s; a norm whose column should be 0 shrinks by the
+    square of its correlation over the radius, since by the first power is slow. Columns correlate, and where they do
+    coordinate descent takes thousands of passes.
+    """
+    G, towards = K.T @ K, K.T @ y
+    s = np.linalg.norm(values, axis=1)
+    fresh = np.linalg.norm(towards - G @ values, axis=1) / np.maximum(G.diagonal(), _TINY)
+    s = np.where(s > 0, s, np.minimum(fresh, s.max(initial=0.0) or np.inf))
+    on, Z = np.flatnonzero(s), np.zeros_like(values)
+    while len(on):
+        Z[on], s[on] = _touched(G[np.ix_(on, on)], towards[on], radius, s[on], accuracy)
+        slack = np.linalg.norm(towards - G[:, on] @ Z[on], axis=1)
+        stay = on[(slack[on] * accuracy.slack >= radius) & (s[on] > accuracy.least * s[on].max())]
+        if accuracy is TIGHT:  # what is on its way to 0 may stay
+            stay = on[s[on] > accuracy.least * s[on].max()]
+        Z[np.setdiff1d(on, stay)] = 0
+        if len(stay) == len(on):
+            break
+        on = stay
+    return Z
+
+
+def _touched(G: Array, towards: Array, radius: float, s: Array, accuracy: Accuracy) -> tuple[Array, Array]:
     """Return weights, and norms for the next squares, from norms s > 0 on; all of them stay."""
     Z = towards
-    for _ in range(_STEPS):
+    for _ in range(accuracy.steps):
         root = np.sqrt(s)
         A = root[:, None] * G * root
         A.flat[:: len(A) + 1] += radius
@@ -209,7 +229,7 @@ def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, 
         norms = np.linalg.norm(Z, axis=1)
         moved = np.abs(norms - s).max()
         s = np.where(norms < s, norms * np.divide(norms, s, out=np.zeros_like(s), where=s > 0), norms)
-        if moved <= _TOL * norms.max():
+        if moved <= accuracy.tol * norms.max():
             break
     return Z, s
 
