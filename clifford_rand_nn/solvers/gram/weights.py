@@ -11,7 +11,8 @@ from clifford_rand_nn.solvers.bounded import bounded_quadratic
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
 
-_RIDGE = 1e-13  # on a diagonal of ones
+_RIDGE = 1e-13  # of the diagonal, for free columns
+_NOTHING = 1e-200  # of the largest weight: the reciprocal stays finite
 _DAMP = 1e-9  # of the second derivatives, which copies of a gate share,
 _LEAST = 1e-12  # and of the largest, for gates that are never on
 _HALVES = 6
@@ -114,18 +115,19 @@ class Weights:
 
     def _move_to(self, a: Array) -> None:
         """Solve for the coefficients of weights."""
+        a = np.where(a > _NOTHING * a.max(initial=0.0), a, 0.0)
         self._factorise(a)
         x, on = np.zeros_like(self._smooth.H), a > 0
-        half = self._half_solved((self._scale * self._smooth.H[self._columns]).T).T
+        half = self._half_solved(self._smooth.H[self._columns].T).T
         if half.size:
-            x[self._columns] = self._scale * dtrsm(1.0, self._factor, half, lower=1, trans_a=1, overwrite_b=1)
+            x[self._columns] = dtrsm(1.0, self._factor, half, lower=1, trans_a=1)
         self.a, self.x = a, x
         self._smooth.move_to(x)
         weighted = self._design.squares(x)[on] / a[on] + self._radius**2 * a[on]
         self._value = self._smooth.value + 0.5 * float(weighted.sum())
 
     def _factorise(self, a: Array) -> None:
-        """Factorise the system of weights, scaled by their roots, on the columns of gates that have any."""
+        """Factorise the system of weights, LLᵀ = G + diag(1/a), on the columns of gates that have any."""
         design, G = self._design, self._smooth.G
         r, on = design.r, np.flatnonzero(a > 0)
         self._columns: Any = slice(None)
@@ -133,13 +135,10 @@ class Weights:
             self._columns = np.concatenate([(on[:, None] * r + np.arange(r)).ravel(), np.arange(design.N, len(G))])
             G = G[np.ix_(self._columns, self._columns)]
         size = on.size * r
-        free = G.diagonal()[size:]
-        self._scale = np.concatenate([np.repeat(np.sqrt(a[on]), r), np.where(free > 0, free, 1.0) ** -0.5])[:, None]
-        matrix = np.multiply(G.T, self._scale, order="F")  # the transpose is in LAPACK's order as it is
-        matrix *= self._scale.T
+        matrix = G.T.copy(order="F")  # the transpose is in LAPACK's order as it is
         diagonal = np.einsum("ii->i", matrix)
-        diagonal[:size] += 1.0
-        diagonal[size:] += _RIDGE + (free <= 0)
+        diagonal[:size] += np.repeat(1 / a[on], r)
+        diagonal[size:] += _RIDGE * diagonal[size:] + (diagonal[size:] <= 0)
         self._factor = matrix
         if matrix.size:  # LAPACK takes no matrix without columns
             self._factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
@@ -147,11 +146,11 @@ class Weights:
                 raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive")
 
     def _half_solved(self, rows: Array, first: int = 0) -> Array:
-        """Return the rows b (k, m) as L⁻¹b, with the factor from row and column ``first`` on; they are overwritten."""
+        """Return the rows b (k, m) as L⁻¹b, with the factor from row and column ``first`` on."""
         if not rows.size:
             return rows
         factor = self._factor if first == 0 else np.asfortranarray(self._factor[first:, first:])
-        return np.asarray(dtrsm(1.0, factor, rows.T, lower=1, overwrite_b=1)).T
+        return np.asarray(dtrsm(1.0, factor, rows.T, lower=1)).T
 
     def _second_derivatives(self) -> Array:
         r"""Return φ'' (P, P), by :math:`G-G(G+D)^{-1}G = D-D(G+D)^{-1}D` where there are weights."""
@@ -165,7 +164,7 @@ class Weights:
             some = on[first : first + few]
             rows = np.zeros((C, some.size, size - first * r))
             for k, i in enumerate(some):
-                rows[:, k, k * r : (k + 1) * r] = (V[i] / np.sqrt(a[i])).T
+                rows[:, k, k * r : (k + 1) * r] = (V[i] / a[i]).T
             solved = self._half_solved(rows.reshape(C * some.size, -1), first * r)
             Y[:, some, first * r :] = solved.reshape(rows.shape)
         bends = np.zeros((P, P))
@@ -174,7 +173,7 @@ class Weights:
             turned = np.stack([V[i].T @ G[i * r : (i + 1) * r] for i in off], axis=1)  # (C, off, N + q)
             blocks = turned[:, :, : design.N].reshape(C, off.size, P, r)[:, :, off]
             bends[np.ix_(off, off)] = np.einsum("ikc,cjik->ij", V[off], blocks)
-            rows = turned[:, :, self._columns] * self._scale[:, 0]
+            rows = turned[:, :, self._columns]
             Y[:, off] = -self._half_solved(rows.reshape(C * off.size, -1)).reshape(rows.shape)
         for one in Y:
             bends -= one @ one.T
