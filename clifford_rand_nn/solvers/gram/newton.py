@@ -8,10 +8,11 @@ import numpy as np
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, dual_bound
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.gate_working_set import restricted
+from clifford_rand_nn.solvers.gram.bounds import dual_without_rows, lower_bound, penalty_value
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
@@ -36,7 +37,6 @@ _WIDE = 0.5  # and so many columns a row, as far as that a factorisation takes m
 _ROUGH = 0.1  # to this gap, which leaves 8 steps of 14 with all gates,
 _SHARED = 0.3  # and the others begin with this share of the mean weight
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
-_SURE = 0.1  # of the tolerance: rounding of the sums that a bound may bear
 _RAISED: dict[Status, type[BaseException]] = {Status.INTERRUPTED: KeyboardInterrupt, Status.MAX_MEMORY: MemoryError}
 _ADVICE = "try a larger tol, or Fista"
 
@@ -292,14 +292,17 @@ class _Run:
     def _judge(self) -> None:
         """Judge the point; without rows, unless it seems good enough or the last."""
         smooth, problem, x = self.smooth, self.problem, self.x
-        penalty = self._penalty(x)
+        penalty = penalty_value(problem, self.design, x)
         if isinstance(smooth, QuadraticSum):
             guess = smooth.value / problem.n + penalty
-            self.gap = problem.relative_gap(guess, min(self._dual_without_rows(smooth), guess))
+            self.gap = problem.relative_gap(guess, min(dual_without_rows(problem, self.design, smooth), guess))
             if self.gap > self.limits.tol and self.k and not self.watch.last(self.k) and self.since < _STALLED - 1:
                 return
         f = self._predictions(x)
-        bound, objective = self._bound(f), problem.datafit.value(f) + penalty
+        bound, objective = (
+            lower_bound(problem, self.design, smooth, self.x, f, self.limits.tol),
+            problem.datafit.value(f) + penalty,
+        )
         good = problem.relative_gap(objective, bound.value) <= self.limits.tol
         if good and isinstance(self.terms, Norms) and self.first is None:
             x, f, objective = self._without_idle(x, f, objective, bound)
@@ -324,42 +327,9 @@ class _Run:
         sparse = x.copy()
         design.blocks(sparse)[idle] = 0.0
         f_sparse = design.forward(sparse)
-        less = problem.datafit.value(f_sparse) + self._penalty(sparse)
+        less = problem.datafit.value(f_sparse) + penalty_value(problem, design, sparse)
         good = problem.relative_gap(less, bound.value) <= self.limits.tol
         return (sparse, f_sparse, less) if good else (x, f, objective)
-
-    def _penalty(self, x: Array) -> float:
-        squares = self.design.squares(x)
-        if isinstance(self.problem, GatedReLUProblem):
-            return self.problem.beta * float(np.sqrt(squares).sum())
-        return 0.5 * self.problem.beta * float(squares.sum())
-
-    def _bound(self, f: Array) -> DualBound:
-        """Return the lower bound that predictions prove, by the design's products, or the sums if exact enough."""
-        problem, design = self.problem, self.design
-        if isinstance(problem, GatedRidgeProblem):
-            return problem.dual_bound(f, lambda theta: float(design.squares(design.adjoint(theta)).sum()))
-
-        radius, smooth = problem.n * problem.beta, self.smooth
-
-        def size(theta: Array) -> float:
-            if isinstance(smooth, QuadraticSum) and (problem.datafit.sample_weight is None or not design.q):
-                error = smooth.rounding(self.x) + float(np.linalg.norm(design.rounding)) * float(np.linalg.norm(theta))
-                if error <= _SURE * self.limits.tol * radius:  # biases are balanced by a projection, unseen by A
-                    return float(np.sqrt(design.squares(smooth.slope).max(initial=0.0))) + error
-            return float(np.sqrt(design.squares(design.adjoint(theta)).max(initial=0.0)))
-
-        theta = problem.datafit.residual(f)
-        return dual_bound(problem.datafit, theta, design.Q, size, radius)
-
-    def _dual_without_rows(self, smooth: QuadraticSum) -> float:
-        """Return what the bound will be, if biases are balanced."""
-        problem, radius = self.problem, self.problem.n * self.problem.beta
-        squares = self.design.squares(smooth.slope)
-        if isinstance(problem, GatedRidgeProblem):
-            return (smooth.scaled_dual(1.0) - 0.5 * float(squares.sum()) / radius) / problem.n
-        largest = float(np.sqrt(squares.max(initial=0.0)))
-        return smooth.scaled_dual(radius / largest if largest > 0 else np.inf) / problem.n
 
 
 def _penalty_product(design: GatedDesign, linear: Linearised, p: Array) -> Array:
