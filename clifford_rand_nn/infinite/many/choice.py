@@ -59,7 +59,7 @@ def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> 
         "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, 4.0 * n * n + own, 0, ""),
         "gradients": Way(
             "gradients",
-            _SUBSET + _COMPARED + _FEATURES * n * m * m + _STEPS * _product(n, width, outputs) + judged,
+            _SUBSET + _COMPARED + _FEATURES * n * m * m + _STEPS * _product(n, width, outputs) + 2 * judged,
             kept * m + 40.0 * m * m + own,
             m,
             "",
