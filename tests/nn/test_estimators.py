@@ -199,7 +199,7 @@ def test_progress_line(capsys):
         ({"gates": 3}, r"a pair \(directions \(d, m\), offsets \(m,\)\). Got 3"),
         ({"gates": (np.eye(3), np.zeros(3))}, "in dimension 2, that of X"),
         ({"penalty": "l1"}, "one of 'group_l2'"),
-        ({"loss": "hinge"}, "one of 'squared', 'logistic'"),
+        ({"loss": "hinge"}, "'squared', 'logistic'"),
         ({"solver": "sgd"}, "one of 'auto', 'kernel', 'gram', 'fista', 'cvxpy'"),
         ({"bias": "yes"}, "'penalised', 'free'"),
         ({"sketch_dim": 5}, "an integer from 1 to 2. Got 5"),
