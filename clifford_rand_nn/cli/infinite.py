@@ -58,7 +58,9 @@ def _loss(model: Any) -> list[tuple[str, str]]:
     if len(found) < 2:
         return []
     told = ", ".join(f"{value:.4f} with {name}" for name, value in found.items())
-    return [("loss", f"{model.loss_}: negative log-likelihood of rows left out {told}")]
+    vetoed = model.loss_ == "squared" and found["logistic"] < found["squared"]
+    but = ", which gets more labels wrong" if vetoed else ""
+    return [("loss", f"{model.loss_}: negative log-likelihood of rows left out {told}{but}")]
 
 
 def _learned(model: Any) -> str:
