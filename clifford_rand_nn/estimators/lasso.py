@@ -24,6 +24,7 @@ from clifford_rand_nn.solvers.base import Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
+from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
@@ -37,6 +38,7 @@ _ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes the
 _PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
 _ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws times outputs, and hyperplanes at most
 _CROSS = 3e9  # operations of their cross products, d³ each
+_FEWER, _MOST = 4, 2000  # columns a row, and columns, up to which the same is true of several outputs
 _FEW = 16  # columns a row up to which all at once are faster than a working set: 8 took 0.4 of its time, 150 twice it
 
 
@@ -70,8 +72,9 @@ class CrossProductLasso(ConvexNetwork):
         "working_set" prices the dictionary in blocks and never holds it; "interior_point" and "cvxpy" hold the matrix;
         "homotopy" follows the exact path down to ``beta`` (squared loss, one output). "auto" is the fastest: in the
         plane with "l1" "working_set"; else over the columns in memory, by working sets or, if they are few,
-        "interior_point"; "working_set" where the matrix would take more than 512 MiB or ``max_memory``. One that would
-        take more than half a minute needs ``max_time``.
+        "interior_point", or proximal Newton steps for the squared loss of several outputs; "working_set" where the
+        matrix would take more than 512 MiB or ``max_memory``. One that would take more than half a minute needs
+        ``max_time``.
     {limits}
     {random_state}
 
@@ -203,7 +206,11 @@ class CrossProductLasso(ConvexNetwork):
         if self.solver == "homotopy":
             return self._follow(task, problem)
         result: Result[Weights]
-        if self.solver == "auto" and (problem.outputs > 1 or problem.K.shape[1] > _FEW * problem.n):
+        columns, several = problem.K.shape[1], problem.outputs > 1
+        if self.solver == "auto" and several and self.loss == "squared" and columns <= min(_FEWER * problem.n, _MOST):
+            with self._limited(ProximalNewton, task) as solver:
+                result = solver.solve(problem)
+        elif self.solver == "auto" and (several or columns > _FEW * problem.n):
             with self._limited(WorkingSet, task) as solver:
                 result = solver.solve_columns(problem)
         else:

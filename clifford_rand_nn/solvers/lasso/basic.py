@@ -7,6 +7,7 @@ from scipy.linalg import qr, solve_triangular
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.solvers.watch import Watch
 
 _RANK = 1e-12  # a column is dependent if its part outside the basis is below this share of the largest contribution
 _TIES = 1e-9  # of the step: among ratios this close the largest pivot is taken (Harris)
@@ -150,6 +151,13 @@ def polished(problem: LassoProblem, weights: Weights, objective: float, bound: f
         if lowest <= allowed:
             break
     return best
+
+
+def make_basic(problem: LassoProblem, watch: Watch[Weights], tol: float) -> None:
+    """Take a basic form of the best point, with the bound of its own residual if that is better."""
+    weights = polished(problem, watch.point, watch.objective, watch.bound.value, tol)
+    f = problem.predictions(weights)
+    watch.polish(problem.objective(weights, f), problem.dual_bound(f), weights, f)
 
 
 def _newton(problem: LassoProblem, start: Weights) -> Weights:

@@ -14,7 +14,7 @@ from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import DualTerms
-from clifford_rand_nn.solvers.lasso.basic import polished
+from clifford_rand_nn.solvers.lasso.basic import make_basic
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -87,7 +87,7 @@ class InteriorPoint(Limits):
                 self._start(problem, watch)
             if self.basic:
                 with watch:
-                    self._make_basic(problem, watch)
+                    make_basic(problem, watch, self.tol)
         return watch.result("interior_point", watch.point)
 
     def _start(self, problem: LassoProblem, watch: Watch[Weights]) -> None:
@@ -140,12 +140,6 @@ class InteriorPoint(Limits):
             if since >= _STALLED and watch.gap <= _LATE:
                 return watch.stop(Status.STALLED)
         return None
-
-    def _make_basic(self, problem: LassoProblem, watch: Watch[Weights]) -> None:
-        """Take a basic form of the best point, with the bound of its own residual if that is better."""
-        weights = polished(problem, watch.point, watch.objective, watch.bound.value, self.tol)
-        f = problem.predictions(weights)
-        watch.polish(problem.objective(weights, f), problem.dual_bound(f), weights, f)
 
     def _without(self, problem: LassoProblem, watch: Watch[Weights], idle: NDArray[np.bool_]) -> None:
         """Solve for the outputs that the intercept does not meet alone."""

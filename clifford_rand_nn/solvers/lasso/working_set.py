@@ -20,6 +20,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.lasso.basic import polished
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.watch import Watch
 
 # How many times as many columns of a matrix as are added the sample of them is drawn from. On the spiral 4 took 19
@@ -110,11 +111,12 @@ class MatrixColumns:
 class WorkingSet(Limits):
     r"""Solve the Lasso over a family of atoms by column generation, with a bound that holds for the whole family.
 
-    A round solves the problem over the atoms in use (the master, by `InteriorPoint`), prices its dual point over the
-    family, and adds atoms with :math:`||k^T\theta||_2 > n\beta`. Scaled by :math:`\min(1, n\beta/\mathrm{size})` the
-    dual point is feasible for the family, so every round gives a lower bound. A master is solved to a tenth of the gap
-    so far and no further: its dual point is then central, and cuts off more (primal-dual column generation). At the end
-    the solution is made basic and, for one output, solved to rounding on its atoms.
+    A round solves the problem over the atoms in use (the master, by `InteriorPoint`, or by `ProximalNewton` for the
+    squared loss of several outputs), prices its dual point over the family, and adds atoms with
+    :math:`||k^T\theta||_2 > n\beta`. Scaled by :math:`\min(1, n\beta/\mathrm{size})` the dual point is feasible for the
+    family, so every round gives a lower bound. A master is solved to a tenth of the gap so far and no further: its dual
+    point is then central, and cuts off more (primal-dual column generation). At the end the solution is made basic and,
+    for one output, solved to rounding on its atoms.
 
     Parameters
     ----------
@@ -218,19 +220,23 @@ class WorkingSet(Limits):
         radius = family.n * family.beta
         most = min(2 * family.n, _MOST) if self.most is None else self.most
         tol, room = max(_CENTRAL, self.tol), 2 * most
+        start: Weights | None = None
         for k in count(1):
             master = _over(family, atoms.K)
-            inner = InteriorPoint(tol=tol, basic=False, max_time=self.after(watch.seconds).max_time)
+            time_left = self.after(watch.seconds).max_time
+            inner: ProximalNewton | InteriorPoint = InteriorPoint(tol=tol, basic=False, max_time=time_left)
+            if master.outputs > 1 and master.datafit.loss.is_quadratic:
+                inner = ProximalNewton(tol=tol, basic=False, max_time=time_left)
             if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
                 return watch.stop(Status.MAX_MEMORY)
-            found = inner.solve(master)
+            found = inner.solve(master, start) if isinstance(inner, ProximalNewton) else inner.solve(master)
             bound, new, cut = self._priced(family, atoms, found.dual_point, most, watch)
             watch.check(k, found.objective, bound, (atoms, found.coefficients), found.fitted)
             if found.status.ends_all:
                 watch.stop(found.status)
             if watch.status is not None:
                 return None
-            more = atoms.added(new)
+            more, start = atoms.added(new), found.coefficients
             near = found.converged and tol <= _SHARE * watch.gap  # then the gap is the pricer's, not the master's
             if more.K.shape[1] == atoms.K.shape[1] and (near or tol <= _SHARE * self.tol):
                 advice = "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
@@ -238,7 +244,8 @@ class WorkingSet(Limits):
             sizes = np.linalg.norm(master.K.T @ found.dual_point, axis=1)
             room = max(room, _CROWDED * _matter(found.coefficients, sizes, radius))
             if sizes.size > room:
-                more = atoms.kept(np.sort(np.argsort(-sizes, kind="stable")[: room // 2])).added(new)
+                kept = np.sort(np.argsort(-sizes, kind="stable")[: room // 2])
+                more, start = atoms.kept(kept).added(new), _among(start, kept)
                 room = int(_ROOM * room)
             stuck = _SHARE if more.K.shape[1] == atoms.K.shape[1] else 1.0
             tol = max(min(stuck * tol, _SHARE * watch.gap), _SHARE * self.tol)
@@ -275,6 +282,12 @@ def _over(problem: LassoProblem, K: Array) -> LassoProblem:
     other = copy(problem)
     other.K = K
     return other
+
+
+def _among(weights: Weights, kept: NDArray[np.intp]) -> Weights:
+    """Return the weights of the columns that are kept, by their new places."""
+    stays = np.isin(weights.columns, kept)
+    return Weights(np.searchsorted(kept, weights.columns[stays]), weights.values[stays], weights.intercept)
 
 
 def _matter(weights: Weights, sizes: Array, radius: float) -> int:
