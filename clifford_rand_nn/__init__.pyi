@@ -10,8 +10,8 @@ from .estimators.gated import GatedReLUClassifier as GatedReLUClassifier
 from .estimators.gated import GatedReLURegressor as GatedReLURegressor
 from .estimators.lasso import CrossProductLassoClassifier as CrossProductLassoClassifier
 from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoRegressor
-from .estimators.network import ConvexNetworkClassifier as ConvexNetworkClassifier
-from .estimators.network import ConvexNetworkRegressor as ConvexNetworkRegressor
+from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
+from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
 from .gates.hyperplanes import Gates as Gates

@@ -32,7 +32,7 @@ from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
-from clifford_rand_nn.estimators.network import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 
 DIGITS_COLUMNS = ("method", "picked", "test accuracy", "objective", "certified gap", "seconds")
 

@@ -20,8 +20,8 @@ from clifford_rand_nn.cli.console import INTERRUPTED, complain, note_ignored, re
 from clifford_rand_nn.cli.infinite import chosen, promises, scaling, show_compared
 from clifford_rand_nn.cli.options import check_options, make_model
 from clifford_rand_nn.dictionaries.subsets import count_subsets
-from clifford_rand_nn.estimators.infinite import InfiniteNetwork
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
+from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.tables import Table, default_target, read_table
@@ -80,7 +80,7 @@ def run_fit(
     if not quiet:
         show_pairs(_report(model, table, held_out, seconds))
     written = "model not written; give --out" if out is None else f"model written to {out}"
-    if isinstance(model, InfiniteNetwork):
+    if isinstance(model, NetworkWithoutKnobs):
         if not quiet:
             show_compared(model)
     else:
@@ -168,7 +168,7 @@ def _check_out(out: Path) -> None:
 
 
 def _report(model: Any, table: Table, held_out: Table | None, seconds: float) -> list[tuple[str, str]]:
-    classes, infinite = hasattr(model, "classes_"), isinstance(model, InfiniteNetwork)
+    classes, infinite = hasattr(model, "classes_"), isinstance(model, NetworkWithoutKnobs)
     score = "accuracy" if classes else "R²"
     proof = model.certificate_
     rows = [("rows", str(len(table.X)) + _weights(table) + _groups(table))]

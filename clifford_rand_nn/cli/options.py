@@ -8,7 +8,8 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.datafits.choice import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
-from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 
 _ESTIMATORS: dict[tuple[str, str], Any] = {

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.few import NeuronScore
-from clifford_rand_nn.estimators.network import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals

@@ -1,7 +1,7 @@
 """What the classifier and the regressor without knobs share: checks, choice by leave-one-out, fit and certificate."""
 
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
+from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
-from clifford_rand_nn.gates.sampling import merged_rows
-from clifford_rand_nn.infinite.choice import Compared, Problem
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
@@ -25,41 +24,7 @@ from clifford_rand_nn.units import Units
 _ROUNDS = 3
 
 
-class Data(NamedTuple):
-    """Checked rows that count (n, d), targets (n, C), weights with mean 1 or None, groups from 0 or None."""
-
-    X: Array
-    targets: Array
-    weights: Array | None
-    groups: NDArray[np.intp] | None
-
-
-class LeftOut(NamedTuple):
-    """What was said of rows by fits without them.
-
-    Attributes
-    ----------
-    place : (n,) int
-        Of each row among the distinct ones.
-    outputs : (m, C)
-        Of the distinct rows.
-    variance : (m,) or None
-        Of the network at them.
-    honest : (m,) bool
-        For which of them the final choice was judged. With learned gates these are rows that were held out of all; the
-        outputs of the others are those of leave-one-out before gates were learned.
-    compared : Compared or None
-        The best before gates were learned, on these rows; None for many rows.
-    """
-
-    place: NDArray[np.intp]
-    outputs: Array
-    variance: Array | None
-    honest: NDArray[np.bool_]
-    compared: Compared | None = None
-
-
-class InfiniteNetwork(Parameters):
+class NetworkWithoutKnobs(Parameters):
     r"""Parameters and training; `ConvexNetworkClassifier` and `ConvexNetworkRegressor` add what targets need.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2,\qquad
@@ -214,45 +179,43 @@ class InfiniteNetwork(Parameters):
     def _train(self, data: Data, classes: NDArray[Any] | None) -> LeftOut:
         """Choose, solve and certify."""
         owner = type(self).__name__
-        n = len(data.X)
-        keys = data.X if data.groups is None else np.column_stack([data.X, data.groups])
-        first, place = merged_rows(keys)
-        own = np.ones(n) if data.weights is None else data.weights
-        mass = np.bincount(place, own)
-        targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
-        weights = None if (mass == mass[0]).all() else mass / mass.mean()
-        groups = None if data.groups is None else data.groups[first]
-        self._admit(len(first))
-        if len(first) < 2:
+        distinct = Distinct.of(data)
+        problem = distinct.problem
+        self._admit(len(distinct))
+        if len(distinct) < 2:
             raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
-        if groups is not None and groups.max() == 0:
+        if problem.groups is not None and problem.groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
-        problem = Problem(data.X[first], targets, weights, groups)
         self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork
         self.path_: list[NeuronScore] | None = None
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
-        share = mass * (n / mass.sum())
+        beta = None if isinstance(self.beta, str) else float(self.beta)
         found: Trained | TrainedFew
         if self._finite:
-            found = self._train_few(problem, classes is not None)
-            self.certificate_ = self._certified(data, found.proved, place, targets, share, classes)
-            self.selection_certificate_ = self.certificate_
-            if found.selection is not found.proved:
-                self.selection_certificate_ = self._certified(data, found.selection, place, targets, share, classes)
-            self.network_, self.path_ = found.proved.claim.network_on_rows(), found.path
-            if self.gates == "cross":
-                places = self._places[first]
-                self.spanning_rows_ = [places[rows[rows < len(first)]] for rows in found.rows]
+            gates = "cross" if self.gates == "cross" else "free"
+            asked = FewChoices(gates, self.n_neurons, beta, classes is not None, self.max_time, self.max_memory)
+            found = train_few(problem, asked)
+            proved, compared = found.proved, None
+            self.network_, self.path_ = proved.claim.network_on_rows(), found.path
+            if gates == "cross":
+                places = self._places[distinct.first]
+                self.spanning_rows_ = [places[rows[rows < len(distinct)]] for rows in found.rows]
         else:
-            given = None if isinstance(self.beta, str) else float(self.beta)
             mistakes = None if classes is None else wrong_class
-            found = train(problem, Choices(given, self._rounds, mistakes, self.max_time, self.max_memory))
-            self.network_ = found.network
-            self.certificate_ = self._certified(data, _proved(found), place, targets, share, classes)
+            found = train(problem, Choices(beta, self._rounds, mistakes, self.max_time, self.max_memory))
+            claim = KernelClaim(found.network, found.landmarks)
+            proved = Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)
+            compared, self.network_ = found.compared, found.network
+        self.certificate_ = distinct.certificate(proved, classes, self._sample_weight)
+        if isinstance(found, TrainedFew):
+            same = found.selection is found.proved
+            other = self.certificate_ if same else distinct.certificate(found.selection, classes, self._sample_weight)
+            self.selection_certificate_ = other
         self.beta_, self.candidates_ = found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
-        self._noise = len(first) * self.beta_ / (np.ones(len(first)) if weights is None else weights)
+        weights = np.ones(len(distinct)) if problem.weights is None else problem.weights
+        self._noise = len(distinct) * self.beta_ / weights
         if self.verbose:
             best, learned = found.candidates[0], found.rounds.rounds if found.rounds else 0
             tell(
@@ -261,54 +224,9 @@ class InfiniteNetwork(Parameters):
             )
         if found.message:
             warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
-        compared = None if isinstance(found, TrainedFew) else found.compared
-        known = compared is not None and found.metric is None and groups is None
+        known = compared is not None and found.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        return LeftOut(place, found.outputs, variance, found.honest, compared)
-
-    def _train_few(self, problem: Problem, classes: bool) -> TrainedFew:
-        gates, beta = "cross" if self.gates == "cross" else "free", None
-        if not isinstance(self.beta, str):
-            beta = float(self.beta)
-        return train_few(problem, FewChoices(gates, self.n_neurons, beta, classes, self.max_time, self.max_memory))
-
-    def _certified(
-        self,
-        data: Data,
-        found: Proved,
-        place: NDArray[np.intp],
-        means: Array,
-        mass: Array,
-        classes: NDArray[Any] | None,
-    ) -> Certificate:
-        r"""Return the certificate: what was proved of distinct rows holds for all, with the spread of copies added.
-
-        With :math:`\bar y` the mean target of the copies of a row, both values rise by the mean of
-        :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
-        :math:`\omega(y-\bar y)`.
-        """
-        n, m = len(place), len(mass)
-        own = np.ones((n, 1)) if data.weights is None else data.weights[:, None]
-        off = data.targets - means[place]
-        apart = own * off
-        spread = 0.5 * float((apart * off).sum()) / n
-        theta = apart + own / mass[place, None] * (n / m) * found.dual_point[place]
-        primal, dual = found.primal + spread, found.dual + spread
-        return Certificate(
-            primal=primal,
-            dual=dual,
-            relative_gap=max(primal - dual, 0.0) / primal if primal > 0 else 0.0,
-            n_patterns=found.n_patterns,
-            scope=found.scope,
-            dual_point=theta,
-            loss="squared",
-            beta=found.beta,
-            bias=False,
-            fit_intercept=True,
-            claim=found.claim,
-            classes=classes,
-            sample_weight=self._sample_weight,
-        )
+        return LeftOut(distinct.place, found.outputs, variance, found.honest, compared)
 
     def _rescale(self, units: Units) -> None:
         """Bring network and certificates back from targets in units."""
@@ -339,8 +257,3 @@ class InfiniteNetwork(Parameters):
         check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
-
-
-def _proved(found: Trained) -> Proved:
-    claim = KernelClaim(found.network, found.landmarks)
-    return Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)

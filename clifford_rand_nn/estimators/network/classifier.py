@@ -1,4 +1,4 @@
-"""The network without knobs as a scikit-learn classifier and regressor."""
+"""The network without knobs as a scikit-learn classifier."""
 
 import time
 from dataclasses import replace
@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -16,24 +16,23 @@ from clifford_rand._checks import as_array, check_choice, describe, fail, refuse
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import encode_labels
-from clifford_rand_nn.estimators.infinite import Data, InfiniteNetwork, LeftOut
-from clifford_rand_nn.estimators.labelled import Labelled
+from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
+from clifford_rand_nn.estimators.network.labelled import Labelled
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 from clifford_rand_nn.infinite.choice import Compared
-from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
 from clifford_rand_nn.infinite.logistic.path import seconds
 from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.solvers.base import SOONEST
-from clifford_rand_nn.units import Units
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
 _AFFORDED = 1.5  # seconds for trying it
 
 
-class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
+class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
     """Classifier without knobs: infinitely many gates, everything chosen by leave-one-out.
 
     {family}
@@ -233,103 +232,3 @@ class ConvexNetworkClassifier(ClassifierMixin, InfiniteNetwork):
 
     def _labels(self, logs: Array) -> NDArray[Any]:
         return np.asarray(self.classes_[logs.argmax(axis=1)])
-
-
-class ConvexNetworkRegressor(RegressorMixin, InfiniteNetwork):
-    """Regressor without knobs: infinitely many gates, everything chosen by leave-one-out.
-
-    {family}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from clifford_rand_nn import ConvexNetworkRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, (200, 3))
-    >>> y = np.abs(X[:, 0]) + X[:, 1] * X[:, 2] + 0.05 * rng.standard_normal(200)
-    >>> model = ConvexNetworkRegressor().fit(X, y)
-    >>> bool(model.loo_score_ > 0.9)
-    True
-    """
-
-    _parts: ClassVar[dict[str, str]] = {
-        "targets": """
-            Several targets are several outputs, which share the kernel and β.
-            """,
-        "class_weight": "",
-        "classes": """
-            intervals_ : Intervals
-                What `predict_interval` is made from.
-            """,
-        "errors": """
-            ArgumentError
-                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
-            """,
-    }
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Train on the rows X (n, d) with targets y, (n,) or (n, outputs).
-
-        Parameters
-        ----------
-        X, y
-        sample_weight : (n,) array of numbers ≥ 0, optional
-            Of which only the ratios matter.
-        groups : (n,) array, optional
-            Rows of one patient, author or device: they are left out together, so that everything is chosen, and
-            ``loo_score_`` said, for rows of new groups.
-        """
-        owner = type(self).__name__
-        self._check_parameters()
-        for name, value in (("X", X), ("y", y)):
-            refuse_unreal(value, name, owner)
-        rows, given = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        self._target_ndim = given.ndim
-        kept, weights = self._weighted(rows, sample_weight)
-        targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
-        units = Units(0, Units.of(np.ones((1, 1)), targets, owner).y)
-        data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
-        left = self._train(data, None)
-        out = left.outputs[left.place]
-        if not units.plain:
-            self._rescale(units)
-        told = left.honest[left.place]
-        some = None if weights is None else weights[told]
-        self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
-        self.loo_score_ = float(r2_score(data.targets[told], out[told], sample_weight=some))
-        self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
-        self.loo_predictions_[kept] = np.ldexp(out, units.y)
-        self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
-        return self
-
-    def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
-        told = left.honest[left.place]
-        variance = None if left.variance is None else left.variance[left.place][told]
-        self.intervals_ = fit_intervals(residuals[told], variance, None if weights is None else weights[told])
-        self._keep_variance(bool(self.intervals_.shares.any()))
-
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
-
-        See `Intervals`. Without learned gates they may be wider where the rows of training say less, by the predictive
-        variance. With ``groups`` they are those of rows of new groups.
-
-        Raises
-        ------
-        ArgumentError
-            ``coverage`` is not between 0 and 1.
-        """
-        rows = self._rows(X)
-        low, high = self.intervals_.interval(self._outputs(rows), self._variance_at(rows), coverage)
-        return (low[:, 0], high[:, 0]) if self._target_ndim == 1 else (low, high)
-
-    def predict(self, X: Any) -> Array:
-        """Predicted targets, (n,) or (n, outputs) as in `fit`."""
-        rows = self._rows(X)
-        out = self._outputs(rows)
-        return out[:, 0] if self._target_ndim == 1 else out
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

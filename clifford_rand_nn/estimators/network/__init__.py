@@ -1,0 +1,1 @@
+"""The network without knobs as scikit-learn estimators."""
