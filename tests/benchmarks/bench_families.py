@@ -1,12 +1,12 @@
 """Every family with its defaults against tuned logistic regression: accuracy on rows held out, seconds, beta.
 
-    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--models gated lasso] [--sets iris]
+    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--draws 10] [--models gated lasso] [--sets iris]
 
 FOLDER holds ``.npz`` files with X, y and split (True = train); uint8 is divided by 255. scikit-learn's iris, wine,
 breast cancer and digits are always there, with a stratified split of 60 %: ``--splits`` of them for those of at most
 200 rows, where one test row is more than a point; the means are shown. Columns are standardised for all, by the
 training rows. At most ``--rows`` training rows are used, stratified, the same for all; logistic regression chooses C by
-3 folds of them.
+3 folds of them. ``--draws`` of the rows of a set of a folder; the means are shown.
 ``--inner`` splits the training part once more and never looks at a test row: for choices of design.
 """
 
@@ -36,7 +36,7 @@ FEW = 200
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 
 
-def sets(folders, splits):
+def sets(folders, splits, draws):
     """Yield the name and training and test rows of every set, as often as it is split."""
     for name in BUNDLED:
         X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
@@ -51,7 +51,7 @@ def sets(folders, splits):
                 continue
             X, y, split = data["X"], data["y"], data["split"]
         X = X.astype(np.float64) / (255 if X.dtype == np.uint8 else 1)
-        yield path.stem, [(X[split], y[split], X[~split], y[~split])]
+        yield path.stem, [(X[split], y[split], X[~split], y[~split])] * draws
 
 
 def prepared(X, y, X_test, y_test, rows, inner, seed):
@@ -70,13 +70,14 @@ def main():
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--inner", action="store_true")
     parser.add_argument("--models", nargs="*", default=["gated", "ridge", "relu", "lasso"])
     parser.add_argument("--sets", nargs="*")
     options = parser.parse_args()
     names = ["logistic", *options.models]
     print(f"{'set':18} {'n':>5} {'d':>4} {'k':>3} " + " ".join(f"{name:>24}" for name in names), flush=True)
-    for name, parts in sets(options.folders, options.splits):
+    for name, parts in sets(options.folders, options.splits, options.draws):
         if options.sets and name not in options.sets:
             continue
         rows = [prepared(*part, options.rows, options.inner, options.seed + i) for i, part in enumerate(parts)]
