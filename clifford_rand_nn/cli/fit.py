@@ -204,10 +204,10 @@ def _compared(model: Any) -> str:
         return ""
     betas = [score.beta for score in model.candidates_]
     best = next(score for score in model.candidates_ if score.beta == model.beta_)
-    held = f"the least mean loss of held-out rows, {best.loss:.3g}"
+    held = f"by the mean loss of held-out rows, {best.loss:.3g}"
     if best.wrong is not None:
-        held = f"the fewest wrong labels of held-out rows, {best.wrong:.1%}"
-    return f", chosen of {len(betas)} from {max(betas):.2g} to {min(betas):.2g}: {held}"
+        held += f", with {best.wrong:.1%} wrong labels"
+    return f", chosen of {len(betas)} from {max(betas):.2g} to {min(betas):.2g} {held}"
 
 
 def _weights(table: Table) -> str:

@@ -52,9 +52,9 @@ class BetaScore(NamedTuple):
 def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
     """Return the beta that does best on held-out rows, and what was compared.
 
-    Shares of the largest beta, falling, are tried until the loss has risen twice. Of these the one with the fewest
-    wrong classes is chosen, the largest of several, and for real targets the one with the least loss. A fold is trained
-    on four fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They
+    Shares of the largest beta, falling, are tried until the loss has risen twice. The one with the least loss is
+    chosen, for classes of those whose wrong labels are within a standard error of the fewest. A fold is trained on four
+    fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They
     are stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
     copies of a row stay together.
 
@@ -90,7 +90,19 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= _PATIENCE:
             break
-    return min(scores, key=lambda score: score.loss if score.wrong is None else score.wrong).beta, scores
+    return _best(scores, float(weights.sum() ** 2 / (weights @ weights))).beta, scores
+
+
+def _best(scores: list[BetaScore], n: float) -> BetaScore:
+    r"""Return the score with the least loss, of those that pass.
+
+    A share of wrong labels passes up to :math:`p+\sqrt{\max(p(1-p),1/n)/n}`, p the least share of n rows of equal
+    weight.
+    """
+    shares = [score.wrong for score in scores if score.wrong is not None]
+    p = min(shares, default=0.0)
+    most = p + np.sqrt(max(p * (1 - p), 1 / n) / n)
+    return min((one for one in scores if one.wrong is None or one.wrong <= most), key=lambda one: one.loss)
 
 
 def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:

@@ -1,6 +1,6 @@
 """Every family with its defaults against tuned logistic regression: accuracy on rows held out, seconds, beta.
 
-    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--draws 10] [--models gated lasso] [--sets iris]
+    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--draws 10] [--models …] [--sets …]
 
 FOLDER holds ``.npz`` files with X, y and split (True = train); uint8 is divided by 255. scikit-learn's iris, wine,
 breast cancer and digits are always there, with a stratified split of 60 %: ``--splits`` of them for those of at most
