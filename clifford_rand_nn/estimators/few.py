@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds
-from clifford_rand_nn.estimators.neuron_path import LOOSE, MOST_ACTIVE, TIGHT, Chosen, NeuronPath, descended
+from clifford_rand_nn.estimators.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
 from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -30,8 +30,7 @@ _REFITS = (1.0, 0.1, 0.01, 0.001)  # of beta, for the output weights of the neur
 _PATIENCE = 3  # betas in a row without a better network, after which smaller ones are not tried
 _JUDGED = 5000  # rows that neurons are looked for on, if there are more
 _ENOUGH = 500  # held-out rows
-_TOL, _ENDED = 1e-6, 1e-4  # relative gap to reach, and that of several outputs above which it is said
-_WARM = 8  # betas on the way to one
+_TOL = 1e-6  # relative gap to reach
 _HALF = 0.5  # of the time that there is: for the choice
 _NOTHING = 1e-13
 
@@ -129,13 +128,10 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
     index = np.arange(len(path.atoms)) if whole else chosen.columns
     limits = WorkingSet(tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory)
 
-    def solved(index: NDArray[np.intp], beta: float, family: Family | None = None) -> tuple[_Solution, Proved]:
+    def solved(index: NDArray[np.intp], beta: float, family: Family | None = None) -> tuple[Result[Weights], Proved]:
         atoms = _of_all(path.atoms.take(index), few, n)
         lasso = LassoProblem(atoms.training_columns(rows), problem.targets, beta, sample_weight=problem.weights)
-        if lasso.outputs == 1:
-            solution = _Solution.of(limits.after(time.perf_counter() - began).solve_columns(lasso))
-        else:
-            solution = _of_several(lasso, problem.weights)
+        solution = limits.after(time.perf_counter() - began).solve_columns(lasso)
         listed = Neurons.free(atoms.directions, atoms.offsets)  # copies of rows change places, on which they lie
         family = family or Family("neurons", path.p, False, listed, feature)
         return solution, _proved(solution, atoms, beta, family, standard, Z)
@@ -163,46 +159,12 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
         honest=honest,
         candidates=table,
         reason=reason,
-        message=result.message,
+        message="" if result.converged else result.message,
     )
 
 
-class _Solution(NamedTuple):
-    """Weights, objective, bound, the dual point of that, and why they are no better."""
-
-    coefficients: Weights
-    objective: float
-    bound: float
-    dual_point: Array
-    message: str
-
-    @classmethod
-    def of(cls, result: Result[Weights]) -> "_Solution":
-        bound = result.objective - result.duality_gap
-        message = "" if result.converged else result.message
-        return cls(result.coefficients, result.objective, bound, result.dual_point, message)
-
-
-def _of_several(lasso: LassoProblem, weights: Array | None) -> _Solution:
-    """Solve for several outputs, whose interior point takes a minute for seven classes: squares take half a second."""
-    root = np.ones((lasso.n, 1)) if weights is None else np.sqrt(weights)[:, None]
-    share = (root**2 / lasso.n)[:, 0]
-    means, level = share @ lasso.K, share @ lasso.datafit.y
-    start = np.zeros((lasso.K.shape[1], lasso.outputs))
-    for radius in lasso.n * np.geomspace(max(lasso.beta_max(), lasso.beta), lasso.beta, _WARM):
-        accuracy = TIGHT if radius <= lasso.n * lasso.beta * (1 + 1e-12) else LOOSE
-        start = descended(root * (lasso.K - means), root * (lasso.datafit.y - level), radius, start, accuracy)
-    columns = np.flatnonzero(start.any(axis=1))
-    found = Weights(columns, start[columns], level - means[columns] @ start[columns])
-    fitted = lasso.predictions(found)
-    objective, bound = lasso.objective(found, fitted), lasso.dual_bound(fitted)
-    gap = lasso.relative_gap(objective, bound.value)
-    message = "" if gap <= _ENDED else f"a relative gap of {gap:.1e} is left"
-    return _Solution(found, objective, min(bound.value, objective), bound.theta, message)
-
-
 def _proved(
-    result: _Solution, atoms: Neurons, beta: float, family: Family, standard: Standardisation, Z: Array
+    result: Result[Weights], atoms: Neurons, beta: float, family: Family, standard: Standardisation, Z: Array
 ) -> Proved:
     columns, values, intercept = result.coefficients
     found = WeightedNeurons(atoms.take(columns), values, intercept)
@@ -212,7 +174,7 @@ def _proved(
         claim=NetworkClaim(network, family, standard),
         beta=beta,
         primal=result.objective,
-        dual=result.bound,
+        dual=result.objective - result.duality_gap,
         dual_point=result.dual_point,
         scope=pricer.scope if family.kind == "all" else f"over {len(atoms):,} neurons that were listed",
         n_patterns=pricer.n_atoms,

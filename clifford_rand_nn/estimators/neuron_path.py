@@ -18,6 +18,8 @@ _FREE_PLANES = 300  # beside neurons that climb
 _STARTS, _CLIMBS, _TAKEN = 50, 8, 60  # planes that climb, their steps, and the best of them that are taken
 _ALIKE = 1e-3  # one less the cosine of two neurons of which one does
 _SETS, _NEW = 12, 50  # working sets, and columns that one adds
+_CHANGE, _STEPS = 1e-3, 40  # of the norms that squares follow, as a share of the largest, and steps at most
+_SLACK, _LEAST = 1.01, 1e-3  # of a correlation over the radius, and of the largest norm, for columns that stay
 _TINY = np.finfo(np.float64).tiny
 _SEED = 0  # of what is drawn, always the same: no seed is in a result
 
@@ -108,7 +110,7 @@ class NeuronPath:
         columns = chosen.columns[kept]
         if not len(columns):
             return chosen
-        values = _shrunk(self._K[:, columns], self._y, len(self._y) * beta, chosen.values[kept], LOOSE)
+        values = _shrunk(self._K[:, columns], self._y, len(self._y) * beta, chosen.values[kept])
         some = np.flatnonzero(values.any(axis=1))
         return self._chosen(columns[some], values[some])
 
@@ -163,19 +165,7 @@ class NeuronPath:
         self._values = np.vstack([self._values, np.zeros((len(new), self._y.shape[1]))])
 
 
-class Accuracy(NamedTuple):
-    """How far squares are followed: change of norms as a share of the largest, steps, slack, and norms that are 0."""
-
-    tol: float
-    steps: int
-    slack: float
-    least: float
-
-
-LOOSE, TIGHT = Accuracy(1e-3, 40, 1.01, 1e-3), Accuracy(1e-10, 3000, 1 + 1e-7, 1e-9)
-
-
-def descended(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy = LOOSE) -> Array:
+def descended(K: Array, y: Array, radius: float, values: Array) -> Array:
     r"""Return Z (N, C) of :math:`\frac12||KZ-y||^2+r\sum_j||Z_j||_2` from other values on, by sets of columns."""
     Z = values.copy()
     active = np.flatnonzero(Z.any(axis=1))
@@ -183,17 +173,17 @@ def descended(K: Array, y: Array, radius: float, values: Array, accuracy: Accura
         sizes = np.linalg.norm(K.T @ (y - K[:, active] @ Z[active]), axis=1)
         sizes[active] = 0
         new = np.argsort(-sizes, kind="stable")[:_NEW]
-        new = new[sizes[new] > radius * accuracy.slack]
+        new = new[sizes[new] > radius * _SLACK]
         if turn and not len(new):
             break
         active = np.union1d(active, new)
         if len(active):
-            Z[active] = _shrunk(K[:, active], y, radius, Z[active], accuracy)
+            Z[active] = _shrunk(K[:, active], y, radius, Z[active])
             active = np.flatnonzero(Z.any(axis=1))
     return Z
 
 
-def _shrunk(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy) -> Array:
+def _shrunk(K: Array, y: Array, radius: float, values: Array) -> Array:
     r"""Return weights of a few columns by squares that touch the norms, :math:`||Z||\le||Z||^2/2s+s/2`.
 
     Each step takes the least value of that bound for the last norms s; a norm whose column should be 0 shrinks by the
@@ -206,11 +196,9 @@ def _shrunk(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy
     s = np.where(s > 0, s, np.minimum(fresh, s.max(initial=0.0) or np.inf))
     on, Z = np.flatnonzero(s), np.zeros_like(values)
     while len(on):
-        Z[on], s[on] = _touched(G[np.ix_(on, on)], towards[on], radius, s[on], accuracy)
+        Z[on], s[on] = _touched(G[np.ix_(on, on)], towards[on], radius, s[on])
         slack = np.linalg.norm(towards - G[:, on] @ Z[on], axis=1)
-        stay = on[(slack[on] * accuracy.slack >= radius) & (s[on] > accuracy.least * s[on].max())]
-        if accuracy is TIGHT:  # what is on its way to 0 may stay
-            stay = on[s[on] > accuracy.least * s[on].max()]
+        stay = on[(slack[on] * _SLACK >= radius) & (s[on] > _LEAST * s[on].max())]
         Z[np.setdiff1d(on, stay)] = 0
         if len(stay) == len(on):
             break
@@ -218,10 +206,10 @@ def _shrunk(K: Array, y: Array, radius: float, values: Array, accuracy: Accuracy
     return Z
 
 
-def _touched(G: Array, towards: Array, radius: float, s: Array, accuracy: Accuracy) -> tuple[Array, Array]:
+def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, Array]:
     """Return weights, and norms for the next squares, from norms s > 0 on; all of them stay."""
     Z = towards
-    for _ in range(accuracy.steps):
+    for _ in range(_STEPS):
         root = np.sqrt(s)
         A = root[:, None] * G * root
         A.flat[:: len(A) + 1] += radius
@@ -229,7 +217,7 @@ def _touched(G: Array, towards: Array, radius: float, s: Array, accuracy: Accura
         norms = np.linalg.norm(Z, axis=1)
         moved = np.abs(norms - s).max()
         s = np.where(norms < s, norms * np.divide(norms, s, out=np.zeros_like(s), where=s > 0), norms)
-        if moved <= accuracy.tol * norms.max():
+        if moved <= _CHANGE * norms.max():
             break
     return Z, s
 
