@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns
+from clifford_rand_nn.gates.fitted import fitted_gates, with_fitted
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, activation_patterns
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -34,6 +35,7 @@ _BLOCK, _STEPS = 4e-8, 40  # seconds of a step for each pattern, row and squared
 _PROJECTION, _ROUNDS = 3e-8, 15  # the same for a projection on a cone; rounds of column generation
 _SEARCHED = 5  # projections for each pattern and further output
 _DEARER = 4.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
+_SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
 
@@ -74,6 +76,11 @@ class ConvexReLU(GatedFamily):
         asks for ``max_time`` where that is expected to take more than ten seconds; "cvxpy" is the reference.
     {limits}
     {random_state}
+    linear : bool or "auto", default "auto"
+        Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand before the sampled
+        ones: neurons of these patterns make linear models, for which sampled cones have none. "auto" adds them where
+        ``beta`` is "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are
+        expected to be trained in 2.5 seconds, unless ``max_time`` is given; ``candidate_gates_.notes`` says so.
 
     Attributes
     ----------
@@ -89,19 +96,42 @@ class ConvexReLU(GatedFamily):
     {errors}
     """
 
+    linear: bool | str = "auto"
+
+    _chosen = False  # whether this fit began with beta="auto"
     _penalties = ("group_l2", "group_l1")
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice(self.linear, "linear", type(self).__name__, (True, False, "auto"))
         self._require_intercept()
+
+    def _task_patterns(self, task: Task) -> ActivationPatterns:
+        """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
+        found = self._gate_patterns(task.X, task.targets)
+        sampled = isinstance(self.gates, str) and self.gates != "exhaustive"
+        if not (self._chosen and sampled if self.linear == "auto" else self.linear):
+            return found
+        fitted, gates = fitted_gates(task.X, task.targets, self._offset, task.weights), found.gates
+        if self._chosen and sampled and self.max_time is None and self.solver == "auto":
+            room = max(1, int(_SOON / self._expected(task, 1))) if len(gates) else 0
+            few = max(0, room - len(fitted))
+            if few < len(gates):
+                note = f"{few:,} of {len(gates):,} gates: more take over {_SOON:g} s; max_time is for all of them"
+                gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
+        return activation_patterns(task.X, with_fitted(gates, fitted))
+
+    def _settled(self, task: Task) -> Task:
+        self._chosen = isinstance(self.beta, str)
+        return super()._settled(task)
 
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Judge the gated network on the same gates, where they are sampled and the norms are its own."""
         if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
             return super()._judged(task, shared, X)
         if not shared:
-            patterns, gates = self._gate_patterns(task.X, task.targets)
+            patterns, gates = self._task_patterns(task)
             options = {"bias": self._free_bias, **self._options(task)}
             shared += [gates, GatedReLUProblem(task.rows, task.targets, patterns, self.beta_, **options), None, []]
         gates, problem, start, kernel = shared
@@ -115,14 +145,18 @@ class ConvexReLU(GatedFamily):
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
         return gated_predictions(X, gates, coefficients), int(np.count_nonzero(norms))
 
-    def _ask_for_limits(self, task: Task, n_patterns: int) -> None:
-        """Refuse to begin what takes long by itself, where no limit was given."""
+    def _expected(self, task: Task, n_patterns: int) -> float:
+        """Return the seconds that training over so many patterns is expected to take."""
         n, d = task.rows.shape
         work = float(n_patterns) * n * d**2
         if self._by_columns(task.targets):
-            seconds = work * _PROJECTION * _ROUNDS * 2 * max(1, _SEARCHED * (task.targets.shape[1] - 1))
-        else:
-            seconds = work * _BLOCK * _STEPS
+            return float(work * _PROJECTION * _ROUNDS * 2 * max(1, _SEARCHED * (task.targets.shape[1] - 1)))
+        return float(work * _BLOCK * _STEPS)
+
+    def _ask_for_limits(self, task: Task, n_patterns: int) -> None:
+        """Refuse to begin what takes long by itself, where no limit was given."""
+        n, d = task.rows.shape
+        seconds = self._expected(task, n_patterns)
         if self.max_time is None and self.solver == "auto" and seconds > _LONG:
             rule = f"given for {n_patterns:,} patterns on {n:,} rows of {d} columns, which take some {seconds:.0f} s"
             hint = "The step in which it ends is the last. Or take fewer gates, or gated networks, which take a second."
@@ -131,7 +165,7 @@ class ConvexReLU(GatedFamily):
     def _top(self, task: Task) -> float:
         if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
             return super()._top(task)
-        patterns = self._gate_patterns(task.X, task.targets).patterns
+        patterns = self._task_patterns(task).patterns
         self._ask_for_limits(task, patterns.shape[1])
         options = {"bias": self._free_bias, **self._options(task)}
         return float(GatedReLUProblem(task.rows, task.targets, patterns, 1.0, **options).beta_max()) / _DEARER
@@ -149,7 +183,7 @@ class ConvexReLU(GatedFamily):
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
         else:
-            patterns, gates = self._gate_patterns(X, targets) if sampled is None else sampled
+            patterns, gates = self._task_patterns(task) if sampled is None else sampled
             family = replace(family, kind="gates", members=gates)
             result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
@@ -176,14 +210,14 @@ class ConvexReLU(GatedFamily):
             return beta_max_over(
                 task.rows, task.targets, family.pricer(task.X), owner=type(self).__name__, **self._options(task)
             )
-        return self._problem(task, (sampled or self._gate_patterns(task.X, task.targets)).patterns).beta_max()
+        return self._problem(task, (sampled or self._task_patterns(task)).patterns).beta_max()
 
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
         if isinstance(self.gates, str) and self.gates == "exhaustive":
             return None, Family("all", p, self._free_bias, feature=task.feature)
-        sampled = self._gate_patterns(task.X, task.targets)
+        sampled = self._task_patterns(task)
         return sampled, Family("gates", p, self._free_bias, sampled.gates, task.feature)
 
     def _by_columns(self, targets: Array) -> bool:

@@ -129,4 +129,5 @@ def gate_scope(gates: Gates) -> str:
     count, also = f"{len(gates) - linear:,}", " and the linear model" if linear else ""
     if gates.method == "exhaustive":
         return f"global: all {count} patterns enumerated{also}"
-    return f"over the {count} {'given' if gates.method == 'given' else 'sampled'} patterns{also}"
+    how = {"given": "given", "fitted": "fitted and sampled"}.get(gates.method, "sampled")
+    return f"over the {count} {how} patterns{also}"

@@ -1,0 +1,69 @@
+"""Hyperplanes of linear models of the targets, from both sides."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.gates.hyperplanes import Gates
+
+_SHARE = 0.1  # of the mean variance of the columns: the weight of the squares
+_CLEAR = 1e-9  # of |x||w| + |c|: nearer rows have no side, and w of this share of what it could be is rounding
+
+
+def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = None) -> Gates:
+    r"""Gates (w, c) and (-w, -c) of the linear least-squares fit of every output, up to 2C of them.
+
+    .. math:: \min_{w,t}\ \sum_i\omega_i(w\cdot x_i+t-y_i)^2+\lambda\sum_i\omega_i\,||w||^2,\qquad c=-w\cdot\bar x,
+
+    :math:`\lambda` a tenth of the mean variance of the columns: planes through the mean row, or the origin, and t = 0,
+    without bias. As :math:`z = (z)_+-(-z)_+`, ReLU neurons of two patterns make this linear model. A plane without a
+    direction, or through a row, is left out.
+
+    Parameters
+    ----------
+    X : (n, d)
+    targets : (n, C)
+    bias : bool
+        Whether gates have an offset.
+    weights : (n,), optional
+        :math:`\omega`, of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fitted_gates(X, np.array([[-1.0], [-1.0], [-1.0], [1.0]]), bias=True).on(X).astype(int).T.tolist()
+    [[0, 0, 1, 1], [1, 1, 0, 0]]
+    """
+    d = X.shape[1]
+    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    mean, level = (share @ X, share @ targets) if bias else (np.zeros(d), np.zeros(targets.shape[1]))
+    Z, T = X - mean, targets - level
+    C = Z.T @ (share[:, None] * Z)
+    size = float(np.trace(C)) / d
+    if size == 0:
+        return Gates.without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
+    W = np.linalg.solve(C + _SHARE * size * np.eye(d), Z.T @ (share[:, None] * T))
+    c = -mean @ W
+    lengths = np.linalg.norm(W, axis=0)
+    some = lengths * np.sqrt(size) > _CLEAR * np.sqrt(share @ T**2)
+    near = np.linalg.norm(X, axis=1)[:, None] * lengths + np.abs(c)
+    exact = (near == 0) & (not bias)  # a row 0 is on a central plane, however it is summed
+    some &= ((np.abs(X @ W + c) > _CLEAR * near) | exact).all(axis=0)
+    W, c = W[:, some], c[some]
+    return Gates.without_incidence(np.hstack([W, -W]), np.concatenate([c, -c]), "fitted")
+
+
+def with_fitted(gates: Gates, fitted: Gates) -> Gates:
+    """Return the fitted gates and, after them, the others with what is known of them; their incident rows are -1."""
+    k, m = gates.incident.shape[1], len(fitted)
+    return replace(
+        gates,
+        directions=np.hstack([fitted.directions, gates.directions]),
+        offsets=np.concatenate([fitted.offsets, gates.offsets]),
+        incident=np.concatenate([np.full((m, k), -1, dtype=np.intp), gates.incident]),
+        sides=np.concatenate([np.ones((m, k), dtype=bool), gates.sides]),
+        n_dependent=np.concatenate([np.zeros(m, dtype=np.intp), gates.n_dependent]),
+        method="fitted",
+    )
