@@ -110,8 +110,8 @@ class ConvexReLU(GatedFamily):
     def _task_patterns(self, task: Task) -> ActivationPatterns:
         """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
         found = self._gate_patterns(task.X, task.targets)
-        sampled = isinstance(self.gates, str) and self.gates != "exhaustive"
-        if not (self._chosen and sampled if self.linear == "auto" else self.linear):
+        every, sampled = found.gates.method == "exhaustive", isinstance(self.gates, str)
+        if every or not (self._chosen and sampled if self.linear == "auto" else self.linear):
             return found
         fitted, gates = fitted_gates(task.X, task.targets, self._offset, task.weights), found.gates
         if self._chosen and sampled and self.max_time is None and self.solver == "auto":

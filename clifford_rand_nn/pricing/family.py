@@ -129,5 +129,6 @@ def gate_scope(gates: Gates) -> str:
     count, also = f"{len(gates) - linear:,}", " and the linear model" if linear else ""
     if gates.method == "exhaustive":
         return f"global: all {count} patterns enumerated{also}"
-    how = {"given": "given", "fitted": "fitted and sampled"}.get(gates.method, "sampled")
-    return f"over the {count} {how} patterns{also}"
+    if gates.method == "fitted":
+        return f"over the {count} patterns, those of linear models among them{also}"
+    return f"over the {count} {'given' if gates.method == 'given' else 'sampled'} patterns{also}"

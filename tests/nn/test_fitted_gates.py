@@ -54,11 +54,13 @@ def test_they_stand_before_the_sampled_ones_where_beta_is_chosen():
     without = ConvexReLURegressor(n_gates=5, random_state=0, linear=False).fit(X, y)
     given = ConvexReLURegressor(gates=sample_gates(X, 5, rng=0)).fit(X, y)
     assert [len(m.candidate_gates_) for m in (chosen, number, wanted, without, given)] == [7, 5, 7, 5, 5]
-    assert chosen.certificate_.scope == "over the 7 fitted and sampled patterns"
+    assert chosen.certificate_.scope == "over the 7 patterns, those of linear models among them"
     assert chosen.certificate_.verify(X, y).relative_gap <= 2e-6
     assert wanted.result_.objective == pytest.approx(chosen.result_.objective, rel=2e-6)
     assert wanted.result_.objective < number.result_.objective * 0.9  # a linear target, and chambers of none
     assert chosen.score(X, y) > 0.95
+    every = ConvexReLURegressor(gates="exhaustive", beta=1e-2, linear=True, solver="interior_point")
+    assert every.fit(X[:12, :2], y[:12]).certificate_.scope.startswith("global")
     with pytest.raises(ArgumentError, match="'linear'"):
         ConvexReLURegressor(linear=1).fit(X, y)
 
