@@ -53,9 +53,9 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
     """Return the beta that does best on held-out rows, and what was compared.
 
     Shares of the largest beta, falling, are tried until the loss has risen twice. The one with the least loss is
-    chosen, for classes of those whose wrong labels are within a standard error of the fewest. A fold is trained on four
-    fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They
-    are stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
+    chosen, for classes of those whose wrong labels are within half a standard error of the fewest. A fold is trained on
+    four fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They are
+    stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
     copies of a row stay together.
 
     Raises
@@ -96,12 +96,12 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
 def _best(scores: list[BetaScore], n: float) -> BetaScore:
     r"""Return the score with the least loss, of those that pass.
 
-    A share of wrong labels passes up to :math:`p+\sqrt{\max(p(1-p),1/n)/n}`, p the least share of n rows of equal
-    weight.
+    A share of wrong labels passes up to :math:`p+\tfrac12\sqrt{\max(p(1-p),1/n)/n}`, p the least share of n rows of
+    equal weight.
     """
     shares = [score.wrong for score in scores if score.wrong is not None]
     p = min(shares, default=0.0)
-    most = p + np.sqrt(max(p * (1 - p), 1 / n) / n)
+    most = p + 0.5 * np.sqrt(max(p * (1 - p), 1 / n) / n)
     return min((one for one in scores if one.wrong is None or one.wrong <= most), key=lambda one: one.loss)
 
 

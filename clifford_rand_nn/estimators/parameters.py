@@ -27,7 +27,7 @@ _PARTS = {
     "beta": r"""
         beta : float > 0 or "auto", default "auto"
             Weight of the penalty, in the 1/n scale: it means the same for every n. "auto" takes the one with the least
-            loss on held-out rows, for labels of those that are within a standard error of the fewest wrong ones: a
+            loss on held-out rows, for labels of those that are within half a standard error of the fewest wrong ones: a
             path is trained on four fifths of the rows and judged on the other fifth, in as many of five such folds as
             hold out some 500 rows. The folds are stratified and depend neither on a seed nor on the order of the rows.
             Half of ``max_time`` is for that.
