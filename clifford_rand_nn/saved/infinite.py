@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
-from clifford_rand_nn.estimators.few import NeuronScore
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.few import NeuronScore
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.infinite.choice import Candidate

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.estimators.neuron_path import NeuronPath, climbed
+from clifford_rand_nn.estimators.network.neuron_path import NeuronPath, climbed
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
@@ -172,7 +172,7 @@ def test_a_beta_that_is_given_is_solved_for(wave):
 
 @slow
 def test_more_rows_than_are_searched(wave, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.few._JUDGED", 150)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network.few._JUDGED", 150)
     X, y = make_friedman1(400, noise=1.0, random_state=0)
     for gates in GATES:
         model = ConvexNetworkRegressor(gates=gates, n_neurons=15).fit(X, y)

@@ -68,7 +68,8 @@ def test_they_stand_before_the_sampled_ones_where_beta_is_chosen():
 @pytest.mark.slow
 @pytest.mark.parametrize(("load", "least"), [(load_iris, 0.95), (load_breast_cancer, 0.955)])
 def test_the_default_is_near_a_linear_model_where_that_is_good(load, least):
-    A, B, a, b = train_test_split(*load(return_X_y=True), train_size=0.6, random_state=0)
+    X, y = load(return_X_y=True)
+    A, B, a, b = train_test_split(X, y, train_size=0.6, stratify=y, random_state=0)
     scaler = StandardScaler().fit(A)
     A, B = scaler.transform(A), scaler.transform(B)
     model = ConvexReLUClassifier(random_state=0).fit(A, a)

@@ -12,8 +12,8 @@ from clifford_rand._checks import check_choice, check_integer, check_positive, d
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
-from clifford_rand_nn.estimators.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
+from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train

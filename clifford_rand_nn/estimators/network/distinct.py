@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.estimators.few import Proved
+from clifford_rand_nn.estimators.network.few import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem
 

@@ -60,7 +60,7 @@ class ProximalNewton(Limits):
     >>> import numpy as np
     >>> problem = LassoProblem(np.eye(3), [[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]], beta=0.1, fit_intercept=False)
     >>> result = ProximalNewton().solve(problem)
-    >>> result.status, result.coefficients.columns.tolist(), result.coefficients.values.round(6).tolist()
+    >>> result.status, result.coefficients.columns.tolist(), result.coefficients.values.round(3).tolist()
     (<Status.OPTIMAL: 'optimal'>, [2], [[2.82, 3.76]])
     """
 

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds
-from clifford_rand_nn.estimators.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
+from clifford_rand_nn.estimators.network.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
 from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.standard import Standardisation
