@@ -35,6 +35,7 @@ _BLOCK, _STEPS = 4e-8, 40  # seconds of a step for each pattern, row and squared
 _PROJECTION, _ROUNDS = 3e-8, 15  # the same for a projection on a cone; rounds of column generation
 _SEARCHED = 5  # projections for each pattern and further output
 _DEARER = 4.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
+_SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
@@ -80,7 +81,7 @@ class ConvexReLU(GatedFamily):
         Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand before the sampled
         ones: neurons of these patterns make linear models, for which sampled cones have none. "auto" adds them where
         ``beta`` is "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are
-        expected to be trained in 2.5 seconds, unless ``max_time`` is given; ``candidate_gates_.notes`` says so.
+        expected to be trained in 2.5 seconds, or in half of ``max_time``; ``candidate_gates_.notes`` says so.
 
     Attributes
     ----------
@@ -114,11 +115,12 @@ class ConvexReLU(GatedFamily):
         if every or not (self._chosen and sampled if self.linear == "auto" else self.linear):
             return found
         fitted, gates = fitted_gates(task.X, task.targets, self._offset, task.weights), found.gates
-        if self._chosen and sampled and self.max_time is None and self.solver == "auto":
-            room = max(1, int(_SOON / self._expected(task, 1))) if len(gates) else 0
+        if self._chosen and sampled and self.solver == "auto":
+            seconds = _SOON if self.max_time is None else _SHARE * self.max_time
+            room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
             few = max(0, room - len(fitted))
             if few < len(gates):
-                note = f"{few:,} of {len(gates):,} gates: more take over {_SOON:g} s; max_time is for all of them"
+                note = f"{few:,} of {len(gates):,} gates: more take over {seconds:g} s; a longer max_time is for more"
                 gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
         return activation_patterns(task.X, with_fitted(gates, fitted))
 

@@ -78,3 +78,13 @@ def test_the_default_is_near_a_linear_model_where_that_is_good(load, least):
     if A.shape[1] == 30:  # all 50 gates would take half a minute
         assert "of 50 gates" in model.candidate_gates_.notes[-1]
         assert model.certificate_.n_patterns == len(model.candidate_gates_) < 20
+
+
+@pytest.mark.parametrize(("max_time", "sampled"), [(None, 0), (8.0, 2), (1e4, 6)])
+def test_no_more_gates_are_taken_than_are_expected_to_be_trained_in_time(monkeypatch, max_time, sampled):
+    """Cones of random planes among many columns use up any time, and are worth little before its end."""
+    monkeypatch.setattr(ConvexReLUClassifier, "_expected", lambda self, task, n_patterns: 1.0 * n_patterns)
+    X = np.random.default_rng(5).standard_normal((40, 4))
+    model = ConvexReLUClassifier(n_gates=6, max_time=max_time, random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    assert len(model.candidate_gates_) == 2 + sampled
+    assert ("of 6 gates" in " ".join(model.candidate_gates_.notes)) == (sampled < 6)
