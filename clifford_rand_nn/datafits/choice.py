@@ -152,6 +152,19 @@ def encode_labels(index: NDArray[np.intp], n_classes: int, loss: str | Loss) -> 
     return np.where(marks, on, off), loss
 
 
+def labels_of(targets: Array) -> NDArray[np.intp]:
+    """Class (n,) of every row of targets, or outputs, (n, C): one column decides by its sign, more by the largest.
+
+    Examples
+    --------
+    >>> labels_of(encode_labels(np.array([2, 0, 1]), 3, "squared")[0]).tolist(), labels_of(np.array([[-0.3]])).tolist()
+    ([2, 0, 1], [0])
+    """
+    if targets.shape[1] == 1:
+        return np.asarray(targets[:, 0] > 0, dtype=np.intp)
+    return np.asarray(targets.argmax(axis=1), dtype=np.intp)
+
+
 def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
     """Return real targets (n, C) from (n,) or (n, C), of any library."""
     if y.ndim not in (1, 2) or y.shape[0] != n or 0 in y.shape:

@@ -10,7 +10,7 @@ from clifford_rand._checks import as_generator, check_choice, check_integer, fai
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.datafits.choice import encode_labels, loss_lines
+from clifford_rand_nn.datafits.choice import encode_labels, labels_of, loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
 from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
@@ -41,9 +41,25 @@ class GatedFamily(ConvexNetwork):
     sketch_dim: int | str | None = "auto"
     penalty: str = "group_l2"
 
+    _chosen = False  # whether this fit began with beta="auto"
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_integer(self.n_gates, "n_gates", type(self).__name__)
+
+    @property
+    def _samples(self) -> bool:
+        """Whether gates are drawn: not given, not all there are."""
+        return isinstance(self.gates, str) and self.gates not in ("exhaustive", "infinite")
+
+    @property
+    def _exhaustive(self) -> bool:
+        """Whether all patterns are asked for."""
+        return isinstance(self.gates, str) and self.gates == "exhaustive"
+
+    def _settled(self, task: Task) -> Task:
+        self._chosen = isinstance(self.beta, str)
+        return super()._settled(task)
 
     def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
@@ -153,16 +169,6 @@ class GatedReLU(GatedFamily):
         if self.linear == "auto":
             return self._chosen and self.penalty == "group_l2" and self._samples
         return bool(self.linear)
-
-    @property
-    def _samples(self) -> bool:
-        return isinstance(self.gates, str) and self.gates not in ("exhaustive", "infinite")
-
-    _chosen = False  # whether this fit began with beta="auto"
-
-    def _settled(self, task: Task) -> Task:
-        self._chosen = isinstance(self.beta, str)
-        return super()._settled(task)
 
     def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
         found = super()._gate_patterns(X, targets)
@@ -317,9 +323,7 @@ class GatedReLUClassifier(GatedReLU, NetworkClassifier):
         if not self._chosen or not self._samples:
             return task
         assert task.classes is not None
-        column = task.targets[:, 0]
-        index = (column > 0).astype(np.intp) if task.targets.shape[1] == 1 else task.targets.argmax(axis=1)
-        targets, loss = encode_labels(index, len(task.classes), "logistic")
+        targets, loss = encode_labels(labels_of(task.targets), len(task.classes), "logistic")
         logistic = task._replace(targets=targets, loss=loss)
         self.beta_ = 1.0  # a problem has one; this has no say
         problem = self._problem(logistic, self._gate_patterns(task.X, targets).patterns)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss, normalised
+from clifford_rand_nn.datafits.choice import as_loss, labels_of, normalised
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.sampling import merged_rows
 
@@ -137,14 +137,9 @@ def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:
 
 def _classes(targets: Array) -> Iterator[NDArray[np.intp]]:
     """Rows of each class, from targets of one column of -1 and 1, or of one column a class."""
-    labels = _labels(targets)
+    labels = labels_of(targets)
     for label in np.unique(labels):
         yield np.flatnonzero(labels == label)
-
-
-def _labels(targets: Array) -> NDArray[Any]:
-    """Class of each row, from targets or outputs."""
-    return np.asarray(targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1))
 
 
 class _Part:
@@ -174,4 +169,4 @@ class _Part:
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged as it is
             predicted, n_neurons = model._judged(self.task, self.shared, self.X)
         losses = np.asarray(self.loss.stated_value(predicted, self.targets))
-        return losses, self.weights, n_neurons, _labels(predicted) != _labels(self.targets)
+        return losses, self.weights, n_neurons, labels_of(predicted) != labels_of(self.targets)

@@ -99,7 +99,6 @@ class ConvexReLU(GatedFamily):
 
     linear: bool | str = "auto"
 
-    _chosen = False  # whether this fit began with beta="auto"
     _penalties = ("group_l2", "group_l1")
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
@@ -111,11 +110,11 @@ class ConvexReLU(GatedFamily):
     def _task_patterns(self, task: Task) -> ActivationPatterns:
         """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
         found = self._gate_patterns(task.X, task.targets)
-        every, sampled = found.gates.method == "exhaustive", isinstance(self.gates, str)
-        if every or not (self._chosen and sampled if self.linear == "auto" else self.linear):
+        every = found.gates.method == "exhaustive"
+        if every or not (self._chosen and self._samples if self.linear == "auto" else self.linear):
             return found
         fitted, gates = fitted_gates(task.X, task.targets, self._offset, task.weights), found.gates
-        if self._chosen and sampled and self.solver == "auto":
+        if self._chosen and self._samples and self.solver == "auto":
             seconds = _SOON if self.max_time is None else _SHARE * self.max_time
             room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
             few = max(0, room - len(fitted))
@@ -124,13 +123,9 @@ class ConvexReLU(GatedFamily):
                 gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
         return activation_patterns(task.X, with_fitted(gates, fitted))
 
-    def _settled(self, task: Task) -> Task:
-        self._chosen = isinstance(self.beta, str)
-        return super()._settled(task)
-
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Judge the gated network on the same gates, where they are sampled and the norms are its own."""
-        if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
+        if self.penalty != "group_l2" or self._exhaustive:
             return super()._judged(task, shared, X)
         if not shared:
             patterns, gates = self._task_patterns(task)
@@ -165,7 +160,7 @@ class ConvexReLU(GatedFamily):
             raise fail("max_time", type(self).__name__, rule, None, hint)
 
     def _top(self, task: Task) -> float:
-        if self.penalty != "group_l2" or (isinstance(self.gates, str) and self.gates == "exhaustive"):
+        if self.penalty != "group_l2" or self._exhaustive:
             return super()._top(task)
         patterns = self._task_patterns(task).patterns
         self._ask_for_limits(task, patterns.shape[1])
@@ -217,7 +212,7 @@ class ConvexReLU(GatedFamily):
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
         """Return the sampled gates, or None for all patterns, and the family of neurons they stand for."""
         p = 1 if self.penalty == "group_l1" else 2
-        if isinstance(self.gates, str) and self.gates == "exhaustive":
+        if self._exhaustive:
             return None, Family("all", p, self._free_bias, feature=task.feature)
         sampled = self._task_patterns(task)
         return sampled, Family("gates", p, self._free_bias, sampled.gates, task.feature)
@@ -230,7 +225,7 @@ class ConvexReLU(GatedFamily):
             rule = "'auto' or 'column_generation' for several outputs"
             raise fail("solver", type(self).__name__, rule, self.solver, hint)
         if self.solver == "auto":  # a list of patterns is best solved whole, all patterns need no list
-            return not single or (isinstance(self.gates, str) and self.gates == "exhaustive")
+            return not single or self._exhaustive
         return self.solver == "column_generation"
 
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> ConvexReLUProblem:

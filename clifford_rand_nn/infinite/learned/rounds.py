@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import labels_of
 from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, learned_kernels, spread, varying
@@ -219,9 +220,7 @@ def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
     >>> wrong_class(np.array([[0.2], [-3.0]]), np.array([[1.0], [1.0]])).tolist()
     [False, True]
     """
-    if targets.shape[1] == 1:
-        return np.asarray((predictions[:, 0] > 0) != (targets[:, 0] > 0))
-    return np.asarray(predictions.argmax(axis=1) != targets.argmax(axis=1))
+    return np.asarray(labels_of(predictions) != labels_of(targets))
 
 
 class _Judged(NamedTuple):
