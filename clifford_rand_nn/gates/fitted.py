@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, joined_gates
 
 _SHARE = 0.1  # of the mean variance of the columns: the weight of the squares
 _CLEAR = 1e-9  # of |x||w| + |c|: nearer rows have no side, and w of this share of what it could be is rounding
@@ -57,13 +57,4 @@ def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = N
 
 def with_fitted(gates: Gates, fitted: Gates) -> Gates:
     """Return the fitted gates and, after them, the others with what is known of them; their incident rows are -1."""
-    k, m = gates.incident.shape[1], len(fitted)
-    return replace(
-        gates,
-        directions=np.hstack([fitted.directions, gates.directions]),
-        offsets=np.concatenate([fitted.offsets, gates.offsets]),
-        incident=np.concatenate([np.full((m, k), -1, dtype=np.intp), gates.incident]),
-        sides=np.concatenate([np.ones((m, k), dtype=bool), gates.sides]),
-        n_dependent=np.concatenate([np.zeros(m, dtype=np.intp), gates.n_dependent]),
-        method="fitted",
-    )
+    return replace(joined_gates([fitted, gates], known=gates), method="fitted")

@@ -4,7 +4,7 @@ Also what is made of gates: the ones that a user gives, those with the linear ga
 their activation patterns on a set of rows, each pattern once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -161,14 +161,27 @@ def with_linear_gate(gates: Gates) -> Gates:
     """
     if not isinstance(gates, Gates):
         raise fail("gates", "with_linear_gate", "Gates", gates)
-    k = gates.incident.shape[1]
+    linear = Gates.without_incidence(np.zeros((gates.d, 1)), np.ones(1), "given")
+    return joined_gates([gates, linear], known=gates)
+
+
+def joined_gates(parts: Sequence[Gates], known: Gates) -> Gates:
+    """Return the gates of all parts in a row; -1 where they have fewer incident rows than others have.
+
+    What else is known of them, method, sketch and notes, is that of ``known``.
+    """
+    k = max(part.incident.shape[1] for part in parts)
+
+    def widened(values: NDArray[Any], fill: int) -> NDArray[Any]:
+        return np.pad(values, ((0, 0), (0, k - values.shape[1])), constant_values=fill)
+
     return replace(
-        gates,
-        directions=np.concatenate([gates.directions, np.zeros((gates.d, 1))], axis=1),
-        offsets=np.append(gates.offsets, 1.0),
-        incident=np.concatenate([gates.incident, np.full((1, k), -1, dtype=np.intp)]),
-        sides=np.concatenate([gates.sides, np.ones((1, k), dtype=bool)]),
-        n_dependent=np.append(gates.n_dependent, np.intp(0)),
+        known,
+        directions=np.concatenate([part.directions for part in parts], axis=1),
+        offsets=np.concatenate([part.offsets for part in parts]),
+        incident=np.concatenate([widened(part.incident, -1) for part in parts]),
+        sides=np.concatenate([widened(part.sides, True) for part in parts]),
+        n_dependent=np.concatenate([part.n_dependent for part in parts]),
     )
 
 
