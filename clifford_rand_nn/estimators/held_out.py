@@ -70,8 +70,9 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
     if top <= _NOTHING * size:  # what a constant target leaves is rounding
         return 1.0, []
     place = folds(task.X, task.targets, task.classes is not None)
-    n_folds = min(FOLDS, -(-_ENOUGH // max(1, len(place) // FOLDS)))
-    parts = [_Part(model, task, place == k) for k in range(n_folds) if (place == k).any() and (place != k).any()]
+    parts = [
+        _Part(model, task, place == k) for k in range(n_folds(len(place))) if (place == k).any() and (place != k).any()
+    ]
     if not parts:
         return float(top * shares[_BLIND]), []
     scores: list[BetaScore] = []
@@ -133,6 +134,11 @@ def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:
             stretch = order[begin : begin + FOLDS]
             place[stretch] = rng.permutation(FOLDS)[: len(stretch)]
     return place[copy_of]
+
+
+def n_folds(n: int) -> int:
+    """Return how many of the five folds of n rows hold out some 500 rows, or 5."""
+    return min(FOLDS, -(-_ENOUGH // max(1, n // FOLDS)))
 
 
 def _classes(targets: Array) -> Iterator[NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
-from clifford_rand_nn.estimators.held_out import FOLDS, folds
+from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.neuron_path import MOST_ACTIVE, Chosen, NeuronPath
 from clifford_rand_nn.infinite.choice import Candidate, Problem, choose
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
@@ -29,7 +29,6 @@ _SHARES = 0.5 ** np.arange(1.0, 15.0)  # of the largest beta
 _REFITS = (1.0, 0.1, 0.01, 0.001)  # of beta, for the output weights of the neurons that were chosen
 _PATIENCE = 3  # betas in a row without a better network, after which smaller ones are not tried
 _JUDGED = 5000  # rows that neurons are looked for on, if there are more
-_ENOUGH = 500  # held-out rows
 _TOL = 1e-6  # relative gap to reach
 _HALF = 0.5  # of the time that there is: for the choice
 _NOTHING = 1e-13
@@ -235,8 +234,7 @@ def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:
         place = folds(np.asarray(problem.X, dtype=np.float64), problem.targets, classes)
         alone = np.flatnonzero(place < 0)  # the only row of its class
         place[alone] = np.arange(len(alone)) % FOLDS
-    most = min(FOLDS, -(-_ENOUGH // max(1, n // FOLDS)))
-    return [place == k for k in range(FOLDS) if (place == k).any() and (place != k).any()][:most]
+    return [place == k for k in range(FOLDS) if (place == k).any() and (place != k).any()][: n_folds(n)]
 
 
 def _followed(path: NeuronPath, beta: float) -> Chosen:
