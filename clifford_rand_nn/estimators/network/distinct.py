@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.estimators.network.copies import merged_weights, shared_out
 from clifford_rand_nn.estimators.network.few import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem
@@ -77,9 +78,8 @@ class Distinct:
         own = np.ones(len(data.X)) if data.weights is None else data.weights
         mass = np.bincount(place, own).astype(np.float64)
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
-        weights = None if (mass == mass[0]).all() else mass / mass.mean()
         groups = None if data.groups is None else data.groups[first]
-        return cls(data, Problem(data.X[first], targets, weights, groups), first, place, mass)
+        return cls(data, Problem(data.X[first], targets, merged_weights(mass), groups), first, place, mass)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -91,13 +91,11 @@ class Distinct:
         :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of a copy is its share of that of its row plus
         :math:`\omega(y-\bar y)`.
         """
-        data, place, n, m = self.data, self.place, len(self.place), len(self.mass)
-        own = np.ones((n, 1)) if data.weights is None else data.weights[:, None]
-        off = data.targets - self.problem.targets[place]
-        apart = own * off
-        spread = 0.5 * float((apart * off).sum()) / n
-        mass = self.mass * (n / self.mass.sum())
-        theta = apart + own / mass[place, None] * (n / m) * found.dual_point[place]
+        data = self.data
+        off = data.targets - self.problem.targets[self.place]
+        apart = off if data.weights is None else data.weights[:, None] * off
+        spread = 0.5 * float((apart * off).sum()) / len(off)
+        theta = apart + shared_out(found.dual_point, self.place, self.mass, data.weights)
         primal, dual = found.primal + spread, found.dual + spread
         return Certificate(
             primal=primal,

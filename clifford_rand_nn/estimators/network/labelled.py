@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.network.copies import merged_weights, shared_out
 
 
 class Labelled(NamedTuple):
@@ -40,7 +41,7 @@ class Labelled(NamedTuple):
     @property
     def weights(self) -> Array | None:
         """Their weights with mean 1, or None if they are equal."""
-        return None if (self.mass == self.mass[0]).all() else np.asarray(self.mass / self.mass.mean())
+        return merged_weights(self.mass)
 
     @property
     def ambiguous(self) -> bool:
@@ -49,6 +50,4 @@ class Labelled(NamedTuple):
 
     def spread(self, theta: Array, weights: Array | None) -> Array:
         """Return what is each row's share (n, C) of a dual point (p, C) of the pairs, by weights of the rows."""
-        n, p = len(self.of), len(self.first)
-        own = np.ones(n) if weights is None else weights
-        return np.asarray((own / self.mass[self.of] * (n / p))[:, None] * theta[self.of])
+        return shared_out(theta, self.of, self.mass, weights)
