@@ -264,18 +264,15 @@ class Certificate:
 
     def rescaled(self, units: Units) -> "Certificate":
         """Return what the certificate of data in ``units`` says of the data as they are."""
-        squared = isinstance(self.claim, GatedClaim) and self.claim.squared
-        beta, claim = self.beta, self.claim  # beta of a kernel of standardised rows knows no units
-        if (
-            isinstance(claim, NetworkClaim) and claim.standard is not None
-        ):  # nor those of the rows, if it is a network's
-            there = Units(0, units.y)
-            beta = there.inverse().beta(self.beta, squared, "Certificate")
-            claim = NetworkClaim(there.back(claim.network), claim.family, units.back(claim.standard))
-        else:
-            if not isinstance(claim, KernelClaim):
-                beta = units.inverse().beta(self.beta, squared, "Certificate")
-            claim = units.back(claim)
+        claim, beta = self.claim, self.beta
+        standard = claim.standard if isinstance(claim, NetworkClaim) else None
+        there = units if standard is None else Units(0, units.y)  # standardised rows know no units
+        if not isinstance(claim, KernelClaim):  # whose rows are standardised too
+            squared = isinstance(claim, GatedClaim) and claim.squared
+            beta = there.inverse().beta(beta, squared, "Certificate")
+        claim = there.back(claim)
+        if standard is not None:
+            claim = claim._replace(standard=units.back(standard))
         return replace(
             self,
             primal=units.square(self.primal),

@@ -46,8 +46,6 @@ class Trained:
     ----------
     network : KernelNetwork
     beta : float
-    fitted : (n, C)
-        Predictions of the rows.
     primal, dual : float
         Objective and lower bound, in the 1/n scale of the distinct rows.
     dual_point : (n, C)
@@ -71,7 +69,6 @@ class Trained:
 
     network: KernelNetwork
     beta: float
-    fitted: Array
     primal: float
     dual: float
     dual_point: Array
@@ -110,8 +107,8 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
     if rounds is None or learned is None:
-        (alpha, intercept), fitted = best.loo.fit(beta), best.loo.fitted(beta)
-        image = fitted - intercept
+        alpha, intercept = best.loo.fit(beta)
+        image = best.loo.fitted(beta) - intercept
     else:
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
         K = kernel(best.rows)
@@ -124,7 +121,6 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     return Trained(
         network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
         beta=beta,
-        fitted=image + judged.intercept,
         primal=judged.objective,
         dual=judged.bound.value,
         dual_point=judged.bound.theta,
@@ -176,7 +172,6 @@ def _many(
     return Trained(
         network=KernelNetwork(standard, kernel, rows[found.centres], found.alpha, found.intercept),
         beta=found.beta,
-        fitted=found.fitted,
         primal=found.objective,
         dual=found.objective - found.duality_gap,
         dual_point=found.dual_point,
