@@ -30,8 +30,7 @@ def chosen(model: Any) -> list[tuple[str, str]]:
 
 def promises(model: Any, score: str, what: str) -> list[tuple[str, str]]:
     """Say what ``what`` is expected to give, and how that is known."""
-    rounds = model.rounds_
-    exact = model.path_ is None and (rounds is None or not rounds.rounds)
+    exact = model.path_ is None and model.metric_ is None
     how = "leave-one-out" if exact else "rows that were held out"
     rows = [(f"promised {score}", f"{model.loo_score_:.4f} for {what}, by {how}")]
     if hasattr(model, "calibration_"):
@@ -71,6 +70,8 @@ def _learned(model: Any) -> str:
     if not rounds.rounds:
         tried = [trial.error for trial in rounds.trials[1:]]
         return f"none: on held-out rows the error goes from {before:.3g} to {min(tried):.3g}, which is no clear gain"
+    if model.metric_ is None:
+        return "none: there was no time for the logistic loss on learned gates"
     after = next(t.error for t in rounds.trials if (t.shape, t.rounds) == (rounds.shape, rounds.rounds))
     times = "1 round" if rounds.rounds == 1 else f"{rounds.rounds} rounds"
     return f"{times}, {rounds.shape}: on held-out rows the error goes from {before:.3g} to {after:.3g}"

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
 from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.infinite import chosen, promises
 
 pd = pytest.importorskip("pandas")
 
@@ -184,3 +185,19 @@ def test_the_loss_may_be_asked_for(folder):
 def test_an_empty_header_has_no_last_column(folder):
     (folder / "empty.csv").write_text("\n\n")
     assert run("fit", "empty.csv", code=2).stderr == "error: empty.csv: the file is empty.\n"
+
+
+def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
+    """Rows held out were for two rounds, but the logistic loss on them took too long: plain gates by leave-one-out."""
+    path = "clifford_rand_nn.estimators.network.classifier.choose_unseen"
+    rows = np.random.default_rng(0).uniform(-1, 1, (120, 6))
+    labels = np.sin(3 * rows[:, 0]) + rows[:, 1] > 0
+    model = ConvexNetworkClassifier(loss="logistic").fit(rows, labels)
+    assert dict(chosen(model))["learned gates"].startswith(f"{model.rounds_.rounds} round")
+    assert model.metric_ is not None
+    monkeypatch.setattr(path, lambda *args: None)
+    model = ConvexNetworkClassifier(loss="logistic", max_time=60).fit(rows, labels)
+    assert model.metric_ is None
+    assert dict(chosen(model))["learned gates"] == "none: there was no time for the logistic loss on learned gates"
+    assert dict(promises(model, "accuracy", "new rows"))["promised accuracy"].endswith("by leave-one-out")
+    assert model.reason_.endswith("; gates not learned, for want of time")

@@ -101,7 +101,7 @@ class NetworkWithoutKnobs(Parameters):
         Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
         was left out or refitted. It is not in model files.
     rounds_ : LearnedRounds or None
-        What held-out rows said of learned gates.
+        What held-out rows said of learned gates; ``metric_`` tells whether they were taken.
     reason_ : str
         How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None

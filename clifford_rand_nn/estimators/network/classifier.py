@@ -165,8 +165,10 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             chosen = choose_unseen(kernel, self.rounds_.folds, rows, place, *problem, time_left, fixed)
             if chosen is None and self.losses_:
                 return left
+            if chosen is None:
+                self.metric_, self.reason_ = None, f"{self.reason_}; gates not learned, for want of time"
         if chosen is None:
-            kernel, self.metric_ = compared.kernel, None
+            kernel = compared.kernel
             K = np.asarray(kernel(rows), dtype=np.float64)
             variances = None if spread is None else lambda beta: spread(beta)[place]
             chosen = choose_logistic(K, *problem, variances, time_left, fixed)
