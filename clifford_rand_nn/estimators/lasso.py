@@ -206,11 +206,12 @@ class CrossProductLasso(ConvexNetwork):
         if self.solver == "homotopy":
             return self._follow(task, problem)
         result: Result[Weights]
-        columns, several = problem.K.shape[1], problem.outputs > 1
-        if self.solver == "auto" and several and self.loss == "squared" and columns <= min(_FEWER * problem.n, _MOST):
+        columns = problem.K.shape[1]
+        few = columns <= min(_FEWER * problem.n, _MOST)
+        if self.solver == "auto" and few and ProximalNewton.suits(problem):
             with self._limited(ProximalNewton, task) as solver:
                 result = solver.solve(problem)
-        elif self.solver == "auto" and (several or columns > _FEW * problem.n):
+        elif self.solver == "auto" and (problem.outputs > 1 or columns > _FEW * problem.n):
             with self._limited(WorkingSet, task) as solver:
                 result = solver.solve_columns(problem)
         else:

@@ -24,13 +24,6 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-@pytest.fixture
-def wave():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (80, 2))
-    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(80)
-
-
 def plain(network, X):
     return np.maximum(X @ network.W1.T + network.b1, 0) @ network.w2 + network.b2
 

@@ -38,13 +38,6 @@ def test_scikit_learns_checks_of_the_logistic_loss(estimator, check):
     check(estimator)
 
 
-@pytest.fixture
-def wave():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (80, 2))
-    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(80)
-
-
 def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):
     """Standardisation is that of all rows: the one thing that a refit would do again, and it hardly matters."""
     X, y = wave

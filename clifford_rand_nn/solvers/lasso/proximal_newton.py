@@ -69,6 +69,11 @@ class ProximalNewton(Limits):
     basic: bool = True
 
     @staticmethod
+    def suits(problem: LassoProblem) -> bool:
+        """Whether it is faster than an interior point, and can solve the problem at all."""
+        return problem.outputs > 1 and problem.datafit.loss.is_quadratic
+
+    @staticmethod
     def memory(problem: LassoProblem) -> float:
         """Return the bytes of the columns, twice, of four matrices of their number, and of weights."""
         n, N = problem.K.shape

@@ -224,9 +224,8 @@ class WorkingSet(Limits):
         for k in count(1):
             master = _over(family, atoms.K)
             time_left = self.after(watch.seconds).max_time
-            inner: ProximalNewton | InteriorPoint = InteriorPoint(tol=tol, basic=False, max_time=time_left)
-            if master.outputs > 1 and master.datafit.loss.is_quadratic:
-                inner = ProximalNewton(tol=tol, basic=False, max_time=time_left)
+            method = ProximalNewton if ProximalNewton.suits(master) else InteriorPoint
+            inner: ProximalNewton | InteriorPoint = method(tol=tol, basic=False, max_time=time_left)
             if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
                 return watch.stop(Status.MAX_MEMORY)
             found = inner.solve(master, start) if isinstance(inner, ProximalNewton) else inner.solve(master)
