@@ -15,6 +15,7 @@ from clifford_rand.basis.table import ProductTable, product_table
 
 TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
 KERNEL_FROM = 2**18  # table rows × batch from which the compiled kernel pays for its load
+SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
 LARGEST_GATHER = 2**22  # terms that a gather holds at a time
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.5 ms, a few times what a thread costs
 TILE_BYTES = 48 * 2**10  # operands and result of one tile, around the first-level cache
@@ -50,9 +51,9 @@ class TablePlan:
         if not len(self.table.left):
             return np.zeros((*batch, self.keys.size), dtype=dtype)
         if a.size == self.size_a and self._matrix_pays(self.size_b, b.size // self.size_b):
-            return self._by_matrix(a, b)
+            return self._by_matrix(a, b, "left")
         if b.size == self.size_b and self._matrix_pays(self.size_a, a.size // self.size_a):
-            return self._by_matrix(a, b)
+            return self._by_matrix(a, b, "right")
         flat_a = np.broadcast_to(a, (*batch, self.size_a)).reshape(-1, self.size_a)
         flat_b = np.broadcast_to(b, (*batch, self.size_b)).reshape(-1, self.size_b)
         work = len(flat_a) * len(self.table.left)
@@ -107,8 +108,15 @@ class TablePlan:
         return np.moveaxis(out, 0, -1)
 
     def _matrix_pays(self, size: int, samples: int) -> bool:
-        """Tell whether the matrix of one operand, mostly zeros in high dimensions, is not far larger than the work."""
-        return size * self.keys.size <= 64 * len(self.table.left) * max(1, samples)
+        """Tell whether the matrix of one operand, mostly zeros in high dimensions, is faster than the other two ways.
+
+        An entry costs a GEMM 0.1 ns a sample, a row of the table costs a gather 7 ns and the kernel 0.6; measured for
+        blades, vectors, bivectors and full multivectors, d = 5 … 10.
+        """
+        entries, rows = size * self.keys.size, len(self.table.left)
+        if samples < 2:
+            return entries <= max(SMALL_MATRIX, 6 * rows)
+        return entries <= rows * (8 if rows * samples >= KERNEL_FROM else min(128, 16 * samples))
 
     def matrix(self, values: NDArray[Any], side: str) -> NDArray[Any]:
         """Return (n_in, n_out) with a @ matrix the product by one operand, ``values``, on that side."""
@@ -126,10 +134,10 @@ class TablePlan:
         np.add.at(matrix, (other, rows.out), terms)
         return matrix
 
-    def _by_matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        """Multiply by one multivector: its matrix, then one GEMM for the whole batch."""
+    def _by_matrix(self, a: NDArray[Any], b: NDArray[Any], side: str) -> NDArray[Any]:
+        """Multiply by the one multivector on that side: its matrix, then one GEMM for the whole batch."""
         batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-        if a.size == self.size_a:
+        if side == "left":
             result = b.reshape(-1, self.size_b) @ self.matrix(a.reshape(-1), "left").astype(b.dtype, copy=False)
         else:
             result = a.reshape(-1, self.size_a) @ self.matrix(b.reshape(-1), "right").astype(a.dtype, copy=False)
@@ -141,11 +149,13 @@ class TablePlan:
         held = np.flatnonzero(np.diff(rows.indptr))
         coef = rows.coef.astype(a.dtype, copy=False)
         step = max(1, LARGEST_GATHER // len(rows.left))
+        single = len(held) == len(rows.left)  # no two rows of the table add up: products by a blade
         for start in range(0, len(a), step):
             part = slice(start, start + step)
-            terms = a[part, rows.left] * b[part, rows.right]
+            terms = np.take(a[part], rows.left, axis=1)
+            terms *= np.take(b[part], rows.right, axis=1)
             terms *= coef
-            out[part, held] = np.add.reduceat(terms, rows.indptr[held], axis=1)
+            out[part, held] = terms if single else np.add.reduceat(terms, rows.indptr[held], axis=1)
         return out
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

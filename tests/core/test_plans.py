@@ -1,6 +1,7 @@
 """The cost model of the products: what it prefers, and that it is right at the crossovers."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -64,6 +65,28 @@ def test_the_kernel_pays_where_it_is_chosen():
     a, b = rng.standard_normal((2, 10 * KERNEL_FROM // 256, 16))
     np.testing.assert_allclose(plan._by_kernel(a, b), plan._by_gather(a, b), rtol=1e-12, atol=1e-12)
     assert best(lambda: plan._by_kernel(a, b)) < best(lambda: plan._by_gather(a, b))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (100,)])
+@pytest.mark.parametrize("left", [True, False])
+def test_a_product_by_one_blade_makes_no_matrix(shape, left):
+    """One coefficient times 2^d is a permutation: its matrix of 2^2d zeros, 128 MiB here, is never formed."""
+    alg = cr.Algebra(12)
+    A = alg.random_multivector(0, shape)
+    I = alg.I * 2.0
+
+    def product():
+        return I * A if left else A * I
+
+    product()
+    tracemalloc.start()
+    try:
+        found = product()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * A.coefficients.nbytes + 2**20
+    assert found.isclose(2.0 * (A.reverse().star() if left else A.reverse().star_right()))
 
 
 def test_a_vector_in_a_wide_algebra_never_makes_a_table():
