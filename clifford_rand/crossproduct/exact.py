@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_array, as_real, check_bool, describe, fail
-from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
+from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction, to_value
 
 
@@ -125,9 +125,13 @@ def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledV
         raise fail("A", owner, "of shape (..., d-1, d), one vector per row", describe(f"shape {A.shape}"), hint)
     *batch, rows, d = A.shape
     m = math.prod(batch)
-    index = np.arange(m * rows).reshape(m, rows)
     X = A.reshape(m * rows, d)
+    if d == 3:
+        ordinary = ordinary_pairs(X, None, check_rtol(rtol, d, A.dtype, owner))
+        if ordinary is not None:
+            return ordinary, tuple(batch)
     peaks = finite_peaks(X, "A", owner)
+    index = np.arange(m * rows).reshape(m, rows)
     return null_vectors(X, index, check_rtol(rtol, d, A.dtype, owner), peaks), tuple(batch)
 
 

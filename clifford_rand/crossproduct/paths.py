@@ -1,5 +1,6 @@
 """Three paths to a cross product, and the rule that chooses one."""
 
+import sys
 from functools import partial
 from typing import Any
 
@@ -20,10 +21,60 @@ _CLOSED_UP_TO = 3  # dimensions
 # a call gains 10 to 50 ms by it. Small batches must not wait for that; LAPACK takes them in milliseconds.
 _KERNEL_FROM_M = 2048
 _KERNEL_UP_TO_D = 100
+_PAIRS_FROM_M = 2**15  # of R³: 8 ns a pair by the kernel, 50 to 100 by NumPy, which is some 2 ms a call from here on
 # Rows that depend on each other up to rounding leave a pivot of up to about d·eps, and of more where the dependence
 # itself is ill-conditioned: of products of Gaussian matrices of rank d-2, d = 4 … 300, 64·d·eps misses 0 … 0.7 %,
 # 8·d·eps 0.5 … 16 %. float32 cannot afford 64: at d = 400 that is 3e-3, a pivot that real features have.
 _NOISE = {np.float64: 64, np.float32: 8}
+
+
+def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float) -> ScaledVectors | None:
+    """Return the cross products of pairs of rows (n, 3) of ordinary size, None if some row is not, or not finite.
+
+    ``index`` is (m, 2), or None for the rows 2b and 2b + 1. The result is `numpy.cross` bit for bit, but 0 where the
+    rows are dependent (see `by_closed_form`), on both ways: the kernel, one pass and no array but the result, is taken
+    where it is there already or the batch is worth its load.
+    """
+    m = len(X) // 2 if index is None else len(index)
+    most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
+    exponent = np.zeros(m, np.int64)
+    if m >= _PAIRS_FROM_M or "clifford_rand.kernels.null_vectors" in sys.modules:
+        from clifford_rand.kernels.null_vectors import pair_crosses
+
+        if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
+            X = X.copy()
+        pairs = np.empty((0, 2), np.int64) if index is None else np.require(index, np.int64, ["C", "W"])
+        vector = np.empty((m, 3), X.dtype)
+        ordinary: list[bool] = []
+
+        def run(part: slice) -> None:
+            chosen = pairs if index is None else pairs[part]
+            ordinary.append(bool(pair_crosses(X, chosen, part.start, rtol, 1 / most, most, vector[part])))
+
+        if m < 2**15:  # two threads of 0.1 ms each from here on
+            run(slice(0, m))
+        else:
+            for_each_slice(run, m, least=2**14)
+        return ScaledVectors(vector, exponent) if all(ordinary) else None
+    pair = X.reshape(m, 2, 3) if index is None else X[index]
+    peaks = _peaks(pair)
+    if not m or not (peaks.max() <= most / 3 and peaks.min() >= 1 / most):
+        return None
+    a, b, c, d, e, f = pair.reshape(m, 6).T
+    vector = np.empty((m, 3), X.dtype)
+    np.subtract(b * f, c * e, out=vector[:, 0])
+    np.subtract(c * d, a * f, out=vector[:, 1])
+    np.subtract(a * e, b * d, out=vector[:, 2])
+    dependent = _peaks(vector) <= rtol * (peaks[:, 0] * peaks[:, 1])
+    if dependent.any():
+        vector[dependent] = 0.0
+    return ScaledVectors(vector, exponent)
+
+
+def _peaks(rows: NDArray[Any]) -> NDArray[Any]:
+    size = np.abs(rows)
+    peaks: NDArray[Any] = np.maximum(np.maximum(size[..., 0], size[..., 1]), size[..., 2])
+    return peaks
 
 
 def by_closed_form(
@@ -42,6 +93,9 @@ def by_closed_form(
         rows = X[index[:, 0]]
         return ScaledVectors(np.stack([rows[:, 1], -rows[:, 0]], axis=-1), exponent)
     # Rows of ordinary size are not scaled, so that the result is numpy.cross bit for bit; the others by 2^-shift.
+    ordinary = ordinary_pairs(X, index, rtol)
+    if ordinary is not None:
+        return ordinary
     peaks = row_peaks(X) if peaks is None else peaks
     shift = np.frexp(peaks)[1]
     shift[np.abs(shift) <= np.finfo(X.dtype).maxexp // 4] = 0

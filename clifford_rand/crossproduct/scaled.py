@@ -56,6 +56,8 @@ def renormalized(scaled: ScaledVectors) -> ScaledVectors:
 
 def to_value(scaled: ScaledVectors) -> NDArray[Any]:
     """Return ``vector * 2**exponent`` (m, d): exact scaling, inf or 0 where the format ends, never NaN."""
+    if not scaled.exponent.any():
+        return scaled.vector + 0.0
     exponent = np.clip(scaled.exponent, -_BEYOND_EVERY_FLOAT, _BEYOND_EVERY_FLOAT).astype(np.int32)
     value: NDArray[Any] = np.ldexp(scaled.vector, exponent[:, None]) + 0.0  # + 0.0 turns -0 to 0
     return value

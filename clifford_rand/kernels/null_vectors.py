@@ -111,6 +111,48 @@ def null_vectors(
         exponent[b] = shift + power
 
 
+# ---- two rows of three entries: the formula itself, in one pass
+
+
+@njit(cache=True, nogil=True)
+def pair_crosses(
+    X: NDArray[Any], index: NDArray[np.int64], first: int, rtol: float, least: float, most: float, vector: NDArray[Any]
+) -> bool:
+    """Write the cross products of pairs of rows, and return whether every row is of ordinary size.
+
+    Neither more than ``most`` in sum nor less than ``least`` at its peak, or 0; NaN is not ordinary. Where the peak of
+    a product is at most ``rtol`` times those of both rows, the product is 0.
+
+    Parameters
+    ----------
+    X : (n, 3) float array, C order
+    index : (m, 2) int64 array, or empty: rows 2 (first + b) and the next
+    first : int
+    rtol, least, most : float
+    vector : (m, 3) array of X's dtype, output
+    """
+    given = index.shape[0] > 0
+    limit = X.dtype.type(rtol)
+    low, high = X.dtype.type(least), X.dtype.type(most)
+    zero = X.dtype.type(0)
+    ordinary = True
+    for b in range(vector.shape[0]):
+        i = index[b, 0] if given else 2 * (first + b)
+        j = index[b, 1] if given else i + 1
+        a0, a1, a2 = X[i, 0], X[i, 1], X[i, 2]
+        b0, b1, b2 = X[j, 0], X[j, 1], X[j, 2]
+        peak_a, peak_b = max(abs(a0), abs(a1), abs(a2)), max(abs(b0), abs(b1), abs(b2))
+        sum_a, sum_b = abs(a0) + abs(a1) + abs(a2), abs(b0) + abs(b1) + abs(b2)  # NaN survives a sum
+        ordinary &= sum_a <= high and sum_b <= high
+        ordinary &= (peak_a >= low or peak_a == zero) and (peak_b >= low or peak_b == zero)
+        c0, c1, c2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+        dependent = max(abs(c0), abs(c1), abs(c2)) <= limit * (peak_a * peak_b)
+        vector[b, 0] = zero if dependent else c0 + zero  # no -0
+        vector[b, 1] = zero if dependent else c1 + zero
+        vector[b, 2] = zero if dependent else c2 + zero
+    return ordinary
+
+
 # ---- exchange of rows: rank-one updates of an inverse, one pass over the matrix each
 
 

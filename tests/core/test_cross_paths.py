@@ -1,5 +1,6 @@
 """Closed form, LAPACK and kernel, each forced, against the definition and one another; the rule that chooses."""
 
+import importlib
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +10,7 @@ import pytest
 
 from clifford_rand.crossproduct.exact import cross_log
 from clifford_rand.crossproduct.factor import by_lapack
-from clifford_rand.crossproduct.paths import by_closed_form, by_kernel, choose_path, default_rtol
+from clifford_rand.crossproduct.paths import by_closed_form, by_kernel, choose_path, default_rtol, ordinary_pairs
 from clifford_rand.crossproduct.scaled import to_direction, to_value
 
 
@@ -137,6 +138,47 @@ def test_empty_batch_on_every_path(name):
     vector, exponent = PATHS[name](np.ones((4, 3)), np.empty((0, 2), np.int64), 1e-14)
     assert vector.shape == (0, 3)
     assert exponent.shape == (0,)
+
+
+def both_ways(X, index, monkeypatch):
+    """The pairs of rows by NumPy and by the kernel."""
+    importlib.import_module("clifford_rand.kernels.null_vectors")  # from now on the kernel is taken
+    rtol = default_rtol(3, X.dtype)
+    by_kernel = ordinary_pairs(X, index, rtol)
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "clifford_rand.kernels.null_vectors")
+        return ordinary_pairs(X, index, rtol), by_kernel
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [1, 40, 2**15])
+def test_pairs_are_numpys_cross_bit_for_bit_both_ways(dtype, m, monkeypatch):
+    X = np.random.default_rng(m).standard_normal((2 * m, 3)).astype(dtype)
+    X.setflags(write=False)
+    index = np.random.default_rng(m + 1).integers(0, 2 * m, (m, 2))
+    index[0, 1] = index[0, 0]  # dependent
+    for chosen, first, second in ((None, X[::2], X[1::2]), (index, X[index[:, 0]], X[index[:, 1]])):
+        expected = np.cross(first, second)
+        if chosen is not None:
+            expected[index[:, 0] == index[:, 1]] = 0.0
+        for found in both_ways(X, chosen, monkeypatch):
+            assert found.vector.dtype == dtype
+            np.testing.assert_array_equal(found.vector, expected)
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf, 1e200, -1e-200])
+def test_pairs_of_rows_out_of_the_ordinary_are_left_to_the_way_that_scales(entry, monkeypatch):
+    X = np.ones((4, 3)) + np.eye(4, 3)
+    X[3] = [entry, 0, 0]
+    assert both_ways(X, None, monkeypatch) == (None, None)
+
+
+def test_nearly_parallel_pairs_are_dependent_both_ways(monkeypatch):
+    """(1, t, 0) and (1, 0, 0) have the product -t e3, which is 0 up to 4 eps by default."""
+    eps = np.finfo(float).eps
+    X = np.array([[1.0, 3 * eps, 0], [1, 0, 0], [1, 5 * eps, 0], [1, 0, 0]])
+    for found in both_ways(X, None, monkeypatch):
+        np.testing.assert_array_equal(found.vector[:, 2], [0.0, -5 * eps])
 
 
 def test_rule_of_choice():
