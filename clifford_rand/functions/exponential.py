@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
+from clifford_rand.functions.closed_exponential import closed_exponential
 from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
@@ -35,12 +36,10 @@ def exponential(A: "Multivector") -> "Multivector":
         raise fail("A", "exp", "finite", describe("NaN or infinite coefficients"))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         sigma, B = _without_scalar(A)
-        result = _of_one_plane(sigma, B) if B.coefficients.ndim == 1 else None
-        if result is not None:
-            return result
-        exponent = power_of_two(B.coefficients)
-        B = multiplied(B, -exponent)
-        result = _of_square(sigma, B, exponent)
+        result = closed_exponential(sigma, B)
+        if result is None or not np.isfinite(result.coefficients).all():
+            exponent = power_of_two(B.coefficients)
+            result = _of_square(sigma, multiplied(B, -exponent), exponent)
     if not np.isfinite(result.coefficients).all():
         rule = f"small enough for exp(A) to be a {A.dtype}"
         raise fail("A", "exp", rule, describe("a multivector whose exponential is out of range"))
@@ -68,21 +67,6 @@ def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
     array[..., 0] = scalar
     array[..., 1:] = B.coefficients * (factor[..., None] if isinstance(factor, np.ndarray) else factor)
     return B._make(keys, array)
-
-
-def _of_one_plane(sigma: Any, B: "Multivector") -> "Multivector | None":
-    """Return exp(σ + B) for one real B whose square has a scalar part only and is of moderate size, else None."""
-    square = B.anticommutator(B)
-    if square.keys.grades != (0,) or B.dtype.kind != "f":
-        return None
-    s, sigma = float(square.coefficients[0]), float(sigma)
-    z = math.sqrt(abs(s))
-    if not (1e-15 < abs(s) < 1e4 and abs(sigma) < 40.0 and B.dtype == np.float64):  # the rest takes care of scales
-        return None
-    factor = math.exp(sigma)
-    if s < 0:
-        return _with_scalar(factor * math.cos(z), B, factor * math.sin(z) / z)
-    return _with_scalar(factor * math.cosh(z), B, factor * math.sinh(z) / z)
 
 
 def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":

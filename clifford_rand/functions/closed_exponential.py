@@ -1,0 +1,165 @@
+"""exp(B) = C(B²) + S(B²) B by rows, where the structure of B's blades says that B² = s + q with a number q² = t.
+
+That is so for vectors, for bivectors of at most five dimensions, and for all that squares to a number. Then q and B
+commute, h = q B has grades of B, and exp(B) = C₀ + C₁ q + S₀ B + S₁ h with the coefficients of `study`.
+"""
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
+from clifford_rand.basis.metric import Metric
+from clifford_rand.functions.straight_line import Part, StraightLine, rows_of
+from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+MOST_ROWS = 16  # blades of B for which straight-line code is written
+CHUNK = 8192  # samples at a time: some fifty rows of them stay in the second-level cache
+MODERATE = 9e4  # x = λ² of the largest boost or turn: e^600, and the product of two stays in range
+SEPARATE = 0.1  # √t / |q| from which J = q/√t is right to a digit less than q
+
+
+class PlaneExponential:
+    """The code of exp(B) for the keys of B: ``work`` holds B and h, ``keys`` the result."""
+
+    def __init__(self, metric: Metric, keys: Keys) -> None:
+        self.work = keys
+        while True:
+            code = StraightLine(metric)
+            B = code.argument("b", self.work)
+            square = code.product("x", "anticommutator", B, B)
+            s, q = _split(square)
+            h = code.product("h", "anticommutator", q, B)
+            t = code.product("t", "anticommutator", q, q)
+            together = union(self.work, h.keys)
+            self.serves = 0 not in h.keys.grades and t.keys.grades in ((), (0,)) and together.size <= MOST_ROWS
+            if not self.serves or together is self.work:
+                break
+            self.work = together
+        self.planes = 2 if q.names else 1
+        at = {int(mask): name for mask, name in zip(h.keys.masks, h.names, strict=True)}
+        spread = Part(self.work, tuple(at.get(int(mask), "0.0") for mask in self.work.masks))
+        number = s.names[0] if s.names else "0.0"
+        self.square = code.function(number, t.names[0] if t.names else "0.0", q, spread)
+        again = StraightLine(metric)
+        other = again.argument("b", self.work)
+        self.scalar_square = again.function(_split(again.product("x", "anticommutator", other, other, (0,)))[0])
+        self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
+        self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
+        self.at_q = [self.keys.find(int(mask)) for mask in q.keys.masks]
+
+    def of_one(self, b: list[float], factor: float) -> "list[float] | None":
+        """Return the components of factor · exp(B) in Python numbers, None where the general way must look."""
+        s, t, q, h = self.square(b)
+        if not (abs(s) < MODERATE and abs(t) < MODERATE**2):
+            return None
+        result = [0.0] * self.keys.size
+        if self.planes == 1:
+            C, S = one_plane(s)
+            result[0] = C * factor
+            S *= factor
+            for i, x in zip(self.at_work, b, strict=True):
+                result[i] = S * x
+            return result
+        found = cosh_sinhc_of_one(s, t)
+        if found is None:
+            return None
+        C0, C1, S0, S1 = [value * factor for value in found]
+        result[0] = C0
+        for i, x, y in zip(self.at_work, b, h, strict=True):
+            result[i] = S0 * x + S1 * y
+        for i, x in zip(self.at_q, q, strict=True):
+            result[i] += C1 * x
+        return result
+
+    def of_rows(self, b: np.ndarray, result: np.ndarray) -> bool:
+        """Write exp(B) for rows (K, N) into ``result`` (M, N); False, and nothing of use there, where B is large."""
+        s, t, q, h = self.square(b)
+        s, t = (np.broadcast_to(np.asarray(x, dtype=np.float64), b.shape[1:]) for x in (s, t))
+        if not (np.abs(s) + np.sqrt(np.abs(t)) < MODERATE).all():
+            return False
+        if self.planes == 1:
+            C0, S0 = cosh_and_sinhc_of(s)
+        else:
+            C0, C1, S0, S1 = self._refined(b, s, t, q, h, cosh_sinhc(s, t))
+        result[0] = C0
+        for k, i in enumerate(self.at_work):
+            np.multiply(S0, b[k], out=result[i])
+            if self.planes == 2:
+                result[i] += S1 * h[k]
+        for k, i in enumerate(self.at_q):
+            result[i] = C1 * q[k] + (result[i] if i in self.at_work else 0.0)
+        return True
+
+    def _refined(self, b: np.ndarray, s: Any, t: Any, q: Any, h: Any, found: Any) -> Any:
+        """Return the coefficients with x± = 2⟨(B (1 ± J)/2)²⟩_0 for s ± √t, which cancels where planes turn equally."""
+        size = np.abs(np.asarray(q)).max(axis=0)
+        close = (s * s - t < 0.25 * s * s) & (np.sqrt(np.abs(t)) > SEPARATE * size) & (np.abs(s) > 1)
+        if not close.any():
+            return found
+        part = b[:, close]
+        turned = np.array([np.broadcast_to(row, b.shape[1:])[close] for row in h]) / np.sqrt(t[close])
+        (plus,), (minus,) = (self._number(part + turned), self._number(part - turned))
+        coefficients = np.stack(found)
+        coefficients[:, close] = by_pair(s[close], t[close], plus / 2, minus / 2)
+        return coefficients
+
+    def _number(self, rows: np.ndarray) -> Any:
+        return self.scalar_square(rows)[0]
+
+
+def _split(square: Part) -> tuple[Part, Part]:
+    """Return the scalar and the rest."""
+    first = int(square.keys.find(0) >= 0)
+    d = square.keys.d
+    rest = keys_of_masks(d, tuple(int(mask) for mask in square.keys.masks[first:]))
+    return Part(keys_of_grades(d, (0,)), square.names[:first]), Part(rest, square.names[first:])
+
+
+@lru_cache(maxsize=512)
+def plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
+    """Return the code for B of ``keys``, None where B² may be more than s + q."""
+    if not keys.size or keys.size > MOST_ROWS or not metric.is_numeric:
+        return None
+    made = PlaneExponential(metric, keys)
+    return made if made.serves else None
+
+
+def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
+    """Return exp(σ + B) for real B and σ of moderate size, None where the general way must look."""
+    dtype = B.dtype
+    if dtype.kind != "f":
+        return None
+    code = plane_exponential(B.algebra.form, B.keys)
+    if code is None:
+        return None
+    if B.coefficients.ndim == 1:
+        sigma = float(sigma)
+        if not abs(sigma) < 300.0:
+            return None
+        b = B.coefficients.tolist() if code.work is B.keys else B._on(code.work).coefficients.tolist()
+        found = code.of_one(b, math.exp(sigma) if sigma else 1.0)
+        if found is not None:
+            return B._make(code.keys, np.array(found, dtype=dtype))
+    if not np.all(np.abs(sigma) < 300.0):
+        return None
+    values = B._on(code.work).coefficients
+    count = math.prod(B.shape)
+    result = np.empty((code.keys.size, count), dtype=dtype)
+    factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=np.float64)).ravel()
+    flat = values.reshape(-1, code.work.size)
+    for start in range(0, count, CHUNK):
+        part = slice(start, start + CHUNK)
+        out = result[:, part] if dtype == np.float64 else np.empty((len(result), len(flat[part])))
+        if not code.of_rows(rows_of(flat[part]), out):
+            return None
+        if factor is not None:
+            out *= factor[part]
+        if out.dtype != dtype:
+            result[:, part] = out
+    return B._make(code.keys, np.moveaxis(result.reshape(len(result), *B.shape), 0, -1))
