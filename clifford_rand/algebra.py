@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from clifford_rand import geometry
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
-from clifford_rand.space import Space
+from clifford_rand.space import MOST_NAMES, Space
 
 
 class Algebra(Space):
@@ -103,7 +104,10 @@ class Algebra(Space):
         if found is None:
             hint = f" {self.names.hint}" if "names" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute or blade {name!r}.{hint}")
-        return self.blade(name)
+        blade = self.blade(name)
+        if len(self.__dict__) < MOST_NAMES:
+            self.__dict__[name] = blade  # the next time it is an attribute like any other
+        return blade
 
     @cached_property
     def blades(self) -> Blades:
@@ -162,8 +166,8 @@ class Algebra(Space):
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
-        array = as_coefficients(values, "values", "multivector", own=True)
-        keys = self._keys(grades, "multivector", "values")
+        array = as_coefficients(values, "values", "multivector")
+        keys = self._all_keys if grades is None else self._keys(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
@@ -171,8 +175,12 @@ class Algebra(Space):
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
                 describe(f"shape {array.shape}"),
             )
-        made = self._new(keys, array)
+        made = self._new(keys, layout.own(array))
         return made if dtype is None else made.astype(dtype)
+
+    @cached_property
+    def _all_keys(self) -> Keys:
+        return self._keys(None, "multivector", "values")
 
     def vector(self, X: ArrayLike) -> Multivector:
         """Return vectors from their components: (..., d) to a multivector of batch shape (...).
@@ -251,7 +259,7 @@ class Algebra(Space):
         values = generator.standard_normal((*batch, keys.size))
         if kind.kind == "c":
             values = values + 1j * generator.standard_normal((*batch, keys.size))
-        return self._new(keys, values.astype(kind))
+        return self._new(keys, layout.own(values.astype(kind, copy=False)))
 
     def reciprocal_frame(self, vectors: Sequence[Multivector]) -> list[Multivector]:
         """Return the vectors a^i in the span of k ≤ d given ones with a^i · a_j = δ_ij.

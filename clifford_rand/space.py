@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail, quantity
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
 
+MOST_NAMES = 4096  # blades whose places, or multivectors, an algebra remembers
 LARGEST_DIMENSION = 10**7  # basis vectors: a mask of 1.2 MB for each blade, and 240 MB for the metric
 
 
@@ -140,6 +142,20 @@ class Space:
         if found is None:
             raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
         return found
+
+    @cached_property
+    def _places(self) -> dict[tuple[Keys, str], tuple[int, int]]:
+        return {}
+
+    def place(self, keys: Keys, name: str) -> tuple[int, int]:
+        """Return (position, sign) of a blade, by its name, among the components of ``keys``; position -1 for none."""
+        try:
+            return self._places[keys, name]
+        except KeyError:
+            mask, sign = self.parse_blade(name)
+            if len(self._places) >= MOST_NAMES:
+                self._places.clear()
+            return self._places.setdefault((keys, name), (keys.find(mask), sign))
 
     def _keys(self, grades: int | Iterable[int] | None, owner: str, name: str) -> Keys:
         """Return all blades of these grades, or the error that ``name`` asks for too many."""

@@ -29,6 +29,10 @@ class Metric:
         self._gram = None if gram is None else read_only(gram)
         self.d = len(diagonal) if diagonal is not None else len(gram)  # type: ignore[arg-type]
         self.plans: dict[Any, Any] = {}
+        entries = diagonal if diagonal is not None else self.gram
+        self.is_unit: bool = diagonal is not None and diagonal.dtype == np.int8  # diagonal, entries 1, -1 and 0
+        self.is_exact: bool = entries.dtype.kind in "iO"  # integers, fractions or symbols
+        self.is_numeric: bool = entries.dtype != object  # numbers that NumPy computes with
         if diagonal is not None and diagonal.dtype == np.int8:
             self.negative = _mask(diagonal == -1)
             self.null = _mask(diagonal == 0)
@@ -43,17 +47,6 @@ class Metric:
 
     def __reduce__(self) -> Any:
         return Metric, (self.diagonal, self._gram)
-
-    @property
-    def is_unit(self) -> bool:
-        """Whether the metric is diagonal with entries 1, -1 and 0."""
-        return self.diagonal is not None and self.diagonal.dtype == np.int8
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the entries are integers, fractions or symbols."""
-        array = self.diagonal if self.diagonal is not None else self.gram
-        return array.dtype.kind in "iO"
 
     @cached_property
     def gram(self) -> NDArray[Any]:
@@ -100,11 +93,6 @@ class Metric:
         if self.is_exact and (self.diagonal is not None or self.d <= _EXACT_UP_TO or not self.is_numeric):
             return bool(self.determinant == 0)
         return self.counts[2] > 0
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the metric holds numbers that NumPy computes with."""
-        return (self.diagonal if self.diagonal is not None else self.gram).dtype != object
 
     def weight(self, shared: NDArray[Any]) -> NDArray[Any]:
         """Return the product of the diagonal over the bits of each mask (diagonal metrics only)."""

@@ -15,8 +15,35 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 
-def split(B: "Multivector", rtol: float) -> "tuple[Multivector, ...]":
-    """Return simple bivectors B_i with Σ B_i = B and B_i B_j = B_i∧B_j = B_j B_i; in a batch, some end in zeros."""
+def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
+    """Return simple bivectors B_i with B = Σ B_i and B_i B_j = B_i∧B_j = B_j B_i, so exp(B) = Π exp(B_i).
+
+    The planes of the B_i are orthogonal eigenplanes of x ↦ Bx - xB, of eigenvalues ±2λ_i with B_i² = λ_i². Where
+    λ_i² is not real, which takes two positive and two negative directions, the parts are complex. A bivector that
+    turns several planes equally fast has many splits, of which one is returned.
+
+    Parameters
+    ----------
+    rtol : float, default=1e-9
+        How exact a split must be: sum, simplicity and orthogonality, relative to the components.
+
+    Returns
+    -------
+    tuple of Multivector
+        Empty for B = 0; at most d/2 bivectors. In a batch, shorter splits are filled up with zeros.
+
+    Raises
+    ------
+    ArgumentError
+        If B is not a bivector, or has no split: some with coinciding λ in indefinite metrics do not.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> screw = cr.Algebra.pga(3)("e01 + 2.0*e23")
+    >>> [str(part.sparse()) for part in screw.bivector_split()]
+    ['2.0*e23', '1.0*e01']
+    """
     d = B.algebra.d
     if any(k != 2 for k in B.grades):
         if any(B.grade(k).coefficients.any() for k in B.grades if k != 2):

@@ -109,6 +109,40 @@ def _numbers(value: Any) -> NDArray[Any]:
     return array
 
 
+def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunction:
+    """Return a numeric function of some symbols: code is generated once, common subexpressions are computed once.
+
+    Parameters
+    ----------
+    *arguments : symbol, str, or multivector of distinct symbols
+        What the function takes, in this order. For a multivector of symbols it takes a multivector, or an array
+        (..., n) of its components.
+    backend : {"numpy", "numba"}
+        "numpy" broadcasts arrays of any float or complex dtype; "numba" compiles a float64 loop at its first call.
+
+    Returns
+    -------
+    CompiledFunction
+        Called with numbers or arrays that broadcast, it returns a multivector whose batch shape is theirs; its
+        method ``array`` returns the coefficients (..., n) alone, ``source`` is the code.
+
+    Raises
+    ------
+    ArgumentError
+        If the coefficients hold a symbol that is not among the arguments.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> a, b = alg.symbols("a", grades=1), alg.symbols("b", grades=1)
+    >>> product = (a * b).lambdify(a, b)
+    >>> product(alg.vector([1.0, 2.0]), alg.vector([3.0, 4.0]))
+    11.0 - 2.0*e12
+    """
+    return compile_function(A, arguments, backend)
+
+
 def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> CompiledFunction:
     """Return the function of ``arguments`` (symbols, names, multivectors of symbols) that computes ``mv``.
 

@@ -28,7 +28,30 @@ LARGEST_POWER = 40  # squarings: the norm 10^12 leaves no digit of a general exp
 
 
 def exponential(A: "Multivector") -> "Multivector":
-    """Return exp(A) = Σ A^k / k!."""
+    """Return the exponential Σ A^k / k!, for any multivector in any metric.
+
+    Closed forms where A² is a scalar (vectors, simple bivectors: cos and sin, cosh and sinh) and where A² = s + q
+    with scalar q² (bivectors of four and five dimensions); otherwise scaling, a Taylor polynomial, and squaring.
+
+    Returns
+    -------
+    Multivector
+        Of the grades that can occur: exp of a bivector is even.
+
+    Raises
+    ------
+    ArgumentError
+        If the result is beyond the range of its dtype; for fractions and symbols unless A² is exactly a scalar.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from math import pi
+    >>> alg = cr.Algebra(3)
+    >>> R = (-pi / 4 * alg.e12).exp()
+    >>> (R * alg.e1 * ~R).isclose(alg.e2)
+    True
+    """
     if is_exact(A):
         return _exact(A)
     A = as_inexact(A)

@@ -38,7 +38,36 @@ VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A 
 
 
 def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
-    """Return A⁻¹ with A A⁻¹ = A⁻¹ A = 1; an error where 1/(|A| |A⁻¹|) ≤ rtol."""
+    """Return the inverse A⁻¹, A A⁻¹ = A⁻¹ A = 1, of any multivector that has one, in any metric.
+
+    ~A / (A ~A) where that is a scalar (versors, blades); otherwise through matrices, or for fractions and symbols
+    by the characteristic polynomial (Shirokov 2021, Theorem 3), without rounding.
+
+    Parameters
+    ----------
+    rtol : float, optional
+        A is singular if 1/(|A| |A⁻¹|) ≤ ``rtol``, |A| the root of the sum of squared components in an
+        orthonormal basis, blades with null vectors left out. By default 4 eps 2^⌈d/2⌉, less for versors.
+
+    Returns
+    -------
+    Multivector
+        Of the grades that can occur: the inverse of an even A is even, that of a vector a vector.
+
+    Raises
+    ------
+    ArgumentError
+        If A is singular; the message holds the reciprocal condition number found.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> (2 * alg.e12).inv(), (1e-7 * alg.e1).inv().isclose(1e7 * alg.e1)
+    (-0.5*e12, True)
+    >>> (2 + alg.e1).inv().isclose((2 - alg.e1) / 3)
+    True
+    """
     if is_exact(A):
         return exact_inverse(A)
     A = as_inexact(A)

@@ -21,7 +21,38 @@ _STEPS = 6  # Newton: quadratic, and exact after three in null directions
 
 
 def log(R: "Multivector", owner: str = "log") -> "Multivector":
-    """Return B + log s with exp(B + log s) = R, for every element of a batch of even versors R = s exp(B)."""
+    """Return a bivector B, plus log s, with s exp(B) = A: the logarithm of an even versor A with A ~A = s² > 0.
+
+    For A = s (cos b + sin b N) with N² = -1 it is log s + b N; motors, boosts, null rotations and products of turns
+    in several planes, of any angles, likewise, in every metric. Of the logarithms it is one of small norm: where A
+    is minus the exponential of the principal logarithm of x ↦ A x A⁻¹, a full turn is added in one plane.
+
+    Returns
+    -------
+    Multivector
+        Grade 2, and a scalar if A ~A is not 1 to rounding. The batch shape and the dtype of A.
+
+    Raises
+    ------
+    ArgumentError
+        If A is not an even versor with A ~A > 0, or has no real bivector logarithm: minus a boost in Cl(1, 1), say.
+
+    Notes
+    -----
+    Closed forms for d ≤ 3 and the motors of Cl(3, 0, 1). Else the real logarithm of the orthogonal map in so(G),
+    improved by Gauss-Newton steps on exp(B) = A; exp(B) is then compared with A. Complex A: only where one
+    plane turns.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> B = 0.5 * alg.e12 + 0.25 * alg.e34
+    >>> B.exp().log().isclose(B)
+    True
+    >>> print((-2 * alg("1.0")).log().grade(2))
+    -3.14159265*e12
+    """
     dtype = working_dtype(R, owner)
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
@@ -48,7 +79,23 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
 
 
 def sqrt(R: "Multivector") -> "Multivector":
-    """Return Q with Q² = R, an even versor again, for every element of a batch of even versors R."""
+    """Return an even versor Q with Q² = A, for an even versor A with A ~A > 0: exp(log(A)/2).
+
+    Q of a rotor turns half as far. For A = s + B with B² a scalar and s > 0 it is (n + A)/√(2n(n + s)), n² = A ~A.
+
+    Raises
+    ------
+    ArgumentError
+        If A has no real logarithm: see `log`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> Q = (alg.e2 * (alg.e1 + 0.0)).sqrt()
+    >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
+    (True, True)
+    """
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
         return form.give(sqrt(form.take(R.sparse())), R)

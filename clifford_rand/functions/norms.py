@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
 
 def norm_squared(A: "Multivector") -> Any:
-    """Return ⟨A ~A⟩_0: a number, or an array over the batch."""
+    """Return ⟨A ~A⟩_0 = inner(A, A), which is negative or zero for some A unless the metric is Euclidean.
+
+    Returns
+    -------
+    number, or an array of them over the batch
+        In the dtype of the coefficients.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> float(cr.Algebra(3)("3.0*e1 + 4.0*e23").norm_squared()), int(cr.Algebra(1, 1).e2.norm_squared())
+    (25.0, -1)
+    """
     metric, array = A.algebra.form, A.coefficients
     if metric.diagonal is None or array.dtype.kind == "i" or is_exact(A):
         return A.inner(A).coefficients[..., 0][()]
@@ -30,7 +42,20 @@ def norm_squared(A: "Multivector") -> Any:
 
 
 def norm(A: "Multivector") -> Any:
-    """Return √|⟨A ~A⟩_0|: a number, or an array over the batch; exact for fractions and symbols."""
+    """Return √|⟨A ~A⟩_0|, without overflow or underflow on the way.
+
+    Returns
+    -------
+    number, or an array of them over the batch
+        Exact for fractions and symbols: an integer, a fraction or a SymPy expression.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> float(alg("3*e1 + 4*e23").norm()), float((1e200 * alg.e12).norm())
+    (5.0, 1e+200)
+    """
     if is_exact(A):
         from clifford_rand.symbolic import square_root
 
@@ -48,7 +73,24 @@ def norm(A: "Multivector") -> Any:
 
 
 def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
-    """Return A / √|⟨A ~A⟩_0|; an error where that is zero (to ``rtol``, relative to the terms of ⟨A ~A⟩_0)."""
+    """Return A / norm(A).
+
+    Parameters
+    ----------
+    rtol : float, optional
+        |⟨A ~A⟩_0| is zero if it is not above ``rtol`` times the sum of its absolute terms; 16 eps by default.
+
+    Raises
+    ------
+    ArgumentError
+        For zero and for null multivectors, whose norm is zero.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("3*e1 + 4*e2").normalized()
+    0.6*e1 + 0.8*e2
+    """
     if is_exact(A):
         size = norm(A)
         if np.any(np.asarray([value == 0 for value in np.ravel(size)])):

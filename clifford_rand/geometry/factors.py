@@ -1,6 +1,6 @@
 """Blades as wedges of orthonormal vectors, versors as products of unit vectors."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,27 @@ from clifford_rand.geometry.subspaces import (
 )
 from clifford_rand.geometry.versors import RTOL, is_versor
 
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
 
-def factorise(A: Any, rtol: float = 1e-9) -> tuple[Any, list[Any]]:
-    """Return `factorise_blade` of a blade, `factorise_versor` of a versor that is no blade."""
+def factorise(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+    """Return `factorise_blade` for a blade, and `factorise_versor` for a versor that is no blade.
+
+    Raises
+    ------
+    ArgumentError
+        If A is neither.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> len(alg.e123.factorise()[1]), len((1 + alg.e12).factorise()[1])
+    (3, 2)
+    """
     if np.all(is_blade(A, rtol)):
         return factorise_blade(A, rtol)
     if not np.all(is_versor(A, rtol)):
@@ -32,8 +48,26 @@ def factorise(A: Any, rtol: float = 1e-9) -> tuple[Any, list[Any]]:
     return factorise_versor(A)
 
 
-def factorise_blade(A: Any, rtol: float = 1e-9) -> tuple[Any, list[Any]]:
-    """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, a_i orthonormal in coordinates; no metric is used."""
+def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivector]]":
+    """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
+
+    No metric is used, so null blades have factors too. Fractions and symbols: s is the first coefficient of A that
+    is not zero, and the vectors are in reduced echelon form.
+
+    Raises
+    ------
+    ArgumentError
+        If A is not a blade (to ``rtol``).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> A = alg("3*e12 + 4*e13")
+    >>> s, (a, b) = A.factorise_blade()
+    >>> (s * (a ^ b)).isclose(A), round(float(s), 12)
+    (True, 5.0)
+    """
     d = A.algebra.d
     k, part = homogeneous(A, "A", "factorise_blade", rtol)
     if part.coefficients.dtype == object:
@@ -84,12 +118,32 @@ def _factorise_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     return size, vectors
 
 
-def factorise_versor(A: Any, rtol: float = 1e-12) -> tuple[Any, list[Any]]:
-    """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1.
+def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[Multivector]]":
+    """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1 (1 for complex coefficients).
 
-    The part of highest grade of a versor is a blade, and dividing by a vector of that blade lowers the grade by one
-    (Fontijne, Efficient Implementation of Geometric Algebra, thesis, Amsterdam 2007, section 5.5). Of its vectors one
-    far from a null one is taken. If all are null, a vector outside is multiplied in first, so that two divide out.
+    Parameters
+    ----------
+    rtol : float, default=1e-12
+        Parts of A below this, relative to the largest component, count as rounding noise.
+
+    Raises
+    ------
+    ArgumentError
+        If A is not a versor.
+
+    Notes
+    -----
+    Dividing by a vector of the part of highest grade, a blade, lowers that grade (Fontijne, thesis, Amsterdam 2007,
+    section 5.5): k is that grade, or more where all vectors of a part of highest grade are null.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> R = 3 + 4 * alg.e12
+    >>> s, (a, b) = R.factorise_versor()
+    >>> (s * a * b).isclose(R), round(float(s), 12)
+    (True, 5.0)
     """
     if is_exact(A):
         raise fail("A", "factorise_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")

@@ -1,7 +1,7 @@
 """Linear maps of vectors carried over to all grades, and multivectors as matrices: of products, and on spinors."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,17 +14,37 @@ from clifford_rand.functions.norms import as_inexact
 from clifford_rand.kernels.outermorphism import move_components
 from clifford_rand.kernels.representation import representation_of, to_matrices
 
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
 
 LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 
-def outermorphism(A: Any, F: ArrayLike, target: Any = None) -> Any:
-    """Return Σ_S A_S F(e_S1) ∧ F(e_S2) ∧ …, F (..., d', d) with the image of e_i in column i.
+def outermorphism(A: "Multivector", F: ArrayLike, target: Any = None) -> "Multivector":
+    """Return F(A), the linear map F of the vectors carried over to all grades: F(A ∧ B) = F(A) ∧ F(B).
 
-    Grade k goes through the k × k minors of F, each size made from the next smaller by Laplace expansion; many grades
-    of a high dimension through the shears of F = PLU.
+    Parameters
+    ----------
+    F : array_like of shape (..., d', d)
+        The image of basis vector i in column i. Leading axes broadcast with the batch.
+    target : Algebra, optional
+        The algebra of the images, with d' basis vectors; A's own by default.
+
+    Raises
+    ------
+    ArgumentError
+        If the shape of F does not fit.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> F = [[1, 2], [3, 4]]
+    >>> alg.e1.outermorphism(F), alg.I.outermorphism(F)  # F(I) = det(F) I
+    (e1 + 3*e2, -2*e12)
     """
     target = A.algebra if target is None else target
     d = A.algebra.d
@@ -105,13 +125,23 @@ def _check_dimension(d: int, owner: str) -> None:
         raise fail("A", owner, f"of an algebra with d ≤ {LARGEST}", describe(f"d = {d}"), hint)
 
 
-def left_matrix(A: Any) -> NDArray[Any]:
-    """Return the matrix (..., 2^d, 2^d) of X ↦ A X on the components in storage order."""
+def left_matrix(A: "Multivector") -> NDArray[Any]:
+    """Return the matrix of X ↦ A X on all components: left_matrix(A) @ X.dense().values is (A X).dense().values.
+
+    (..., 2^d, 2^d), for d ≤ 12. It is a representation: left_matrix(A B) = left_matrix(A) @ left_matrix(B).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(0, 1).e1.left_matrix()  # i as a real matrix
+    array([[ 0, -1],
+           [ 1,  0]])
+    """
     return _matrix(A, "left_matrix", left=True)
 
 
-def right_matrix(A: Any) -> NDArray[Any]:
-    """Return the matrix (..., 2^d, 2^d) of X ↦ X A on the components in storage order."""
+def right_matrix(A: "Multivector") -> NDArray[Any]:
+    """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12."""
     return _matrix(A, "right_matrix", left=False)
 
 
@@ -173,8 +203,24 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     return A
 
 
-def spinor_matrix(A: Any) -> NDArray[Any]:
-    """Return A as a complex matrix: (..., 2^m, 2^m) for d = 2m; for d = 2m + 1 two of them, (..., 2, 2^m, 2^m)."""
+def spinor_matrix(A: "Multivector") -> NDArray[Any]:
+    """Return A as a complex matrix on spinors: products become matrix products.
+
+    (..., 2^m, 2^m) for d = 2m. For d = 2m + 1 two blocks (..., 2, 2^m, 2^m), one for each value of the central I.
+
+    Raises
+    ------
+    ArgumentError
+        If the basis is not orthogonal with squares 1 and -1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> product = alg.e1.spinor_matrix() @ alg.e2.spinor_matrix()
+    >>> product.shape, bool((product == alg.e12.spinor_matrix()).all())
+    ((4, 4), True)
+    """
     metric = A.algebra.form
     if not metric.is_unit or metric.is_degenerate:
         rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
@@ -186,7 +232,7 @@ def spinor_matrix(A: Any) -> NDArray[Any]:
     A = as_inexact(A)
     dense = np.zeros((*A.shape, 1 << d), dtype=A.coefficients.dtype)
     dense[..., A.keys.masks] = A.coefficients
-    tables = representation_of(tuple(int(sign) for sign in metric.diagonal.tolist()))
+    tables = representation_of(tuple(int(sign) for sign in np.diag(metric.gram).tolist()))
     size = 1 << d // 2
     shape = (*A.shape, 2, size, size) if d % 2 else (*A.shape, size, size)
     if not dense.size:

@@ -1,7 +1,7 @@
 """Projection on a blade, rejection from it, reflection, and the reciprocal frame of several vectors."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from clifford_rand.geometry.coordinates import (
     unit_scale,
 )
 from clifford_rand.geometry.subspaces import is_blade
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
 
 OWNER = "reciprocal_frame"
 
@@ -51,26 +54,73 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     return grade, B, reverse._make(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
 
 
-def project(A: Any, B: Any) -> Any:
-    """Return (A ⌋ B) B⁻¹, grade by grade the outermorphism of the orthogonal projection on the subspace of B."""
-    check_same_algebra(A, B, "B", "project")
-    _, B, inverse = _with_inverse(B, "project")
+def project(A: "Multivector", B: Any) -> "Multivector":
+    """Return (A ⌋ B) B⁻¹, the orthogonal projection of A on the subspace of the blade B.
+
+    On every grade it is the outermorphism of the projection of vectors: project(A ∧ C) = project(A) ∧ project(C),
+    project(B) = B, and projecting again changes nothing. Scalars stay.
+
+    Raises
+    ------
+    ArgumentError
+        If B is not a blade, or is null (B ~B = 0).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg("e1 + 2*e3").project(alg.e12)
+    1.0*e1
+    """
+    _, B, inverse = _with_inverse(A._operand(B, "project"), "project")
     return A.lc(B).lc(inverse)
 
 
-def reject(A: Any, B: Any) -> Any:
-    """Return (A ∧ B) B⁻¹, grade by grade the outermorphism of a ↦ a - project(a)."""
-    check_same_algebra(A, B, "B", "reject")
-    _, B, inverse = _with_inverse(B, "reject")
+def reject(A: "Multivector", B: Any) -> "Multivector":
+    """Return (A ∧ B) B⁻¹, the part of A orthogonal to the subspace of the blade B.
+
+    For vectors it is a - a.project(B), and on every grade the outermorphism of that map: reject(A) ∧ B = A ∧ B, and
+    B ⌋ reject(A) = 0 unless both are scalars. Scalars stay.
+
+    Raises
+    ------
+    ArgumentError
+        If B is not a blade, or is null (B ~B = 0).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg("e1 + 2*e3").reject(alg.e12)
+    2.0*e3
+    """
+    _, B, inverse = _with_inverse(A._operand(B, "reject"), "reject")
     return A.wedge(B).rc(inverse)
 
 
-def reflect(A: Any, B: Any, *, inside: bool = False) -> Any:
-    """Return (-1)^{rs} B A B⁻¹ for A of grade r and B of grade s, or (-1)^{r(s+1)} B A B⁻¹ if ``inside``."""
+def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
+    """Return the reflection of A in the mirror orthogonal to the blade B; a vector B is the normal of a hyperplane.
+
+    (-1)^{rs} B A B⁻¹ for A of grade r and B of grade s: vectors in B are negated, vectors orthogonal to B stay.
+    With ``inside=True`` the mirror is the subspace of B: (-1)^{r(s+1)} B A B⁻¹, vectors in B stay, those orthogonal
+    to B are negated. Both are outermorphisms: reflect(A ∧ C) = reflect(A) ∧ reflect(C).
+
+    Raises
+    ------
+    ArgumentError
+        If B is not a blade, or is null (B ~B = 0).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> x = alg("e1 + 2*e3")
+    >>> x.reflect(alg.e3), x.reflect(alg.e3, inside=True)
+    (1.0*e1 - 2.0*e3, -1.0*e1 + 2.0*e3)
+    """
     from clifford_rand.geometry.versors import sandwich
 
-    check_same_algebra(A, B, "B", "reflect")
-    grade, B, _ = _with_inverse(B, "reflect")
+    grade, B, _ = _with_inverse(A._operand(B, "reflect"), "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
 
 

@@ -9,7 +9,7 @@ A blade of few basis vectors of a high dimension is handled in the coordinates o
 import itertools
 import math
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_m
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.functions.norms import as_inexact, expand
 from clifford_rand.geometry.coordinates import check_same_algebra, homogeneous, relative, unit_scale
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
 
 
 @lru_cache(maxsize=64)
@@ -104,8 +107,23 @@ def scatter_keys(d: int, grades: tuple[int, ...], live: list[int]) -> Keys:
     return keys_of_masks(d, tuple(sum(1 << live[i] for i in range(len(live)) if int(m) >> i & 1) for m in keys.masks))
 
 
-def is_blade(A: Any, rtol: float = 1e-9) -> Any:
-    """Tell whether A is a wedge of vectors other than zero: a bool, or an array of them. No metric is used."""
+def is_blade(A: "Multivector", rtol: float = 1e-9) -> Any:
+    """Tell whether A is a blade, a wedge of vectors, other than zero: a bool, or an array of them over the batch.
+
+    No metric is used: null blades are blades.
+
+    Parameters
+    ----------
+    rtol : float, default=1e-9
+        Relative to the largest singular value of A's contractions; at least 256 eps of the dtype.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> (alg.e12 + alg.e13).is_blade(), (alg.e12 + alg.e34).is_blade()
+    (True, False)
+    """
     d, keys = A.algebra.d, A.keys
     if A.coefficients.dtype == object:
         return _is_exact_blade(A)
@@ -166,6 +184,47 @@ def _subspace(
     if (rest > relative(values.dtype, max(rtol, 1e-9))).any():
         raise fail(name, owner, "a blade, a wedge of vectors", describe(f"a multivector of grade {k} that is none"))
     return values, scale, basis
+
+
+def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
+    """Return the join of two blades: the blade of the sum of their subspaces. No metric is used.
+
+    With A = A' ∧ M and B = M ∧ B', join J and meet M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
+    coordinates, and its first coefficient that is not small is positive; J = I if the subspaces span everything.
+
+    Parameters
+    ----------
+    B : Multivector
+        A blade other than zero, in any metric.
+    rtol : float, default=1e-9
+        A direction is common to both if the sine of its angle is at most this. In a batch each element has a
+        dimension of its own, and the result all grades that arise.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3, 0, 1)
+    >>> A, B = alg.e01, alg.e02
+    >>> A.join(B), A.meet(B)
+    (1.0*e012, 1.0*e0)
+    """
+    return join_and_meet(A, A._operand(B, "join"), "join", rtol)[0]
+
+
+def meet(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
+    """Return the meet of two blades: the blade of the intersection of their subspaces. No metric is used.
+
+    Scaled as `join` says: M = A ∨ B where the join is I, and a scalar with M join(A, B) = A ∧ B where the subspaces
+    have no vector in common.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> alg.e12.meet(2 * alg.e23), alg.e12.meet(alg.e34)
+    (2.0*e2, 1.0)
+    """
+    return join_and_meet(A, A._operand(B, "meet"), "meet", rtol)[1]
 
 
 def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Which multivectors are versors, and the sandwich R X R⁻¹: two products, or one matrix for a whole batch."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, quotient, relative, scaled
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
 
 RTOL = 1e-9  # default tolerance of is_versor
 ALWAYS = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector: see inspect_versor
@@ -70,8 +73,23 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     return close
 
 
-def is_versor(A: Any, rtol: float = RTOL) -> Any:
-    """Tell whether A is even or odd, invertible, and A x A⁻¹ a vector for all x: a bool, or an array of them."""
+def is_versor(A: "Multivector", rtol: float = RTOL) -> Any:
+    """Tell whether A is a product of invertible vectors: a bool, or an array of them over the batch.
+
+    It is where A is even or odd, invertible, and A x A⁻¹ a vector for all vectors x.
+
+    Parameters
+    ----------
+    rtol : float, default=1e-9
+        Relative to the sum of the squares of the components; at least 256 eps of the dtype.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> (1 + alg.e12).is_versor(), (1 + alg.e1).is_versor(), (1 + alg.e1234).is_versor()
+    (True, False, False)
+    """
     if is_exact(A):
         return _is_exact_versor(A)
     if not A.keys.size:
@@ -96,12 +114,33 @@ def _is_exact_versor(A: Any) -> Any:
     return bool(accepted) if accepted.ndim == 0 else accepted
 
 
-def sandwich(R: Any, X: Any) -> Any:
-    """Return R X R⁻¹; the grades of X are kept for a versor R, all that arise are there for other R.
+def sandwich(R: "Multivector", X: Any) -> "Multivector":
+    """Return R X R⁻¹ (``R >> X``), R this multivector.
 
-    For a float versor the inverse is ~R / ⟨R ~R⟩_0, corrected to first order by what else R ~R has. A batch of X with
-    one R goes through the matrix of the map, which is built once from R e_S R⁻¹.
+    The length of R does not count. A versor R keeps the grades of X; any other R gives all that arise. The sign is
+    literally that of R X R⁻¹: a vector n takes x to n x n⁻¹, minus the reflection of x in the hyperplane orthogonal
+    to n. The reflection is n x̂ n⁻¹, ``n >> x.involute()``, or ``x.reflect(n)``.
+
+    Parameters
+    ----------
+    X : Multivector, scalar or array of scalars
+        Batch axes broadcast. A large batch with one R is one matrix product, of the matrix of the map and all of X.
+
+    Raises
+    ------
+    ArgumentError
+        If R has no inverse.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> (1 + alg.e12) >> alg.e1
+    -1.0*e2
+    >>> alg.e1 >> alg.e1, alg.e1 >> alg.e2
+    (1.0*e1, -1.0*e2)
     """
+    X = R._operand(X, "sandwich")
     if is_exact(R, X):
         return _exact(R, X)
     U = scaled(R, "sandwich")
@@ -122,6 +161,17 @@ def sandwich(R: Any, X: Any) -> Any:
             return _by_matrix(U, X._on(filled), inverse, keeps)
     product = (U * X) * inverse
     return _part(product, X.keys.grades) if keeps else product
+
+
+def sandwich_of(R: "Multivector", X: Any) -> Any:
+    """Return R >> X."""
+    return NotImplemented if R._coerced(X) is None else sandwich(R, X)
+
+
+def sandwich_by(X: "Multivector", R: Any) -> Any:
+    """Return R >> X for a scalar R."""
+    same = X._coerced(R)
+    return NotImplemented if same is None else sandwich(same, X)
 
 
 def _is_closed(U: Any) -> bool:
@@ -224,8 +274,24 @@ def _exact(R: Any, X: Any) -> Any:
     return product.grade(*[k for k in product.keys.grades if k in X.keys.grades])
 
 
-def vector_matrix(R: Any) -> NDArray[Any]:
-    """Return the (..., d, d) matrix of x ↦ R x R⁻¹: column i has the components of R e_i R⁻¹."""
+def vector_matrix(R: "Multivector") -> NDArray[Any]:
+    """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors, R this versor.
+
+    Column i has the components of R e_i R⁻¹; Mᵀ G M = G.
+
+    Raises
+    ------
+    ArgumentError
+        If R is not a versor.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> (1 + alg.e12).vector_matrix()
+    array([[ 0.,  1.],
+           [-1.,  0.]])
+    """
     keys = keys_of_grades(R.algebra.d, (1,))
     check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):

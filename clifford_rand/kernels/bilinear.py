@@ -1,4 +1,4 @@
-"""A product table applied to two batches: tiles in structure-of-arrays order, every row of the table a SIMD loop."""
+"""A product table applied to two batches: components lie apart, so every row of the table is a SIMD loop."""
 
 from typing import Any
 
@@ -6,9 +6,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
-# The table is an argument: one compiled kernel for each dtype serves every algebra and every product. A tile of some
-# dozen samples is transposed into the first-level cache; four rows of the table share one pass over a component.
+
+# The table is an argument: one compiled kernel for each dtype serves every algebra and every product. Four rows of the
+# table share one pass over a component of the result.
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def apply_table(
     A: NDArray[Any],
@@ -17,44 +19,37 @@ def apply_table(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     coef: NDArray[Any],
-    tile: int,
+    first: int,
+    last: int,
     out: NDArray[Any],
 ) -> None:
-    """Write Σ_n coef[n] A[:, left[n]] B[:, right[n]] to ``out[:, k]``, the sum over the rows n of component k.
+    """Write Σ_n coef[n] A[left[n]] B[right[n]] to ``out[k]``, the sum over the rows n of component k.
 
-    A (N, n_a), B (N, n_b), out (N, n_out), all of one dtype, as ``coef``.
+    A (n_a, N), B (n_b, N), out (n_out, N), all of one dtype, as ``coef``; the samples from ``first`` to ``last``.
     """
-    n, size_a = A.shape
-    size_b, size_out = B.shape[1], out.shape[1]
-    a = np.empty((size_a, tile), A.dtype)
-    b = np.empty((size_b, tile), A.dtype)
-    result = np.empty((size_out, tile), A.dtype)
+    row = np.empty(TILE, A.dtype)
     zero = A.dtype.type(0)
-    for start in range(0, n, tile):
-        width = min(tile, n - start)
-        for t in range(width):
-            for i in range(size_a):
-                a[i, t] = A[start + t, i]
-            for i in range(size_b):
-                b[i, t] = B[start + t, i]
-        for k in range(size_out):
-            row = result[k]
-            for t in range(tile):
+    for low in range(first, last, TILE):
+        high = min(last, low + TILE)
+        width = high - low
+        for k in range(len(out)):
+            for t in range(width):
                 row[t] = zero
-            first, last = indptr[k], indptr[k + 1]
-            e = first
-            while e + 4 <= last:
-                a0, a1, a2, a3 = a[left[e]], a[left[e + 1]], a[left[e + 2]], a[left[e + 3]]
-                b0, b1, b2, b3 = b[right[e]], b[right[e + 1]], b[right[e + 2]], b[right[e + 3]]
+            e, end = indptr[k], indptr[k + 1]
+            while e + 4 <= end:
+                a0, a1 = A[left[e], low:high], A[left[e + 1], low:high]
+                a2, a3 = A[left[e + 2], low:high], A[left[e + 3], low:high]
+                b0, b1 = B[right[e], low:high], B[right[e + 1], low:high]
+                b2, b3 = B[right[e + 2], low:high], B[right[e + 3], low:high]
                 s0, s1, s2, s3 = coef[e], coef[e + 1], coef[e + 2], coef[e + 3]
-                for t in range(tile):
+                for t in range(width):
                     row[t] += s0 * a0[t] * b0[t] + s1 * a1[t] * b1[t] + s2 * a2[t] * b2[t] + s3 * a3[t] * b3[t]
                 e += 4
-            while e < last:
-                a0, b0, s0 = a[left[e]], b[right[e]], coef[e]
-                for t in range(tile):
+            while e < end:
+                a0, b0, s0 = A[left[e], low:high], B[right[e], low:high], coef[e]
+                for t in range(width):
                     row[t] += s0 * a0[t] * b0[t]
                 e += 1
-        for t in range(width):
-            for k in range(size_out):
-                out[start + t, k] = result[k, t]
+            target = out[k, low:high]
+            for t in range(width):
+                target[t] = row[t]

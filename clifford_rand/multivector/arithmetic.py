@@ -2,12 +2,12 @@
 
 import operator
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import (
     INT,
     MOST,
@@ -19,8 +19,10 @@ from clifford_rand.basis.coefficients import (
     largest,
 )
 from clifford_rand.basis.keys import union
-from clifford_rand.errors import ArgumentError
-from clifford_rand.multivector.storage import Storage
+from clifford_rand.multivector.products import multiply
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
 
 
 def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
@@ -37,107 +39,119 @@ def _times(array: NDArray[Any], factor: Any) -> NDArray[Any]:
     return np.asarray(array * factor)
 
 
-class Arithmetic(Storage):
-    """The vector space, and division by what has an inverse."""
+def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """Return A + B or A - B."""
+    if other.__class__ is int and other == 0:  # sum() starts with it, and it adds no grade
+        return A
+    same = other if other.__class__ is A.__class__ and other.algebra is A.algebra else A._coerced(other)
+    if same is None:
+        return NotImplemented
+    a, b = A, same
+    if a.keys is b.keys and a.dtype is b.dtype and a.dtype.kind == "f":
+        return a._make(a.keys, combine(a.coefficients, b.coefficients))  # the rest of this, for the most of its calls
+    if a.dtype is not b.dtype and a.dtype.kind != "O" and b.dtype.kind != "O":
+        dtype = common_dtype(a.dtype, b.dtype)
+        a, b = a.astype(dtype), b.astype(dtype)
+    keys = union(a.keys, b.keys)
+    x, y = a._on(keys).coefficients, b._on(keys).coefficients
+    if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
+        return A._make(keys, in_integers(combine, bound, x, y))
+    return A._make(keys, combine(x, y))
 
-    __slots__ = ()
 
-    def _bad_operand(self, name: str, other: object) -> ArgumentError:
-        return fail(
-            "other",
-            name,
-            "a multivector, a number, a symbol or a NumPy array of scalars",
-            describe(f"{type(other).__name__} {other!r}"),
-        )
+def add(A: "Multivector", other: Any) -> Any:
+    """Return A + B."""
+    return _sum(A, other, operator.add)
 
-    def _sum(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        if other.__class__ is int and other == 0:  # sum() starts with it, and it adds no grade
-            return self
-        same = self._coerced(other)
+
+def subtract(A: "Multivector", other: Any) -> Any:
+    """Return A - B."""
+    return _sum(A, other, operator.sub)
+
+
+def subtract_from(A: "Multivector", other: Any) -> Any:
+    """Return B - A."""
+    return _sum(-A, other, operator.add)
+
+
+def negative(A: "Multivector") -> "Multivector":
+    """Return -A."""
+    return A._make(A.keys, -A.coefficients)
+
+
+def positive(A: "Multivector") -> "Multivector":
+    """Return A."""
+    return A
+
+
+def _factor(A: "Multivector", other: Any) -> Any:
+    """Return a scalar or an array of scalars with a component axis to broadcast, None for anything else."""
+    if isinstance(other, np.ndarray):
+        return as_coefficients(other, "other", type(A).__name__)[..., None]
+    if is_scalar(other):  # Python numbers keep the dtype (NEP 50)
+        return as_coefficients(other, "other", type(A).__name__) if isinstance(other, np.generic) else other
+    return None
+
+
+def scale(A: "Multivector", other: Any) -> Any:
+    """Return A times a scalar, an array of scalars, or a multivector from the right."""
+    array = A.coefficients
+    if other.__class__ is float or (
+        other.__class__ is int and (array.dtype != INT or max(largest(array), 1) * abs(other) <= MOST)
+    ):
+        return A._make(A.keys, array * other)  # the rest of this, for the most of its calls
+    factor = _factor(A, other)
+    if factor is None:
+        same = A._coerced(other)
         if same is None:
             return NotImplemented
-        a, b = self, same
-        if a.dtype is not b.dtype and a.dtype.kind != "O" and b.dtype.kind != "O":
-            dtype = common_dtype(a.dtype, b.dtype)
-            a, b = a.astype(dtype), b.astype(dtype)
-        keys = union(a.keys, b.keys)
-        x, y = a._on(keys).coefficients, b._on(keys).coefficients
-        if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
-            return self._make(keys, in_integers(combine, bound, x, y))
-        return self._make(keys, combine(x, y))
+        return multiply("gp", A, same)
+    return A._make(A.keys, as_coefficients(_times(array, factor), "other", "*"))
 
-    def __add__(self, other: Any) -> Any:
-        return self._sum(other, operator.add)
 
-    __radd__ = __add__
+def times(A: "Multivector", other: Any) -> Any:
+    """Return A B, or a scalar multiple of A."""
+    if other.__class__ is A.__class__ and other.algebra is A.algebra:
+        return multiply("gp", A, other)
+    return scale(A, other)
 
-    def __sub__(self, other: Any) -> Any:
-        return self._sum(other, operator.sub)
 
-    def __rsub__(self, other: Any) -> Any:
-        return (-self)._sum(other, operator.add)
+def divide(A: "Multivector", other: Any) -> Any:
+    """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""
+    factor = _factor(A, other)
+    if factor is None:
+        return _over(A, other)
+    if "O" in (A.dtype.kind, np.asarray(factor).dtype.kind):
+        return A._make(A.keys, exact_quotient(A.coefficients, factor))
+    zero = np.asarray(factor) == 0
+    if zero.any():
+        raise ZeroDivisionError("division of a multivector by zero")
+    return A._make(A.keys, as_coefficients(A.coefficients / factor, "other", "/"))
 
-    def __neg__(self) -> Self:
-        return self._make(self.keys, -self.coefficients)
 
-    def __pos__(self) -> Self:
-        return self
+def _over(A: "Multivector", other: Any) -> Any:
+    """Return A B⁻¹."""
+    same: Any = A._coerced(other)
+    return NotImplemented if same is None else multiply("gp", A, same.inv())
 
-    def _factor(self, other: Any) -> Any:
-        """Return a scalar or an array of scalars with a component axis to broadcast, None for anything else."""
-        if isinstance(other, np.ndarray):
-            return as_coefficients(other, "other", type(self).__name__)[..., None]
-        if is_scalar(other):  # Python numbers keep the dtype (NEP 50)
-            return as_coefficients(other, "other", type(self).__name__) if isinstance(other, np.generic) else other
-        return None
 
-    def _scaled(self, other: Any) -> Any:
-        array = self.coefficients
-        if other.__class__ is float or (
-            other.__class__ is int and (array.dtype != INT or max(largest(array), 1) * abs(other) <= MOST)
-        ):
-            return self._make(self.keys, array * other)  # the rest of this, for the most of its calls
-        factor = self._factor(other)
-        if factor is None:
-            same = self._coerced(other)
-            if same is None:
-                return NotImplemented
-            from clifford_rand.multivector.products import multiply
+def divide_into(A: "Multivector", other: Any) -> Any:
+    """Return B A⁻¹ for what is no multivector."""
+    same: Any = A._coerced(other)
+    return NotImplemented if same is None else multiply("gp", same, A.inv())
 
-            return multiply("gp", self, same)
-        return self._make(self.keys, as_coefficients(_times(array, factor), "other", "*"))
 
-    def __truediv__(self, other: Any) -> Any:
-        """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""
-        factor = self._factor(other)
-        if factor is None:
-            return self._over(other)
-        if "O" in (self.dtype.kind, np.asarray(factor).dtype.kind):
-            return self._make(self.keys, exact_quotient(self.coefficients, factor))
-        zero = np.asarray(factor) == 0
-        if zero.any():
-            raise ZeroDivisionError("division of a multivector by zero")
-        return self._make(self.keys, as_coefficients(self.coefficients / factor, "other", "/"))
-
-    def _over(self, other: Any) -> Any:
-        same: Any = self._coerced(other)
-        return NotImplemented if same is None else same.__class__.gp(self, same.inv())
-
-    def __rtruediv__(self, other: Any) -> Any:
-        same: Any = self._coerced(other)
-        return NotImplemented if same is None else same.gp(self.inv())  # type: ignore[attr-defined]
-
-    def __pow__(self, exponent: Any) -> Any:
-        """Return an integer power, by squaring; negative ones through the inverse."""
-        if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
-            raise fail("exponent", "**", "an integer", exponent, "Use exp(p * A.log()) for other powers of rotors.")
-        base: Any = self if exponent >= 0 else self.inv()  # type: ignore[attr-defined]
-        left = abs(int(exponent))
-        result: Any = None
-        while left:
-            if left & 1:
-                result = base if result is None else result * base
-            left >>= 1
-            if left:
-                base = base * base
-        return self.algebra.scalar(np.ones(self.shape, dtype=self.dtype)) if result is None else result
+def power(A: "Multivector", exponent: Any) -> Any:
+    """Return an integer power, by squaring; negative ones through the inverse."""
+    if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
+        raise fail("exponent", "**", "an integer", exponent, "Use exp(p * A.log()) for other powers of rotors.")
+    base: Any = A if exponent >= 0 else A.inv()
+    left = abs(int(exponent))
+    result: Any = None
+    while left:
+        if left & 1:
+            result = base if result is None else result * base
+        left >>= 1
+        if left:
+            base = base * base
+    return A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)) if result is None else result

@@ -11,7 +11,7 @@ import numpy as np
 from clifford_rand.basis.rules import bits_of
 
 if TYPE_CHECKING:
-    from clifford_rand.multivector.storage import Storage
+    from clifford_rand.multivector.multivector import Multivector
 
 LONGEST = 64  # terms of one line; more are counted, as NumPy does
 
@@ -19,7 +19,7 @@ Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size
 Number = Callable[[Any], str]  # writes a real number
 
 
-def _terms(mv: "Storage") -> list[tuple[int, Any]]:
+def _terms(mv: "Multivector") -> list[tuple[int, Any]]:
     """Return (mask, coefficient) of what is not zero; symbols are shown as they are, never simplified."""
     array = mv.coefficients
     nonzero = np.flatnonzero(np.asarray(array != 0, dtype=bool))
@@ -80,14 +80,14 @@ def _sum_of_terms(terms: list[tuple[Term, str]], more: int) -> str:
     return ("".join(pieces) or "0") + (f" + … ({more} more terms)" if more else "")
 
 
-def _line(mv: "Storage", number: Number) -> str:
+def _line(mv: "Multivector", number: Number) -> str:
     terms = _terms(mv)
     names = mv.algebra.names
     shown = [(_term(value, number), names.blade(mask) if mask else "") for mask, value in terms[:LONGEST]]
     return _sum_of_terms(shown, max(0, len(terms) - LONGEST))
 
 
-def exact_text(mv: "Storage") -> str:
+def exact_text(mv: "Multivector") -> str:
     """Return a text that parses back to the same numbers (of at most 64 terms); a batch is described."""
     if mv.ndim:
         kind = f"grades={mv.grades}" if mv.keys.complete else f"{mv.keys.size} blades of grades {mv.grades}"
@@ -115,7 +115,7 @@ def _rounded(value: Any) -> str:
     return np.format_float_scientific(value, precision=precision, trim="0")
 
 
-def _lines(mv: "Storage", number: Number) -> str:
+def _lines(mv: "Multivector", number: Number) -> str:
     """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are."""
     options = np.get_printoptions()
     rows = mv.coefficients.reshape(-1, mv.keys.size)
@@ -133,20 +133,26 @@ def _lines(mv: "Storage", number: Number) -> str:
     return "\n".join([exact_text(mv), *lines])
 
 
-def rounded_text(mv: "Storage", number: Number = _rounded) -> str:
+def rounded_text(mv: "Multivector") -> str:
     """Return text to the precision of ``numpy.set_printoptions``; a batch is a line each."""
+    return _text(mv, _rounded)
+
+
+def _text(mv: "Multivector", number: Number) -> str:
     return _lines(mv, number) if mv.ndim else _line(mv, number)
 
 
-def formatted_text(mv: "Storage", specification: str) -> str:
+def formatted_text(mv: "Multivector", specification: str) -> str:
     """Return text with every number in a format of the user's: ``f"{A:.3f}"``."""
-    return rounded_text(mv, lambda value: format(value, specification))
+    if not specification:
+        return rounded_text(mv)
+    return _text(mv, lambda value: format(value, specification))
 
 
 # ---- notebooks
 
 
-def _latex_blade(mv: "Storage", mask: int) -> str:
+def _latex_blade(mv: "Multivector", mask: int) -> str:
     names = mv.algebra.names
     parts = [names.vector(i) for i in bits_of(mask)]
     if names.prefix is not None:
@@ -180,7 +186,7 @@ def _latex_term(value: Any) -> Term:
     return negative, text.removeprefix("-").strip() if negative else text, compound
 
 
-def _latex_line(mv: "Storage") -> str:
+def _latex_line(mv: "Multivector") -> str:
     terms = _terms(mv)
     more = max(0, len(terms) - LONGEST)
     pieces: list[str] = []
@@ -193,7 +199,7 @@ def _latex_line(mv: "Storage") -> str:
     return ("".join(pieces) or "0") + (" + \\cdots" if more else "")
 
 
-def latex_text(mv: "Storage") -> str:
+def latex_text(mv: "Multivector") -> str:
     """Return one multivector as a LaTeX formula between dollar signs; a batch as a few lines of them."""
     if not mv.ndim:
         return f"${_latex_line(mv)}$"
@@ -203,7 +209,7 @@ def latex_text(mv: "Storage") -> str:
     return "$\\begin{array}{l}" + " \\\\ ".join([*lines, *more]) + "\\end{array}$"
 
 
-def html_text(mv: "Storage") -> str | None:
+def html_text(mv: "Multivector") -> str | None:
     """Return the rounded text for a notebook; None for one symbolic multivector, which reads better as LaTeX."""
     if mv.dtype == object and not mv.ndim:
         return None

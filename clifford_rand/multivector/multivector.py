@@ -1,26 +1,51 @@
-"""The class `Multivector`: everything its bases hold, symbolic coefficients, and its display."""
+"""The class `Multivector`: keys, coefficients, and the operations, each of which stands with its own mathematics."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand import functions
-from clifford_rand._checks import check_integer, fail
-from clifford_rand.basis.coefficients import is_scalar
-from clifford_rand.multivector import display
-from clifford_rand.multivector.geometry import Geometry
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
 
 if TYPE_CHECKING:
-    from clifford_rand.functions.compiled import CompiledFunction
+    from clifford_rand.algebra import Algebra
+    from clifford_rand.functions import bivector_split as _split
+    from clifford_rand.functions import compiled as _compiled
+    from clifford_rand.functions import exponential as _exponential
+    from clifford_rand.functions import inverse as _inverse
+    from clifford_rand.functions import logarithm as _logarithm
+    from clifford_rand.functions import norms as _norms
+    from clifford_rand.geometry import factors as _factors
+    from clifford_rand.geometry import linear_maps as _linear_maps
+    from clifford_rand.geometry import projections as _projections
+    from clifford_rand.geometry import subspaces as _subspaces
+    from clifford_rand.geometry import versors as _versors
+else:
+    from clifford_rand.multivector.late import methods_of
+
+    _split = methods_of("clifford_rand.functions.bivector_split")
+    _compiled = methods_of("clifford_rand.functions.compiled")
+    _exponential = methods_of("clifford_rand.functions.exponential")
+    _inverse = methods_of("clifford_rand.functions.inverse")
+    _logarithm = methods_of("clifford_rand.functions.logarithm")
+    _norms = methods_of("clifford_rand.functions.norms")
+    _factors = methods_of("clifford_rand.geometry.factors")
+    _linear_maps = methods_of("clifford_rand.geometry.linear_maps")
+    _projections = methods_of("clifford_rand.geometry.projections")
+    _subspaces = methods_of("clifford_rand.geometry.subspaces")
+    _versors = methods_of("clifford_rand.geometry.versors")
 
 
-class Multivector(Geometry):
+class Multivector:
     """A multivector, or a batch of them: keys (basis blades) and coefficients.
 
     Made by an `Algebra`: ``alg.e12``, ``alg("e1 - 2*e23")``, ``alg.vector(X)``, ``alg.multivector(values, grades)``.
     Dense, graded and sparse multivectors are one class: the keys say which blades are stored, all others are zero.
+    A multivector is a value: its array is its own and read-only, so that it can be shared, hashed and cached.
 
     Attributes
     ----------
@@ -28,7 +53,8 @@ class Multivector(Geometry):
     keys : Keys
         The stored blades, by grade then lexicographically.
     coefficients : ndarray of shape (..., keys.size)
-        Batch axes first, components last; `values` fills up the grades.
+        Batch axes first, components last; `values` fills up the grades. In memory the components of a batch lie apart,
+        each contiguous: ``np.moveaxis(A.coefficients, -1, 0)`` is an array in C order, unless A is a part of a batch.
 
     Notes
     -----
@@ -46,206 +72,234 @@ class Multivector(Geometry):
     <Multivector batch of Algebra(3): shape=(2,), grades=(0, 2), dtype=int64>
     """
 
-    __slots__ = ()
+    __slots__ = ("algebra", "coefficients", "keys")
 
-    def __repr__(self) -> str:
-        return display.exact_text(self)
+    algebra: "Algebra"
+    keys: Keys
+    coefficients: NDArray[Any]
 
-    def __str__(self) -> str:
-        return display.rounded_text(self)
+    def __init__(self, algebra: "Algebra", keys: Keys, coefficients: ArrayLike) -> None:
+        array = as_coefficients(coefficients, "coefficients", type(self).__name__)
+        if array.ndim == 0 or array.shape[-1] != keys.size:
+            raise fail(
+                "coefficients",
+                type(self).__name__,
+                f"an array with {keys.size} components on its last axis",
+                describe(f"shape {array.shape}"),
+            )
+        self.algebra = algebra
+        self.keys = keys
+        self.coefficients = read_only(layout.own(array))
 
-    def __format__(self, specification: str) -> str:
-        """Format every coefficient: ``f"{A:.3f}"``."""
-        if not specification:
-            return str(self)
-        return display.formatted_text(self, specification)
+    def _make(self, keys: Keys, coefficients: NDArray[Any]) -> "Multivector":
+        """Return a multivector of the same algebra, its array one that nobody else holds; without checks."""
+        coefficients.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
+        made = _new(Multivector)
+        made.algebra = self.algebra
+        made.keys = keys
+        made.coefficients = coefficients
+        return made
 
-    def _repr_latex_(self) -> str:
-        return display.latex_text(self)
+    def _coerced(self, other: object, *, keep: bool = True) -> "Multivector | None":
+        """Return ``other`` (a scalar, an array of scalars) as a multivector of this algebra; None if it is neither.
 
-    def _repr_html_(self) -> str | None:
-        return display.html_text(self)
+        With ``keep`` a Python number takes the dtype of this multivector (NEP 50).
+        """
+        if isinstance(other, Multivector):
+            if other.algebra is not self.algebra and other.algebra != self.algebra:
+                raise fail(
+                    "other",
+                    type(self).__name__,
+                    f"of the same algebra, {self.algebra!r}",
+                    describe(f"a multivector of {other.algebra!r}"),
+                    "Convert it with algebra.convert(…).",
+                )
+            return other
+        if is_scalar(other) or isinstance(other, np.ndarray):
+            exact = self.dtype.kind == "O" or (self.dtype == INT and isinstance(other, int))
+            if keep and isinstance(other, int | float | complex) and not (exact or isinstance(other, np.generic)):
+                other = np.asarray(other, dtype=np.result_type(self.dtype, other))
+            array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
+            return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+        return None
 
-    # ---- symbolic coefficients: SymPy is loaded when one of these is called; nothing is simplified unless asked for.
-    # The name ``free_symbols`` is left to scalars, which are known by it.
+    def __reduce__(self) -> Any:
+        return type(self), (self.algebra, self.keys, self.coefficients)
 
-    def symbols_used(self) -> tuple[Any, ...]:
-        """Return the symbols in the coefficients, by length of name and then by name.
+    def __copy__(self, memo: object = None) -> "Multivector":
+        return self
+
+    __deepcopy__ = __copy__
+
+    def copy(self) -> "Multivector":
+        """Return a multivector with coefficients of its own, as a part of a batch holds on to all of it."""
+        return self._make(self.keys, layout.own(self.coefficients))
+
+    # ---- what is stored
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes: ``()`` for one multivector."""
+        return self.coefficients.shape[:-1]
+
+    @property
+    def ndim(self) -> int:
+        """The number of batch axes."""
+        return self.coefficients.ndim - 1
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of the coefficients."""
+        return self.coefficients.dtype
+
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """The grades that it may have: for each there are components, zero or not, in `values`."""
+        return self.keys.grades
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The components of all blades of `grades`, by grade then lexicographically: (..., n), read-only.
+
+        A dense multivector has all 2^d of them; blades of these grades that are not stored are filled up with zeros.
 
         Examples
         --------
         >>> import clifford_rand as cr
         >>> alg = cr.Algebra(3)
-        >>> alg.symbols("a", grades=1).symbols_used()
-        (a1, a2, a3)
+        >>> (alg.e1 + 2 * alg.e31).values  # e1 e2 e3, e12 e13 e23
+        array([ 1,  0,  0,  0, -2,  0])
         """
-        from clifford_rand.symbolic import symbols_in
+        filled = self.keys.filled
+        check_size(filled.size, "values", "the array of components")
+        return self._on(filled).coefficients
 
-        return symbols_in(self.coefficients)
+    replace = components.replace
+    dense = components.dense
+    sparse = components.sparse
+    astype = components.astype
+    to_numeric = components.to_numeric
+    _on = components.on_keys
+    _select = components.select
 
-    def diff(self, symbol: Any, n: int = 1) -> Self:
-        """Return the n-th partial derivative of every coefficient.
+    # ---- batch axes
 
-        Parameters
-        ----------
-        symbol : SymPy symbol or str
-            A name stands for the symbol of that name in the coefficients.
-        n : int, default=1
+    __len__ = batch.length
+    __iter__ = batch.iterate
+    __getitem__ = batch.item
+    reshape = batch.reshape
+    sum = batch.total
+    mean = batch.mean
+    prod = batch.prod
 
-        Raises
-        ------
-        ArgumentError
-            For a name that is not there, and for a symbol with other assumptions than its namesake in the coefficients,
-            whose derivative SymPy would call zero.
+    # ---- comparison
 
-        See Also
-        --------
-        clifford_rand.geometric_derivative : ∂F = Σ eⁱ ∂_i F of a field.
+    __eq__ = comparison.equal
+    __ne__ = comparison.unequal
+    __hash__ = comparison.hash_of
+    isclose = comparison.isclose
+    is_zero = comparison.is_zero
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> R = alg.symbols("R", grades=(0, 2))
-        >>> (R * R).diff("R12")
-        -2*R12 + 2*R*e12
-        """
-        from clifford_rand.symbolic import derivative, find_symbol
+    def __bool__(self) -> bool:
+        raise TypeError("a multivector is neither true nor false: compare it, as in A == 0 or A.isclose(0, atol=1e-12)")
 
-        check_integer(n, "n", "diff")
-        found = find_symbol(symbol, self.symbols_used(), "symbol", "diff")
-        return self._make(self.keys, derivative(self.coefficients, found, n))
+    # ---- the vector space, and division by what has an inverse
 
-    def subs(self, *replacements: Any, **options: Any) -> Self:
-        """Return the multivector after SymPy's ``subs``: (old, new), {old: new} or [(old, new), …].
+    __add__ = __radd__ = arithmetic.add
+    __sub__ = arithmetic.subtract
+    __rsub__ = arithmetic.subtract_from
+    __neg__ = arithmetic.negative
+    __pos__ = arithmetic.positive
+    __rmul__ = arithmetic.scale
+    __truediv__ = arithmetic.divide
+    __rtruediv__ = arithmetic.divide_into
+    __pow__ = arithmetic.power
+    __array_ufunc__ = products.by_ufunc
 
-        ``old`` may be a symbol, an expression, or the name of a symbol in the coefficients.
+    # ---- products
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> alg.symbols("a", grades=1).subs({"a1": 3, "a2": 0})
-        3*e1
-        """
-        from clifford_rand.symbolic import each, find_symbol
+    __mul__ = arithmetic.times
+    __xor__, __rxor__ = products.operators("wedge")
+    __or__, __ror__ = products.operators("fat_dot")
+    __and__, __rand__ = products.operators("vee")
+    __lshift__, __rlshift__ = products.operators("lc")
+    gp = products.gp
+    wedge = products.wedge
+    vee = products.vee
+    fat_dot = products.fat_dot
+    hestenes = products.hestenes
+    lc = products.lc
+    rc = products.rc
+    scalar_product = products.scalar_product
+    inner = products.inner
+    commutator = products.commutator
+    anticommutator = products.anticommutator
+    _operand = products.operand
 
-        given = (replacements,) if len(replacements) == 2 else replacements[0] if len(replacements) == 1 else None
-        if given is None or isinstance(given, str) or not hasattr(given, "__iter__"):
-            raise fail("replacements", "subs", "old, new or {old: new} or [(old, new), …]", replacements)
-        held = self.symbols_used()
-        pairs = []
-        for pair in given.items() if isinstance(given, Mapping) else given:
-            old, new = pair
-            if not is_scalar(new):
-                raise fail("replacements", "subs", "by numbers or expressions", new, "Use lambdify for arrays.")
-            pairs.append((find_symbol(old, held, "replacements", "subs"), new))
-        together = dict(pairs) if isinstance(given, Mapping) else pairs
-        return self._make(self.keys, each(lambda value: value.subs(together, **options), self.coefficients))
+    # ---- linear maps of the blades: parts, involutions, duals
 
-    def simplify(self, function: Callable[[Any], Any] | None = None) -> Self:
-        """Return every coefficient simplified, by `sympy.simplify` or a function of yours such as `sympy.trigsimp`.
+    grade = linear.grade
+    even = linear.even
+    odd = linear.odd
+    scalar_part = linear.scalar_part
+    reverse = __invert__ = linear.reverse
+    involute = linear.involute
+    conjugate = linear.conjugate
+    star = linear.star
+    star_right = linear.star_right
+    dual = linear.dual
+    undual = linear.undual
+    left_complement = linear.left_complement
+    right_complement = linear.right_complement
 
-        Examples
-        --------
-        >>> import clifford_rand as cr, sympy
-        >>> t = sympy.Symbol("t", real=True)
-        >>> alg = cr.Algebra(2)
-        >>> R = sympy.cos(t) + sympy.sin(t) * alg.e12
-        >>> (R * ~R).simplify()
-        1
-        """
-        from clifford_rand.symbolic import each
+    # ---- functions of one multivector
 
-        return self._make(self.keys, each(function or (lambda value: value.simplify()), self.coefficients))
+    norm_squared = _norms.norm_squared
+    norm = __abs__ = _norms.norm
+    normalized = _norms.normalized
+    inv = inverse = _inverse.inverse
+    exp = _exponential.exponential
+    log = _logarithm.log
+    sqrt = _logarithm.sqrt
+    bivector_split = _split.split
 
-    def expand(self) -> Self:
-        """Return every coefficient multiplied out."""
-        from clifford_rand.symbolic import each
+    # ---- versors and blades at work
 
-        return self._make(self.keys, each(lambda value: value.expand(), self.coefficients))
+    sandwich = _versors.sandwich
+    __rshift__ = _versors.sandwich_of
+    __rrshift__ = _versors.sandwich_by
+    vector_matrix = _versors.vector_matrix
+    is_versor = _versors.is_versor
+    project = _projections.project
+    reject = _projections.reject
+    reflect = _projections.reflect
+    is_blade = _subspaces.is_blade
+    join = _subspaces.join
+    meet = _subspaces.meet
+    factorise_blade = _factors.factorise_blade
+    factorise_versor = _factors.factorise_versor
+    factorise = _factors.factorise
+    outermorphism = _linear_maps.outermorphism
+    left_matrix = _linear_maps.left_matrix
+    right_matrix = _linear_maps.right_matrix
+    spinor_matrix = _linear_maps.spinor_matrix
 
-    def is_zero(self) -> Any:
-        """Tell whether every coefficient is exactly zero once it is multiplied out: a bool, or an array over the batch.
+    # ---- symbolic coefficients
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> a, b, c = (alg.symbols(name) for name in "abc")
-        >>> ((a * b) * c - a * (b * c)).is_zero()
-        True
-        """
-        if self.dtype == object:
-            from clifford_rand.symbolic import is_zero
+    symbols_used = symbols.symbols_used
+    diff = symbols.diff
+    subs = symbols.subs
+    simplify = symbols.simplify
+    expand = symbols.expand
+    lambdify = _compiled.lambdify
 
-            entries = [is_zero(value) for value in self.coefficients.ravel().tolist()]
-            zero = np.array(entries, dtype=bool).reshape(self.coefficients.shape).all(axis=-1)
-        else:
-            zero = (self.coefficients == 0).all(axis=-1)
-        return bool(zero) if zero.ndim == 0 else zero
+    # ---- what it looks like
 
-    def to_numeric(self, dtype: DTypeLike = np.float64) -> Self:
-        """Return a multivector of numbers once every symbol has a value.
+    __repr__ = display.exact_text
+    __str__ = display.rounded_text
+    __format__ = display.formatted_text
+    _repr_latex_ = display.latex_text
+    _repr_html_ = display.html_text
 
-        Parameters
-        ----------
-        dtype : float64 by default, or float32, complex64, complex128, int64
 
-        Raises
-        ------
-        ArgumentError
-            If symbols are left, or a value is not of that kind (complex for float64, 1/2 for int64).
-
-        Examples
-        --------
-        >>> import clifford_rand as cr, sympy
-        >>> (sympy.sqrt(2) * cr.Algebra(2).e1).to_numeric()
-        1.4142135623730951*e1
-        """
-        return self._as_numbers(np.dtype(dtype), "to_numeric")
-
-    def _as_numbers(self, dtype: np.dtype, owner: str) -> Self:
-        if self.dtype != object:
-            return super().astype(dtype)
-        from clifford_rand.symbolic import numeric
-
-        return self._make(self.keys, numeric(self.coefficients, dtype, owner))
-
-    def astype(self, dtype: DTypeLike) -> Self:
-        """Return the multivector with coefficients of another dtype; symbols must have values, as in `to_numeric`."""
-        wanted = np.dtype(dtype)
-        return super().astype(wanted) if wanted.kind == "O" else self._as_numbers(wanted, "astype")
-
-    def lambdify(self, *arguments: Any, backend: str = "numpy") -> "CompiledFunction":
-        """Return a numeric function of some symbols: code is generated once, common subexpressions are computed once.
-
-        Parameters
-        ----------
-        *arguments : symbol, str, or multivector of distinct symbols
-            What the function takes, in this order. For a multivector of symbols it takes a multivector, or an array
-            (..., n) of its components.
-        backend : {"numpy", "numba"}
-            "numpy" broadcasts arrays of any float or complex dtype; "numba" compiles a float64 loop at its first call.
-
-        Returns
-        -------
-        CompiledFunction
-            Called with numbers or arrays that broadcast, it returns a multivector whose batch shape is theirs; its
-            method ``array`` returns the coefficients (..., n) alone, ``source`` is the code.
-
-        Raises
-        ------
-        ArgumentError
-            If the coefficients hold a symbol that is not among the arguments.
-
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> a, b = alg.symbols("a", grades=1), alg.symbols("b", grades=1)
-        >>> product = (a * b).lambdify(a, b)
-        >>> product(alg.vector([1.0, 2.0]), alg.vector([3.0, 4.0]))
-        11.0 - 2.0*e12
-        """
-        return functions.compiled.compile_function(self, arguments, backend)
+_new = object.__new__

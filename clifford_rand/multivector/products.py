@@ -1,11 +1,14 @@
-"""The products: one method and one operator each, all of them grade rules over one table."""
+"""Bilinear products: each keeps some grades of the geometric product AB of blades A, grade r, and B, grade s."""
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clifford_rand.multivector.arithmetic import Arithmetic
+from clifford_rand._checks import describe, fail
 from clifford_rand.plans.choice import plan_of
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
 
 
 def multiply(rule: str, a: Any, b: Any) -> Any:
@@ -17,194 +20,187 @@ def multiply(rule: str, a: Any, b: Any) -> Any:
     return a._make(plan.keys, plan(a.coefficients, b.coefficients))
 
 
-class Products(Arithmetic):
-    """Bilinear products: each keeps some grades of the geometric product AB of blades A, grade r, and B, grade s."""
+def product(rule: str, A: "Multivector", other: Any) -> Any:
+    """Return one product with a multivector, a scalar or an array of scalars; NotImplemented for anything else."""
+    if other.__class__ is A.__class__ and other.algebra is A.algebra:
+        return multiply(rule, A, other)
+    same = A._coerced(other)
+    return NotImplemented if same is None else multiply(rule, A, same)
 
-    __slots__ = ()
 
-    def _product(self, rule: str, other: Any) -> Any:
-        if other.__class__ is self.__class__ and other.algebra is self.algebra:
-            return multiply(rule, self, other)
-        same = self._coerced(other)
-        return NotImplemented if same is None else multiply(rule, self, same)
+def product_from_left(rule: str, A: "Multivector", other: Any) -> Any:
+    """Return the product of what is no multivector with A."""
+    same = A._coerced(other)
+    return NotImplemented if same is None else multiply(rule, same, A)
 
-    def _product_from_left(self, rule: str, other: Any) -> Any:
-        same = self._coerced(other)
-        return NotImplemented if same is None else multiply(rule, same, self)
 
-    def _named(self, rule: str, other: Any) -> Self:
-        result = self._product(rule, other)
-        if result is NotImplemented:
-            raise self._bad_operand(rule, other)
-        return result
+def operators(rule: str) -> tuple[Any, Any]:
+    """Return the two methods of the operator of a product."""
 
-    # ---- operators
+    def left(A: "Multivector", other: Any) -> Any:
+        return product(rule, A, other)
 
-    def __mul__(self, other: Any) -> Any:
-        if other.__class__ is self.__class__ and other.algebra is self.algebra:
-            return multiply("gp", self, other)
-        return self._scaled(other)
+    def right(A: "Multivector", other: Any) -> Any:
+        return product_from_left(rule, A, other)
 
-    __rmul__ = Arithmetic._scaled
+    return left, right
 
-    def __xor__(self, other: Any) -> Any:
-        return self._product("wedge", other)
 
-    def __rxor__(self, other: Any) -> Any:
-        return self._product_from_left("wedge", other)
+def operand(A: "Multivector", other: Any, owner: str) -> "Multivector":
+    """Return what a method was given as a multivector of A's algebra, or raise."""
+    same = A._coerced(other)
+    if same is None:
+        what = describe(f"{type(other).__name__} {other!r}")
+        raise fail("other", owner, "a multivector, a number, a symbol or a NumPy array of scalars", what)
+    return same
 
-    def __or__(self, other: Any) -> Any:
-        return self._product("fat_dot", other)
 
-    def __ror__(self, other: Any) -> Any:
-        return self._product_from_left("fat_dot", other)
+def named(rule: str, A: "Multivector", other: Any) -> "Multivector":
+    """Return one product of A, by the name of its rule, or raise for what is no factor."""
+    same: Multivector = multiply(rule, A, operand(A, other, rule))
+    return same
 
-    def __and__(self, other: Any) -> Any:
-        return self._product("vee", other)
 
-    def __rand__(self, other: Any) -> Any:
-        return self._product_from_left("vee", other)
+def gp(A: "Multivector", other: Any) -> "Multivector":
+    """Return the geometric product AB (``A * B``).
 
-    def __lshift__(self, other: Any) -> Any:
-        return self._product("lc", other)
+    Parameters
+    ----------
+    other : Multivector, scalar or array of scalars
+        Batch axes broadcast.
 
-    def __rlshift__(self, other: Any) -> Any:
-        return self._product_from_left("lc", other)
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> (alg.e1 + alg.e2) * alg.e2
+    1 + e12
+    """
+    return named("gp", A, other)
 
-    def __abs__(self) -> Any:
-        return self.norm()  # type: ignore[attr-defined]
 
-    # ---- methods
+def wedge(A: "Multivector", other: Any, *more: Any) -> "Multivector":
+    """Return the outer product ⟨AB⟩_{r+s} (``A ^ B``), of as many factors as are given.
 
-    def gp(self, other: Any) -> Self:
-        """Return the geometric product AB (``A * B``).
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e3.wedge(alg.e1, alg.e2)
+    e123
+    """
+    result = named("wedge", A, other)
+    for factor in more:
+        result = named("wedge", result, factor)
+    return result
 
-        Parameters
-        ----------
-        other : Multivector, scalar or array of scalars
-            Batch axes broadcast.
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(2)
-        >>> (alg.e1 + alg.e2) * alg.e2
-        1 + e12
-        """
-        return self._named("gp", other)
+def vee(A: "Multivector", other: Any) -> "Multivector":
+    """Return the regressive product A∨B = LC(RC A ^ RC B) (``A & B``); no metric is used, I is its identity.
 
-    def wedge(self, other: Any, *more: Any) -> Self:
-        """Return the outer product ⟨AB⟩_{r+s} (``A ^ B``), of as many factors as are given.
+    LC(X) ^ X = I = X ^ RC(X) on basis blades. For planes and lines of projective algebra it is the join of points.
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e3.wedge(alg.e1, alg.e2)
-        e123
-        """
-        result = self._named("wedge", other)
-        for factor in more:
-            result = result._named("wedge", factor)
-        return result
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12 & alg.e23, alg.I & alg.e1
+    (e2, e1)
+    """
+    return named("vee", A, other)
 
-    def vee(self, other: Any) -> Self:
-        """Return the regressive product A∨B = LC(RC A ^ RC B) (``A & B``); no metric is used, I is its identity.
 
-        LC(X) ^ X = I = X ^ RC(X) on basis blades. For planes and lines of projective algebra it is the join of points.
+def fat_dot(A: "Multivector", other: Any) -> "Multivector":
+    """Return the inner product ⟨AB⟩_{|r-s|}, scalars included (``A | B``).
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e12 & alg.e23, alg.I & alg.e1
-        (e2, e1)
-        """
-        return self._named("vee", other)
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12 | alg.e12, 2 | alg.e1
+    (-1, 2*e1)
+    """
+    return named("fat_dot", A, other)
 
-    def fat_dot(self, other: Any) -> Self:
-        """Return the inner product ⟨AB⟩_{|r-s|}, scalars included (``A | B``).
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e12 | alg.e12, 2 | alg.e1
-        (-1, 2*e1)
-        """
-        return self._named("fat_dot", other)
+def hestenes(A: "Multivector", other: Any) -> "Multivector":
+    """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar."""
+    return named("hestenes", A, other)
 
-    def hestenes(self, other: Any) -> Self:
-        """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar."""
-        return self._named("hestenes", other)
 
-    def lc(self, other: Any) -> Self:
-        """Return the left contraction ⟨AB⟩_{s-r} (``A << B``).
+def lc(A: "Multivector", other: Any) -> "Multivector":
+    """Return the left contraction ⟨AB⟩_{s-r} (``A << B``).
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e1 << alg.e12, alg.e12 << alg.e1
-        (e2, 0)
-        """
-        return self._named("lc", other)
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e1 << alg.e12, alg.e12 << alg.e1
+    (e2, 0)
+    """
+    return named("lc", A, other)
 
-    def rc(self, other: Any) -> Self:
-        """Return the right contraction ⟨AB⟩_{r-s}."""
-        return self._named("rc", other)
 
-    def scalar_product(self, other: Any) -> Self:
-        """Return ⟨AB⟩_0, a scalar; for k-blades (-1)^{k(k-1)/2} times `inner`.
+def rc(A: "Multivector", other: Any) -> "Multivector":
+    """Return the right contraction ⟨AB⟩_{r-s}."""
+    return named("rc", A, other)
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e12.scalar_product(alg.e12), alg.e12.inner(alg.e12)
-        (-1, 1)
-        """
-        return self._named("scalar_product", other)
 
-    def inner(self, other: Any) -> Self:
-        """Return ⟨A ~B⟩_0 = ⟨~A B⟩_0, a scalar: det(a_iᵀ G b_j) for blades a1∧…∧ak and b1∧…∧bk.
+def scalar_product(A: "Multivector", other: Any) -> "Multivector":
+    """Return ⟨AB⟩_0, a scalar; for k-blades (-1)^{k(k-1)/2} times `inner`.
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(1, 1)
-        >>> alg.e12.inner(alg.e12)
-        -1
-        """
-        return self._named("inner", other)
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12.scalar_product(alg.e12), alg.e12.inner(alg.e12)
+    (-1, 1)
+    """
+    return named("scalar_product", A, other)
 
-    def commutator(self, other: Any) -> Self:
-        """Return (AB - BA)/2.
 
-        Examples
-        --------
-        >>> import clifford_rand as cr
-        >>> alg = cr.Algebra(3)
-        >>> alg.e12.commutator(alg.e1)
-        -e2
-        """
-        return self._named("commutator", other)
+def inner(A: "Multivector", other: Any) -> "Multivector":
+    """Return ⟨A ~B⟩_0 = ⟨~A B⟩_0, a scalar: det(a_iᵀ G b_j) for blades a1∧…∧ak and b1∧…∧bk.
 
-    def anticommutator(self, other: Any) -> Self:
-        """Return (AB + BA)/2."""
-        return self._named("anticommutator", other)
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(1, 1)
+    >>> alg.e12.inner(alg.e12)
+    -1
+    """
+    return named("inner", A, other)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Let ``array * A``, ``np.add(array, A)``, ``np.exp(A)`` mean what the operators and methods mean."""
-        name = _OPERATORS.get(ufunc)
-        if method != "__call__" or kwargs or name is None:
-            return NotImplemented
-        if len(inputs) == 1:
-            return getattr(self, name)()
-        a, b = inputs
-        if isinstance(a, Products):
-            return getattr(a, f"__{name}__")(b)
-        return getattr(b, f"__r{name}__")(a)
+
+def commutator(A: "Multivector", other: Any) -> "Multivector":
+    """Return (AB - BA)/2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12.commutator(alg.e1)
+    -e2
+    """
+    return named("commutator", A, other)
+
+
+def anticommutator(A: "Multivector", other: Any) -> "Multivector":
+    """Return (AB + BA)/2."""
+    return named("anticommutator", A, other)
+
+
+def by_ufunc(A: "Multivector", ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Let ``array * A``, ``np.add(array, A)``, ``np.exp(A)`` mean what the operators and methods mean."""
+    name = _OPERATORS.get(ufunc)
+    if method != "__call__" or kwargs or name is None:
+        return NotImplemented
+    if len(inputs) == 1:
+        return getattr(A, name)()
+    a, b = inputs
+    if isinstance(a, type(A)):
+        return getattr(a, f"__{name}__")(b)
+    return getattr(b, f"__r{name}__")(a)
 
 
 _OPERATORS = {

@@ -34,12 +34,14 @@ def transform_seconds(d: int, null: int) -> float:
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
     """Return the plan of one product, made at its first use and kept with the metric."""
     found = metric.plans.get((rule, a, b))
-    if found is None:
-        found = choose(metric, rule, a, b)
-        if len(metric.plans) >= MOST_PLANS:
-            metric.plans.clear()
-        found = metric.plans.setdefault((rule, a, b), found)  # atomic: threads need no lock, which a fork might keep
-    return found
+    return keep(metric, (rule, a, b), choose(metric, rule, a, b)) if found is None else found
+
+
+def keep(metric: Metric, key: Any, plan: Plan) -> Plan:
+    """Keep a plan with its metric, and return it, or the one that is there."""
+    if len(metric.plans) >= MOST_PLANS:
+        metric.plans.clear()
+    return metric.plans.setdefault(key, plan)  # atomic: threads need no lock, which a fork might keep
 
 
 def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:

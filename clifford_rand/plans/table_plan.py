@@ -1,6 +1,7 @@
 """A product by its table: one tensor, one matrix, a gather, or the compiled kernel."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,28 @@ from numpy.typing import NDArray
 from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed, read_only
 from clifford_rand.basis.keys import Keys, check_size
+from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
 
 TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
-KERNEL_FROM = 2**18  # table rows × batch from which the compiled kernel pays for its load
 SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
+LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
 LARGEST_GATHER = 2**22  # terms that a gather holds at a time
-THREADS_FROM = 2**21  # table rows × samples for each thread: 0.5 ms, a few times what a thread costs
-TILE_BYTES = 48 * 2**10  # operands and result of one tile, around the first-level cache
+THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
+
+_rented = 0  # table rows × samples that gathers did
+
+
+def kernel_pays(work: int) -> bool:
+    """Tell whether the compiled kernel is to be loaded, or is there: once gathers have cost what its load does."""
+    global _rented
+    _rented += work
+    return _rented >= LOAD or _KERNEL in sys.modules
+
+
+_KERNEL = "clifford_rand.kernels.bilinear"
 
 
 class TablePlan:
@@ -31,6 +44,7 @@ class TablePlan:
         self.keys = self.table.keys
         self.size_a, self.size_b = a.size, b.size
         self._tensors: dict[Any, NDArray[Any] | None] = {}
+        self._coefs: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
@@ -40,25 +54,27 @@ class TablePlan:
             except KeyError:
                 tensor = self._tensor(a.dtype)
             if tensor is not None and (a.dtype != INT or self._bound(a, b) <= MOST):
-                return (a @ tensor).reshape(-1, self.size_b) @ b
+                return a.dot(tensor).reshape(-1, self.size_b).dot(b)
         dtype = self.result_type(a.dtype, b.dtype)
         if dtype.kind == "O":
             return self._by_rows(a, b)
         if dtype == INT and self._bound(a, b) > MOST:
             return narrowed(self._by_rows(a, b))
         a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
-        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        batch = a.shape[:-1] if a.shape[:-1] == b.shape[:-1] else np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         if not len(self.table.left):
-            return np.zeros((*batch, self.keys.size), dtype=dtype)
-        if a.size == self.size_a and self._matrix_pays(self.size_b, b.size // self.size_b):
-            return self._by_matrix(a, b, "left")
-        if b.size == self.size_b and self._matrix_pays(self.size_a, a.size // self.size_a):
-            return self._by_matrix(a, b, "right")
-        flat_a = np.broadcast_to(a, (*batch, self.size_a)).reshape(-1, self.size_a)
-        flat_b = np.broadcast_to(b, (*batch, self.size_b)).reshape(-1, self.size_b)
-        work = len(flat_a) * len(self.table.left)
-        apply = self._by_kernel if work >= KERNEL_FROM else self._by_gather
-        return apply(flat_a, flat_b).reshape(*batch, self.keys.size)
+            return zeros(batch, self.keys.size, dtype)
+        one_a, one_b = a.size == self.size_a, b.size == self.size_b
+        by_kernel = kernel_pays(math.prod(batch) * len(self.table.left))
+        if one_a and self._matrix_pays(self.size_b, b.size // self.size_b, by_kernel):
+            return self._by_matrix(self.matrix(a.reshape(-1), "left"), b, batch)
+        if one_b and self._matrix_pays(self.size_a, a.size // self.size_a, by_kernel):
+            return self._by_matrix(self.matrix(b.reshape(-1), "right"), a, batch)
+        parts_a = components(a if a.shape[:-1] == batch else np.broadcast_to(a, (*batch, self.size_a)))
+        parts_b = components(b if b.shape[:-1] == batch else np.broadcast_to(b, (*batch, self.size_b)))
+        return coefficients(
+            self._by_kernel(parts_a, parts_b) if by_kernel else self._by_gather(parts_a, parts_b), batch
+        )
 
     def _bound(self, a: NDArray[Any], b: NDArray[Any]) -> int:
         """Return what no component of the product of two arrays of integers exceeds."""
@@ -107,69 +123,75 @@ class TablePlan:
                 out[target] = out[target] + coef * term
         return np.moveaxis(out, 0, -1)
 
-    def _matrix_pays(self, size: int, samples: int) -> bool:
+    def _matrix_pays(self, size: int, samples: int, by_kernel: bool) -> bool:
         """Tell whether the matrix of one operand, mostly zeros in high dimensions, is faster than the other two ways.
 
-        An entry costs a GEMM 0.1 ns a sample, a row of the table costs a gather 7 ns and the kernel 0.6; measured for
+        An entry costs a GEMM 0.1 ns a sample, a row of the table costs a gather 7 ns and the kernel 0.2; measured for
         blades, vectors, bivectors and full multivectors, d = 5 … 10.
         """
         entries, rows = size * self.keys.size, len(self.table.left)
+        if by_kernel:
+            return samples > 1 and entries <= 4 * rows
         if samples < 2:
             return entries <= max(SMALL_MATRIX, 6 * rows)
-        return entries <= rows * (8 if rows * samples >= KERNEL_FROM else min(128, 16 * samples))
+        return entries <= rows * min(128, 16 * samples)
 
     def matrix(self, values: NDArray[Any], side: str) -> NDArray[Any]:
-        """Return (n_in, n_out) with a @ matrix the product by one operand, ``values``, on that side."""
+        """Return the matrix (n_out, n_in) of the product by one operand, ``values``, on that side."""
         rows = self.table
         given, other, size = (
             (rows.left, rows.right, self.size_b) if side == "left" else (rows.right, rows.left, self.size_a)
         )
+        if side == "left" and values.dtype != INT:
+            tensor = self._tensors.get(values.dtype)
+            if tensor is not None:
+                return values.dot(tensor).reshape(-1, size)
         terms = values[given] * rows.coef
-        if terms.dtype.kind == "f" and terms.dtype == np.float64:
-            flat = np.bincount(
-                other * np.int64(self.keys.size) + rows.out, weights=terms, minlength=size * self.keys.size
-            )
-            return flat.reshape(size, self.keys.size)
-        matrix = np.zeros((size, self.keys.size), dtype=terms.dtype)
-        np.add.at(matrix, (other, rows.out), terms)
+        if terms.dtype == np.float64:
+            flat = np.bincount(rows.out * np.int64(size) + other, weights=terms, minlength=size * self.keys.size)
+            return flat.reshape(-1, size)
+        matrix = np.zeros((self.keys.size, size), dtype=terms.dtype)
+        np.add.at(matrix, (rows.out, other), terms)
         return matrix
 
-    def _by_matrix(self, a: NDArray[Any], b: NDArray[Any], side: str) -> NDArray[Any]:
-        """Multiply by the one multivector on that side: its matrix, then one GEMM for the whole batch."""
-        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-        if side == "left":
-            result = b.reshape(-1, self.size_b) @ self.matrix(a.reshape(-1), "left").astype(b.dtype, copy=False)
-        else:
-            result = a.reshape(-1, self.size_a) @ self.matrix(b.reshape(-1), "right").astype(a.dtype, copy=False)
-        return result.reshape(*batch, self.keys.size)
+    def _by_matrix(self, matrix: NDArray[Any], many: NDArray[Any], batch: tuple[int, ...]) -> NDArray[Any]:
+        """Multiply by one multivector: its matrix, and one GEMM for the whole batch."""
+        parts = components(many)
+        return coefficients(matrix.astype(many.dtype, copy=False) @ parts, batch)
+
+    def _coef(self, dtype: np.dtype) -> NDArray[Any]:
+        found = self._coefs.get(dtype)
+        return self._coefs.setdefault(dtype, self.table.coef.astype(dtype)) if found is None else found
 
     def _by_gather(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         rows = self.table
-        out = np.zeros((len(a), self.keys.size), dtype=a.dtype)
+        out = np.zeros((self.keys.size, a.shape[1]), dtype=a.dtype)
         held = np.flatnonzero(np.diff(rows.indptr))
-        coef = rows.coef.astype(a.dtype, copy=False)
+        coef = self._coef(a.dtype)[:, None]
         step = max(1, LARGEST_GATHER // len(rows.left))
         single = len(held) == len(rows.left)  # no two rows of the table add up: products by a blade
-        for start in range(0, len(a), step):
+        for start in range(0, a.shape[1], step):
             part = slice(start, start + step)
-            terms = np.take(a[part], rows.left, axis=1)
-            terms *= np.take(b[part], rows.right, axis=1)
+            terms = a[rows.left, part] * b[rows.right, part]
             terms *= coef
-            out[part, held] = terms if single else np.add.reduceat(terms, rows.indptr[held], axis=1)
+            out[held, part] = terms if single else np.add.reduceat(terms, rows.indptr[held], axis=0)
         return out
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.bilinear import apply_table
 
-        rows = self.table
-        a, b = (read_only(np.ascontiguousarray(x).view()) for x in (a, b))  # as multivectors are: one machine code
-        coef = rows.coef.astype(a.dtype)
-        out = np.empty((len(a), self.keys.size), dtype=a.dtype)
-        sample = (self.size_a + self.size_b + self.keys.size) * a.itemsize
-        tile = int(np.clip(TILE_BYTES // sample // 16 * 16, 16, 128))
+        rows, n = self.table, a.shape[1]
+        # read-only as multivectors are: one machine code
+        a, b = (read_only(x.view()) if x.flags.writeable else x for x in (a, b))
+        coef = self._coef(a.dtype)
+        out = np.empty((self.keys.size, n), dtype=a.dtype)
 
         def work(part: slice) -> None:
-            apply_table(a[part], b[part], rows.indptr, rows.left, rows.right, coef, tile, out[part])
+            apply_table(a, b, rows.indptr, rows.left, rows.right, coef, part.start, part.stop, out)
 
-        for_each_slice(work, len(a), least=max(1, THREADS_FROM // max(1, len(rows.left))))
+        least = max(1, THREADS_FROM // max(1, len(rows.left)))
+        if n < 2 * least:
+            apply_table(a, b, rows.indptr, rows.left, rows.right, coef, 0, n, out)
+        else:
+            for_each_slice(work, n, least=least)
         return out

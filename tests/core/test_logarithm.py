@@ -9,6 +9,7 @@ from scipy.linalg import expm
 import clifford_rand as cr
 from clifford_rand.functions.orthogonal_log import commuting_turn
 from clifford_rand.functions.simple_log import closed_form
+from clifford_rand.multivector.comparison import aligned
 
 
 def exponential(A):
@@ -21,7 +22,7 @@ def exponential(A):
 
 
 def error(R, B):
-    ours, given = exponential(B)._aligned(R)
+    ours, given = aligned(exponential(B), R)
     return np.abs(ours - given).max() / np.abs(given).max()
 
 

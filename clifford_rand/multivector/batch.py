@@ -1,0 +1,96 @@
+"""Batch axes: parts of a batch, other shapes, sums, means and products along them."""
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clifford_rand._checks import fail
+from clifford_rand.basis.coefficients import in_integers, largest
+from clifford_rand.multivector.products import multiply
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+
+def length(A: "Multivector") -> int:
+    """Return the length of the first batch axis."""
+    if not A.ndim:
+        raise TypeError("a single multivector has no len(); its components are in .values")
+    return int(A.coefficients.shape[0])
+
+
+def iterate(A: "Multivector") -> "Iterator[Multivector]":
+    """Return the multivectors, or batches, along the first batch axis."""
+    if not A.ndim:
+        raise TypeError("a single multivector is not iterable; its components are in .values")
+    return (A._make(A.keys, row) for row in A.coefficients)
+
+
+def item(A: "Multivector", index: Any) -> Any:
+    """Return the coefficient of a blade by its name, or a part of the batch by an index.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(3)("2 + 3*e12")
+    >>> int(A["e12"]), int(A["e21"]), int(A["1"])
+    (3, -3, 2)
+    """
+    array = A.coefficients
+    if index.__class__ is str:
+        position, sign = A.algebra.place(A.keys, index)
+        if position < 0:
+            return np.zeros(A.shape, dtype=A.dtype)[()]
+        value = array[position] if array.ndim == 1 else array[..., position]
+        return value if sign > 0 else -value
+    if array.ndim == 1:
+        raise TypeError("a single multivector has no batch axis to index; use a blade's name, as in A['e12']")
+    parts = index if isinstance(index, tuple) else (index,)
+    if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
+        parts = (*parts, Ellipsis)
+    return A._make(A.keys, array[(*parts, slice(None))])
+
+
+def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
+    """Return the batch in another shape."""
+    wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    rows = int(np.prod(A.shape))
+    template = np.empty(rows, dtype=np.bool_).reshape(wanted)  # type: ignore[arg-type]
+    return A._make(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
+
+
+def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(A.ndim))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    for one in axes:
+        if not -A.ndim <= one < A.ndim:
+            raise fail("axis", "sum or mean", f"one of the {A.ndim} batch axes", axis)
+    return tuple(one % A.ndim for one in axes)
+
+
+def total(A: "Multivector", axis: int | tuple[int, ...] | None = None) -> "Multivector":
+    """Return the sum over batch axes, over all of them by default."""
+    array, axes = A.coefficients, _axes(A, axis)
+    if array.dtype.kind != "i":
+        return A._make(A.keys, array.sum(axis=axes))
+    count = math.prod(A.shape[one] for one in axes)
+    return A._make(A.keys, in_integers(lambda x: x.sum(axis=axes), count * largest(array), array))
+
+
+def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None) -> "Multivector":
+    """Return the mean over batch axes, over all of them by default."""
+    return A._make(A.keys, A.coefficients.mean(axis=_axes(A, axis)))
+
+
+def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
+    """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …)."""
+    (one,) = _axes(A, axis)
+    array = np.moveaxis(A.coefficients, one, 0)
+    if not len(array):
+        raise fail("axis", "prod", "an axis with at least one multivector", axis)
+    factors = [A._make(A.keys, row) for row in array]
+    return functools.reduce(lambda a, b: multiply(rule, a, b), factors)

@@ -1,0 +1,36 @@
+"""Methods that stand in modules of their own, which are loaded when one of them is first used.
+
+``exponential = methods_of("clifford_rand.functions.exponential")``, and in a class ``exp = exponential.exponential``:
+at its first use the method becomes the function itself, as if the class had been written with it.
+"""
+
+import importlib
+from typing import Any
+
+
+class LateMethod:
+    """A function of a module, put into the class in its place at the first use."""
+
+    def __init__(self, module: str, function: str) -> None:
+        self.module, self.function = module, function
+        self.names: list[str] = []
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner = owner
+        self.names.append(name)
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        function = getattr(importlib.import_module(self.module), self.function)
+        for name in self.names:
+            setattr(self.owner, name, function)
+        return function.__get__(instance, owner)
+
+
+class methods_of:  # noqa: N801  # reads as what it stands for, a module
+    """A module whose functions are methods of a class."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> LateMethod:
+        return LateMethod(self._module, name)

@@ -1,0 +1,156 @@
+"""Parts, involutions and duals: star, dual by I⁻¹, complements without a metric. Each is one plan of `plans.linear`."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.plans.linear import linear_plan, part_plan
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+
+def _mapped(name: str, A: "Multivector") -> "Multivector":
+    """Return the image of A under a map by its name."""
+    metric = A.algebra.form
+    plan = metric.plans.get((name, A.keys))
+    if plan is None:
+        plan = linear_plan(metric, name, A.keys)
+    return A._make(plan.keys, plan(A.coefficients))
+
+
+def of_grades(A: "Multivector", grades: tuple[int, ...]) -> "Multivector":
+    """Return the part of some grades, which ascend."""
+    metric = A.algebra.form
+    plan = metric.plans.get((grades, A.keys))
+    if plan is None:
+        plan = part_plan(metric, grades, A.keys)
+    return A._make(plan.keys, plan(A.coefficients))
+
+
+def grade(A: "Multivector", *grades: int) -> "Multivector":
+    """Return the part ⟨A⟩_k of one or several grades, which are the result's, also where nothing is stored.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(3)("1 + 2*e1 + 3*e12")
+    >>> A.grade(1), A.grade(0, 2)
+    (2*e1, 1 + 3*e12)
+    """
+    if len(grades) == 1 and grades[0].__class__ is int:  # what equals an integer, as True, is none
+        plan = A.algebra.form.plans.get((grades, A.keys))
+        if plan is not None:
+            return A._make(plan.keys, plan(A.coefficients))
+    d = A.algebra.d
+    for k in grades:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:
+            raise fail("grades", "grade", f"integers from 0 to {d}", k)
+    return of_grades(A, tuple(sorted({int(k) for k in grades})))
+
+
+def even(A: "Multivector") -> "Multivector":
+    """Return the part of even grades."""
+    return of_grades(A, tuple(k for k in A.grades if k % 2 == 0))
+
+
+def odd(A: "Multivector") -> "Multivector":
+    """Return the part of odd grades."""
+    return of_grades(A, tuple(k for k in A.grades if k % 2 == 1))
+
+
+def scalar_part(A: "Multivector") -> object:
+    """Return the coefficient of 1: a number, or an array over the batch."""
+    return A["1"]
+
+
+def reverse(A: "Multivector") -> "Multivector":
+    """Return the reverse ~A, the factors of every product in the opposite order: (-1)^{k(k-1)/2} on grade k.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("1 + e1 + e12 + e123").reverse()
+    1 + e1 - e12 - e123
+    """
+    return _mapped("reverse", A)
+
+
+def involute(A: "Multivector") -> "Multivector":
+    """Return the grade involution Â, every vector negated: (-1)^k on grade k."""
+    return _mapped("involute", A)
+
+
+def conjugate(A: "Multivector") -> "Multivector":
+    """Return the Clifford conjugate, reverse and involution: (-1)^{k(k+1)/2} on grade k.
+
+    Complex coefficients stay as they are; ``A.coefficients.conj()`` has their conjugates.
+    """
+    return _mapped("conjugate", A)
+
+
+def star(A: "Multivector") -> "Multivector":
+    """Return the Hodge star I ~A, so that (star A) ^ B = inner(A, B) I for all B of A's grade, in any metric.
+
+    star star A = (-1)^{k(d-k)} det(G) A. The cross product of d-1 vectors is the star of their wedge.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e1.star(), alg.e12.star()
+    (e23, e3)
+    >>> cr.Algebra(4).e123.star()
+    -e4
+    """
+    return _mapped("star", A) if A.algebra.form.diagonal is not None else A.algebra.I * reverse(A)
+
+
+def star_right(A: "Multivector") -> "Multivector":
+    """Return ~A I = (-1)^{k(d-k)} star A, so that A ^ star_right B = inner(A, B) I."""
+    return _mapped("star_right", A) if A.algebra.form.diagonal is not None else reverse(A) * A.algebra.I
+
+
+def _need_metric(A: "Multivector", name: str, other: str) -> None:
+    if A.algebra.form.is_degenerate:
+        hint = f"Use {other}, which needs no metric, or star."
+        rule = "non-degenerate, as I has no inverse where det G = 0"
+        raise fail("metric", name, rule, describe(repr(A.algebra)), hint)
+
+
+def dual(A: "Multivector") -> "Multivector":
+    """Return A I⁻¹; `undual` takes it back. An error where det G = 0.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3).e12.dual()
+    e3
+    """
+    _need_metric(A, "dual", "left_complement")
+    return _mapped("dual", A) if A.algebra.form.is_unit else A * A.algebra.inverse_I
+
+
+def undual(A: "Multivector") -> "Multivector":
+    """Return A I, the inverse of `dual`."""
+    _need_metric(A, "undual", "right_complement")
+    return _mapped("undual", A) if A.algebra.form.diagonal is not None else A * A.algebra.I
+
+
+def left_complement(A: "Multivector") -> "Multivector":
+    """Return the linear map with LC(X) ^ X = I on basis blades; no metric is used.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra.pga(3)
+    >>> alg.e0.left_complement(), alg.e0.right_complement()
+    (-e123, e123)
+    """
+    return _mapped("left_complement", A)
+
+
+def right_complement(A: "Multivector") -> "Multivector":
+    """Return the linear map with X ^ RC(X) = I on basis blades; the inverse of `left_complement`."""
+    return _mapped("right_complement", A)
