@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from clifford_rand._threads import for_each_slice
 
 _BLOCK_BYTES = 16 * 2**20
+_TILE = 32  # rows of a tile: four registers of float64
+_COLUMNS = 128
 
 
 def over_rows(kernel: Callable[..., object], X: NDArray[Any], arguments: tuple[Any, ...], width: int) -> NDArray[Any]:
@@ -33,64 +35,126 @@ def over_rows(kernel: Callable[..., object], X: NDArray[Any], arguments: tuple[A
     return out
 
 
-@njit(cache=True, nogil=True)
-def scatter_rows(
-    X: NDArray[Any], place: NDArray[np.int32], sign: NDArray[Any], scale: float, out: NDArray[Any]
+def over_columns(
+    x: NDArray[Any],
+    starts: NDArray[np.int64],
+    place: NDArray[np.uint32],
+    sign: NDArray[Any],
+    scale: float,
+    width: int,
+) -> NDArray[Any]:
+    """Return (width, k), written by `sparse_columns` in slices of the columns of x (d, k), one thread each."""
+    out = np.empty((width, x.shape[1]), x.dtype)
+    if not (x.flags.c_contiguous and x.flags.writeable and x.flags.aligned):
+        x = np.array(x, order="C")
+
+    def run(part: slice) -> None:
+        sparse_columns(x, starts, place, sign, scale, part.start, part.stop, out)
+
+    for_each_slice(run, x.shape[1], least=_COLUMNS)
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def sparse_rows(
+    X: NDArray[Any],
+    starts: NDArray[np.int64],
+    place: NDArray[np.uint32],
+    sign: NDArray[Any],
+    block: int,
+    scale: float,
+    out: NDArray[Any],
 ) -> None:
-    """Write ``out[b, i] = scale · Σ sign[j, t] X[b, j]`` over all j, t with ``place[j, t] = i``, j ascending.
+    """Write ``out[b, i] = scale · Σ sign[e] X[b, place[e]]`` over the entries e of row i, from the first block on.
+
+    Thirty-two rows of X at a time are turned, a block of columns of it into the second-level cache, so that an entry of
+    the matrix is one multiplication of registers: it is read once for 32 numbers.
 
     Parameters
     ----------
     X : (n, d) float array, C order
-    place : (d, s) int32 array, from 0 to r-1
-    sign : (d, s) array of X's dtype
+    starts : (blocks · width + 1,) int64 array
+        Where the entries of row i in block k begin, at k · width + i.
+    place : uint32 array
+        The column of each entry, counted from its block's first.
+    sign : array of X's dtype
+    block : int
+        Columns of a block.
     scale : float
-    out : (n, r) array of X's dtype, output
+    out : (n, width) array of X's dtype, output
     """
-    s = place.shape[1]
+    n, d = X.shape
+    width = out.shape[1]
+    x = np.zeros((min(block, d), _TILE), X.dtype)
+    y = np.empty((width, _TILE), X.dtype)
     factor = X.dtype.type(scale)
-    flat_place, flat_sign = place.ravel(), sign.ravel()
-    for b in range(X.shape[0]):
-        x, y = X[b], out[b]
+    for first in range(0, n, _TILE):
+        held = min(_TILE, n - first)
         y[:] = 0.0
-        if s == 1:
-            for j in range(x.size):
-                y[flat_place[j]] += flat_sign[j] * x[j]
-        else:
-            for j in range(x.size):
-                for t in range(s):
-                    y[flat_place[j * s + t]] += flat_sign[j * s + t] * x[j]
-        if scale != 1.0:
-            for i in range(y.size):
-                y[i] *= factor
+        for k in range((d + block - 1) // block):
+            start = k * block
+            if held == _TILE:  # a loop of constant length, three times as fast
+                for j in range(min(block, d - start)):
+                    for t in range(_TILE):
+                        x[j, t] = X[first + t, start + j]
+            else:
+                for j in range(min(block, d - start)):
+                    for t in range(held):
+                        x[j, t] = X[first + t, start + j]
+            for i in range(width):
+                total = y[i]
+                e, last = starts[k * width + i], starts[k * width + i + 1]
+                while e + 4 <= last:
+                    s0, s1, s2, s3 = sign[e], sign[e + 1], sign[e + 2], sign[e + 3]
+                    x0, x1, x2, x3 = x[place[e]], x[place[e + 1]], x[place[e + 2]], x[place[e + 3]]
+                    for t in range(_TILE):
+                        total[t] += s0 * x0[t] + s1 * x1[t] + s2 * x2[t] + s3 * x3[t]
+                    e += 4
+                while e < last:
+                    s0, x0 = sign[e], x[place[e]]
+                    for t in range(_TILE):
+                        total[t] += s0 * x0[t]
+                    e += 1
+        for t in range(held):
+            for i in range(width):
+                out[first + t, i] = factor * y[i, t]
 
 
-@njit(cache=True, nogil=True)
-def gather_rows(V: NDArray[Any], place: NDArray[np.int32], sign: NDArray[Any], scale: float, out: NDArray[Any]) -> None:
-    """Write ``out[b, j] = scale · Σ_t sign[j, t] V[b, place[j, t]]``: the transpose of `scatter_rows`.
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def sparse_columns(
+    x: NDArray[Any],
+    starts: NDArray[np.int64],
+    place: NDArray[np.uint32],
+    sign: NDArray[Any],
+    scale: float,
+    first: int,
+    last: int,
+    out: NDArray[Any],
+) -> None:
+    """Write ``out[i, c] = scale · Σ sign[e] x[place[e], c]`` over the entries e of row i, for first ≤ c < last.
+
+    Some hundred columns at a time: of every row of x so much as stays in the second-level cache.
 
     Parameters
     ----------
-    V : (n, r) float array, C order
-    place : (d, s) int32 array, from 0 to r-1
-    sign : (d, s) array of V's dtype
+    x : (d, k) float array, C order
+    starts : (width + 1,) int64 array
+    place : uint32 array
+    sign : array of x's dtype
     scale : float
-    out : (n, d) array of V's dtype, output
+    first, last : int
+    out : (width, k) array of x's dtype, output
     """
-    d, s = place.shape
-    factor = V.dtype.type(scale)
-    flat_place, flat_sign = place.ravel(), sign.ravel()
-    for b in range(V.shape[0]):
-        v, y = V[b], out[b]
-        if s == 1:
-            for j in range(d):
-                y[j] = flat_sign[j] * v[flat_place[j]]
-        else:
-            for j in range(d):
-                total = V.dtype.type(0.0)
-                for t in range(s):
-                    total += flat_sign[j * s + t] * v[flat_place[j * s + t]]
-                y[j] = total * factor
+    factor = x.dtype.type(scale)
+    for start in range(first, last, _COLUMNS):
+        stop = min(start + _COLUMNS, last)
+        for i in range(out.shape[0]):
+            total = out[i, start:stop]
+            total[:] = 0.0
+            for e in range(starts[i], starts[i + 1]):
+                s, row = factor * sign[e], x[place[e], start:stop]
+                for c in range(total.size):
+                    total[c] += s * row[c]
 
 
 @njit(cache=True, nogil=True)

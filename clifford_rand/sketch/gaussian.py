@@ -1,7 +1,9 @@
 """The Gaussian sketch: independent normal entries, drawn again in blocks where they would not fit."""
 
 import math
+import operator
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -93,22 +95,14 @@ class GaussianSketch(Sketch):
         return result
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        result = np.zeros((self.d, v.shape[1]), v.dtype)
-        for rows, block in self._blocks(v.dtype):
-            result += block.T @ v[rows]
-        return result
+        return reduce(operator.iadd, (block.T @ v[rows] for rows, block in self._blocks(v.dtype)))
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
-        result = np.empty((len(X), self.r), X.dtype)
-        for rows, block in self._blocks(X.dtype):
-            result[:, rows] = X @ block.T
-        return result
+        parts = [X @ block.T for _, block in self._blocks(X.dtype)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        result = np.zeros((len(V), self.d), V.dtype)
-        for rows, block in self._blocks(V.dtype):
-            result += V[:, rows] @ block
-        return result
+        return reduce(operator.iadd, (V[:, rows] @ block for rows, block in self._blocks(V.dtype)))
 
     def _apply_sparse(self, x: Any) -> NDArray[Any]:
         return np.ascontiguousarray((x.T.tocsr() @ self._dense(x.dtype).T).T)

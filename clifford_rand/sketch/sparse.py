@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,28 @@ from scipy.sparse import csc_array
 from clifford_rand._checks import check_fits, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_falling, own_stream
 
-# 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 1.2 s by SciPy (which copies X to column order first), 0.07 s by
-# the kernel. It takes 1 s to compile, once per machine and precision, and 0.4 s to load, once per process. With 2^22
-# entries a product gains 8 to 30 ms by it; that copy, not the number of non-zeros a column, is what makes it pay.
+# Entries of X from which the kernels pay: 1 s to compile, once per machine and precision, and 0.4 s to load, once per
+# process. 20,000 rows of 512 to 64 columns, s = 8, 1 thread: 38 ms, the dense product 60, SciPy 100 and a copy before.
 _KERNEL_FROM = 2**22
+_DENSE_FROM = 64  # rows; below, SciPy's product is as fast
+_DENSE_ENTRIES = 2**18  # of the matrix, which is kept: 2 MiB
+_BLOCK = 1024  # columns of X: 32 rows of them are 256 KiB
+
+
+class _Table(NamedTuple):
+    """A sparse matrix of signs, by blocks of columns and then by rows, as the kernels read it."""
+
+    starts: NDArray[np.int64]
+    place: NDArray[np.uint32]
+    sign: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, matrix: Any, block: int) -> "_Table":
+        columns = matrix.tocsc()
+        parts = [columns[:, start : start + block].tocsr() for start in range(0, matrix.shape[1], block)]
+        counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
+        place = np.concatenate([part.indices for part in parts]).astype(np.uint32)
+        return cls(np.cumsum(counts, dtype=np.int64), place, np.concatenate([part.data for part in parts]))
 
 
 class SignColumns(Sketch):
@@ -50,30 +68,53 @@ class SignColumns(Sketch):
         return math.ceil(k * (k + 1) / ((2 * eps - eps**2) ** 2 * delta))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        if x.size >= _KERNEL_FROM:
+            return self._columns(_Table.of(self._matrix, self.d), x, self.r)
         return np.asarray(self._scaled(self._matrix @ x))
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        if self.d * v.shape[1] >= _KERNEL_FROM:
+            return self._columns(_Table.of(self._transposed, self.r), v, self.d)
         return np.asarray(self._scaled(self._transposed @ v))
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
-        return super()._apply_rows(X) if X.size < _KERNEL_FROM else self._by_kernel("scatter_rows", X, self.r)
+        if X.size >= _KERNEL_FROM:
+            return self._rows(_Table.of(self._matrix, _BLOCK), X, self.r)
+        return X @ self._dense(X.dtype).T if self._dense_pays(len(X)) else super()._apply_rows(X)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        small = len(V) * self.d < _KERNEL_FROM
-        return super()._apply_transposed_rows(V) if small else self._by_kernel("gather_rows", V, self.d)
+        if len(V) * self.d >= _KERNEL_FROM:
+            return self._rows(_Table.of(self._transposed, _BLOCK), V, self.d)
+        return V @ self._dense(V.dtype) if self._dense_pays(len(V)) else super()._apply_transposed_rows(V)
+
+    def _rows(self, table: _Table, X: NDArray[Any], width: int) -> NDArray[Any]:
+        from clifford_rand.kernels import sketches  # Numba loads here, not at import
+
+        arguments = (table.starts, table.place, table.sign.astype(X.dtype), _BLOCK, 1.0 / math.sqrt(self.s))
+        return sketches.over_rows(sketches.sparse_rows, X, arguments, width)
+
+    def _columns(self, table: _Table, x: NDArray[Any], width: int) -> NDArray[Any]:
+        from clifford_rand.kernels import sketches
+
+        scale = 1.0 / math.sqrt(self.s)
+        return sketches.over_columns(x, table.starts, table.place, table.sign.astype(x.dtype), scale, width)
+
+    def _dense_pays(self, rows: int) -> bool:
+        """Tell whether a GEMM is no slower than SciPy: an entry of X costs r/16 ns, or s and a copy, some 3."""
+        return rows >= _DENSE_FROM and self.r <= 16 * (self.s + 3) and self.r * self.d <= _DENSE_ENTRIES
+
+    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the matrix (r, d), made once for a dtype."""
+        kept: dict[Any, NDArray[Any]] = self.__dict__.setdefault("_kept", {})
+        if dtype not in kept:
+            kept[dtype] = self._scaled(self._matrix.toarray().astype(dtype))
+        return kept[dtype]
 
     def _apply_sparse(self, x: Any) -> Any:
         return self._scaled(self._matrix.astype(x.dtype) @ x.tocsr())
 
     def _apply_transposed_sparse(self, v: Any) -> Any:
         return self._scaled(self._transposed.astype(v.dtype) @ v.tocsr())
-
-    def _by_kernel(self, name: str, X: NDArray[Any], width: int) -> NDArray[Any]:
-        from clifford_rand.kernels import sketches  # Numba loads here, not at import
-
-        place = self._transposed.indices.reshape(-1, self.s).astype(np.int32)
-        sign = self._transposed.data.reshape(-1, self.s).astype(X.dtype)
-        return sketches.over_rows(getattr(sketches, name), X, (place, sign, 1.0 / math.sqrt(self.s)), width)
 
     def _scaled(self, result: Any) -> Any:
         """Multiply by 1/√s, kept out of the stored ±1 so that int8 serves both precisions."""

@@ -1,6 +1,7 @@
 """The subsampled randomized Hadamard transform."""
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ from clifford_rand._checks import check_fits, check_integer
 from clifford_rand.sketch.base import Sketch, check_accuracy, chernoff_exponent, drawn_seed, log_falling, own_stream
 
 # 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 0.1 s by the kernel. It compiles in 2 s, once per machine and
-# precision, and loads in 0.4 s, once per process; 2^20 padded entries take 4 ms by it and 30 to 100 ms by NumPy.
+# precision, and loads in 0.4 s, once per process; 2^20 padded entries take 4 ms by it and 8 ms by NumPy's products.
 _KERNEL_FROM = 2**20
+_FACTOR = 32  # order of the largest Hadamard factor that is one product: beyond, O(order) an entry beats no stages
+_DENSE_FROM = 64  # rows of X from which few columns come faster by the matrix itself, which is kept: up to 2 MiB
+_DENSE_UP_TO_R = 64
+_DENSE_ENTRIES = 2**18
 _LOW = 16  # strides below are transformed on the turned row: 64 bytes of float32, one line of the cache
 _TURN_FROM = 256  # shorter rows gain nothing by it
 _CHUNK_BYTES = 16 * 2**20
@@ -109,18 +114,41 @@ class SRHT(Sketch):
         return log_falling(self.r, k) - log_falling(self.padded, k) + k * math.log(self.padded / self.r)
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
+        if self._is_small and x.shape[1] >= _DENSE_FROM:  # at any size: the transform turns x, and its result back
+            return np.asarray(self._dense(x.dtype) @ x)
         return self._apply_rows(x.T).T
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        if self._is_small and v.shape[1] >= _DENSE_FROM:
+            return np.asarray(self._dense(v.dtype).T @ v)
         return self._apply_transposed_rows(v.T).T
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
+        if self._dense_pays(len(X)):
+            return np.asarray(X @ self._dense(X.dtype).T)
         scale = np.full(self.r, 1 / math.sqrt(self.r))
         return self._transformed(X, np.arange(self.d), self._signs, self._sample, scale)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(V @ self._dense(V.dtype)) if self._dense_pays(len(V)) else self._transposed_rows(V)
+
+    def _transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
         scale = np.full(self.r, 1 / math.sqrt(self.r))
         return self._transformed(V, self._sample, scale, np.arange(self.d), self._signs)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.r <= _DENSE_UP_TO_R and self.r * self.d <= _DENSE_ENTRIES
+
+    def _dense_pays(self, rows: int) -> bool:
+        return self._is_small and rows >= _DENSE_FROM and rows * self.padded < _KERNEL_FROM
+
+    def _dense(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the matrix (r, d), made once for a dtype."""
+        kept: dict[Any, NDArray[Any]] = self.__dict__.setdefault("_kept", {})
+        if dtype not in kept:
+            kept[dtype] = self._transposed_rows(np.eye(self.r, dtype=dtype))
+        return kept[dtype]
 
     def _transformed(
         self,
@@ -150,13 +178,22 @@ class SRHT(Sketch):
 
 def hadamard(z: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of ``z`` (n, d') times the Hadamard matrix with entries ±1, d' a power of two."""
-    n, size = z.shape
-    h = 1
-    while h < size:
-        pairs = z.reshape(n, size // (2 * h), 2, h)
-        z = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2).reshape(n, size)
-        h *= 2
-    return z
+    shape = z.shape
+    left, inner = shape[1], 1
+    while left > 1:
+        order = min(_FACTOR, left)
+        factor = _hadamard_matrix(order).astype(z.dtype)
+        z = z.reshape(-1, order) @ factor if inner == 1 else factor @ z.reshape(-1, order, inner)
+        left, inner = left // order, inner * order
+    return z.reshape(shape)
+
+
+@cache
+def _hadamard_matrix(order: int) -> NDArray[np.float64]:
+    if order == 1:
+        return np.ones((1, 1))
+    half = _hadamard_matrix(order // 2)
+    return np.block([[half, half], [half, -half]])
 
 
 def _next_power(d: int) -> int:

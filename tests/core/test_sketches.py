@@ -84,6 +84,41 @@ def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path):
     assert np.array_equal(S @ X.T, Y.T) or kind != "SRHT"
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "d", "r", "s"), [(1, 7, 3, 2), (33, 40, 9, 9), (70, 2500, 30, 1), (31, 1025, 12, 5)])
+def test_sparse_kernels_against_the_matrix(dtype, n, d, r, s):
+    """Tiles that are not full, several blocks of columns, rows of the matrix with none, few and many entries."""
+    from clifford_rand.kernels.sketches import over_columns, over_rows, sparse_rows
+    from clifford_rand.sketch.sparse import _Table
+
+    S, X = SparseSign(r, d, s, rng=n), gaussian(0, n, d).astype(dtype)
+    for matrix, given in ((S._matrix, X), (S._transposed, gaussian(1, n, r).astype(dtype))):
+        expected = given.astype(float) @ matrix.toarray().T * 0.5
+        table = _Table.of(matrix, 1024)
+        arguments = (table.starts, table.place, table.sign.astype(dtype), 1024, 0.5)
+        tolerance = 50 * np.finfo(dtype).eps * np.abs(expected).max()
+        found = over_rows(sparse_rows, given, arguments, len(matrix.toarray()))
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+        table = _Table.of(matrix, matrix.shape[1])
+        columns = over_columns(given.T, table.starts, table.place, table.sign.astype(dtype), 0.5, matrix.shape[0])
+        np.testing.assert_allclose(columns, expected.T, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ["SJLT", "SparseSign", "SRHT"])
+def test_few_columns_of_a_small_matrix_come_by_the_matrix_itself(kind):
+    """The ways of n rows are one map: one row at a time, some hundred by a product with the matrix."""
+    S, X = MAKERS[kind](8, 50, 3), gaussian(0, 200, 50)
+    rows, back = X @ S.T, gaussian(1, 200, 8) @ S
+    assert S._kept
+    one = MAKERS[kind](8, 50, 3)
+    np.testing.assert_allclose(rows, np.stack([x @ one.T for x in X]), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(back, np.stack([v @ one for v in gaussian(1, 200, 8)]), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(S @ X.T, rows.T, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(S.T @ gaussian(1, 200, 8).T, back.T, rtol=0, atol=1e-13)
+    assert "_kept" not in vars(one)
+
+
 def test_hadamard_kernel_against_its_definition():
     from clifford_rand.kernels.sketches import hadamard_rows
 
