@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.straight_line import Part, StraightLine, rows_of
+from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
 
 if TYPE_CHECKING:
@@ -42,10 +43,8 @@ class PlaneExponential:
                 break
             self.work = together
         self.planes = 2 if q.names else 1
-        at = {int(mask): name for mask, name in zip(h.keys.masks, h.names, strict=True)}
-        spread = Part(self.work, tuple(at.get(int(mask), "0.0") for mask in self.work.masks))
         number = s.names[0] if s.names else "0.0"
-        self.square = code.function(number, t.names[0] if t.names else "0.0", q, spread)
+        self.square = code.function(number, t.names[0] if t.names else "0.0", q, h.on(self.work))
         again = StraightLine(metric)
         other = again.argument("b", self.work)
         self.scalar_square = again.function(_split(again.product("x", "anticommutator", other, other, (0,)))[0])
@@ -148,18 +147,18 @@ def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
             return B._make(code.keys, np.array(found, dtype=dtype))
     if not np.all(np.abs(sigma) < 300.0):
         return None
-    values = B._on(code.work).coefficients
-    count = math.prod(B.shape)
+    parts = layout.components(B._on(code.work).coefficients)
+    count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)
     factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=np.float64)).ravel()
-    flat = values.reshape(-1, code.work.size)
     for start in range(0, count, CHUNK):
         part = slice(start, start + CHUNK)
-        out = result[:, part] if dtype == np.float64 else np.empty((len(result), len(flat[part])))
-        if not code.of_rows(rows_of(flat[part]), out):
+        b = parts[:, part].astype(np.float64, copy=False)
+        out = result[:, part] if dtype == np.float64 else np.empty((len(result), b.shape[1]))
+        if not code.of_rows(b, out):
             return None
         if factor is not None:
             out *= factor[part]
         if out.dtype != dtype:
             result[:, part] = out
-    return B._make(code.keys, np.moveaxis(result.reshape(len(result), *B.shape), 0, -1))
+    return B._make(code.keys, layout.coefficients(result, B.shape))

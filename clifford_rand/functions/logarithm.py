@@ -1,4 +1,4 @@
-"""The logarithm and the square root of even versors: closed forms where one plane turns, so(G) in general."""
+"""The logarithm and the square root of even versors: closed forms up to five dimensions, so(G) in general."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.closed_log import closed_form, closed_root
 from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, Frame, frame_of, working_dtype
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
-from clifford_rand.functions.simple_log import closed_form, simple_root
 from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
 
     Notes
     -----
-    Closed forms for d ≤ 3 and the motors of Cl(3, 0, 1). Else the real logarithm of the orthogonal map in so(G),
-    improved by Gauss-Newton steps on exp(B) = A; exp(B) is then compared with A. Complex A: only where one
-    plane turns.
+    For d ≤ 5 f(S) B with A = S + B, S of the grades 0 and 4, in every metric and over a batch at once. Where that is
+    none (minus a boost), and for d > 5, the real logarithm of the orthogonal map in so(G), improved by Gauss-Newton
+    steps on exp(B) = A. Either way exp(B) is compared with A. Complex A: only where one plane turns.
 
     Examples
     --------
@@ -58,11 +59,7 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     if form is not None:
         return form.give(log(form.take(R.sparse()), owner), R)
     kept = R.dtype if R.dtype.kind in "fc" else dtype
-    even = R
-    if any(k % 2 for k in R.grades):
-        if R.odd().coefficients.any():
-            raise fail("A", owner, "an even versor", describe(f"grades {R.grades}"), "It has components of odd grade.")
-        even = R.even()
+    even = _even(R, owner)
     result, done = closed_form(even, dtype, kept)
     if result is not None and done.all():
         return result
@@ -71,9 +68,8 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     flat = start.coefficients.reshape(math.prod(R.shape), frame.even.size)
     scalars = np.zeros(len(flat), dtype=dtype)
     parts = np.zeros((len(flat), frame.bivectors.size), dtype=dtype)
-    for i in range(len(flat)):
-        if result is None or not done.reshape(-1)[i]:
-            scalars[i], parts[i] = _log_of_one(frame, flat[i], float(np.finfo(kept).eps), owner)
+    for i in np.flatnonzero(~done.reshape(-1)):
+        scalars[i], parts[i] = _log_of_one(frame, flat[i], float(np.finfo(kept).eps), owner)
     made = frame.leave(frame.bivector(parts.reshape(*R.shape, frame.bivectors.size)), R, dtype).coefficients
     return _joined(R, scalars.reshape(R.shape), made, kept, result, done)
 
@@ -81,7 +77,8 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
 def sqrt(R: "Multivector") -> "Multivector":
     """Return an even versor Q with Q² = A, for an even versor A with A ~A > 0: exp(log(A)/2).
 
-    Q of a rotor turns half as far. For A = s + B with B² a scalar and s > 0 it is (n + A)/√(2n(n + s)), n² = A ~A.
+    Q of a rotor turns half as far. For d ≤ 5 it is (n + A)/√((n + A)(n + ~A)), n² = A ~A, the root that of the Study
+    number in the grades 0 and 4.
 
     Raises
     ------
@@ -96,14 +93,36 @@ def sqrt(R: "Multivector") -> "Multivector":
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
     (True, True)
     """
+    dtype = working_dtype(R, "sqrt")
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
         return form.give(sqrt(form.take(R.sparse())), R)
-    simple = simple_root(R)
-    if simple is not None:
-        return simple
-    root: Multivector = (log(R, "sqrt") / 2).exp()
-    return root.astype(R.dtype) if R.dtype.kind in "fc" else root
+    kept = R.dtype if R.dtype.kind in "fc" else dtype
+    even = _even(R, "sqrt")
+    if dtype.kind == "c":
+        return (log(even, "sqrt") / 2).exp()
+    result, done = closed_root(even, kept)
+    if result is not None and done.all():
+        return result
+    left = np.flatnonzero(~done.reshape(-1))
+    flat = even.coefficients.reshape(-1, even.keys.size)
+    others = (log(even._make(even.keys, flat[left]), "sqrt") / 2).exp()
+    if result is None and len(left) == len(flat):
+        parts = layout.components(others.coefficients).astype(kept)
+        return R._make(others.keys, layout.coefficients(parts, R.shape))
+    assert result is not None
+    parts = layout.components(result.coefficients).copy()
+    parts[:, left] = layout.components(others._on(result.keys).coefficients)
+    return result._make(result.keys, layout.coefficients(parts, R.shape))
+
+
+def _even(R: "Multivector", owner: str) -> "Multivector":
+    """Return R without grades that are odd and zero."""
+    if not any(k % 2 for k in R.grades):
+        return R
+    if R.odd().coefficients.any():
+        raise fail("A", owner, "an even versor", describe(f"grades {R.grades}"), "It has components of odd grade.")
+    return R.even()
 
 
 def _joined(

@@ -7,9 +7,7 @@ microsecond; over a batch a row is contiguous, and no component is visited that 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
+from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.table import product_table
 
@@ -20,9 +18,10 @@ class Part(NamedTuple):
     keys: Keys
     names: tuple[str, ...]
 
-    def grade(self, k: int) -> "Part":
-        """Return the rows of one grade, of keys that are complete."""
-        return Part(keys_of_grades(self.keys.d, (k,)), self.names[self.keys.slices[k]])
+    def on(self, keys: Keys) -> "Part":
+        """Return the rows on other keys, zeros where there are none."""
+        at = dict(zip(self.keys.masks.tolist(), self.names, strict=True))
+        return Part(keys, tuple(at.get(mask, "0.0") for mask in keys.masks.tolist()))
 
 
 class StraightLine:
@@ -77,8 +76,3 @@ def _subset(keys: Keys, kept: Sequence[int]) -> Keys:
     if len(kept) == keys.size:
         return keys
     return keys_of_masks(keys.d, tuple(int(keys.masks[i]) for i in kept))
-
-
-def rows_of(array: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-    """Return the components (..., K) as contiguous rows (K, N)."""
-    return np.ascontiguousarray(array.reshape(-1, array.shape[-1]).T, dtype=dtype)

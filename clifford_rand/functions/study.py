@@ -5,6 +5,7 @@ grades 0 and 4 of a rotor. f₀ is the mean and f₁ the divided difference of f
 where it takes these apart and where it uses a formula that needs no difference.
 """
 
+import cmath
 import math
 from typing import Any
 
@@ -121,3 +122,172 @@ def one_plane(x: float) -> tuple[float, float]:
     if not z:
         return 1.0, 1.0
     return (math.cos(z), math.sin(z) / z) if x < 0 else (math.cosh(z), math.sinh(z) / z)
+
+
+# ---- the angle and the half-turn of a unit S = cosh F, S² - B² = 1: log(S + B) = f(S) B, f(x) = arcosh x / √(x² - 1)
+
+# f(1 - 2w) = arcsin √w / √(w (1 - w)) = Σ 4^k k!² / (2k + 1)! w^k; the terms left out are below 1e-17 for |w| ≤ 0.04
+_ANGLE = tuple(4**k * math.factorial(k) ** 2 / math.factorial(2 * k + 1) for k in range(13))
+NEAR_ONE = 0.04
+HALVINGS = 40  # of the argument: a boost by e^700 and 30 digits
+
+
+def angle_and_half(s: Array, square: Array, t: Array, way: str, pairs: Any = None) -> tuple[Array, ...]:
+    """Return (f₀, f₁), (c₀, c₁), (g₀, g₁): f(S), c = √((1 + S)/2) and g = 1/(2c) at S = s + Q, Q² = t.
+
+    ``square`` is ⟨B²⟩_0, and B² = S² - 1 = square + 2 s Q: near S = -1 it tells 1 + S = B²/(S - 1) to its own
+    precision. NaN where S is minus a boost, which is not of this form. Ways: "one" for Q = 0, "real" for t > 0,
+    "complex" for t < 0, "study" for any t, wanted where Q is far larger than √|t|. ``pairs`` corrects B² at both x± in
+    "real".
+    """
+    if way == "one":
+        f, c = _of_real(s, square)
+        zero = np.zeros_like(s)
+        return f, zero, c, zero, 1 / (2 * c), zero
+    if way == "real":
+        rho = np.sqrt(t)
+        S = np.stack([s + rho, s - rho])
+        X = square + 2 * s * np.stack([rho, -rho])
+        if pairs is not None:
+            X = pairs(S, X)
+        f, c = _of_real(S, X)
+        g = 1 / (2 * c)
+        return tuple(part for h in (f, c, g) for part in ((h[0] + h[1]) / 2, (h[0] - h[1]) / (2 * rho)))
+    if way == "complex":
+        rho = np.sqrt(-t)
+        f, c = _of_complex(s + 1j * rho, square + 2j * s * rho)
+        return tuple(part for h in (f, c, 1 / (2 * c)) for part in (h.real, h.imag / rho))
+    return of_study(s, square, t)
+
+
+def _of_real(S: Array, X: Array) -> tuple[Array, Array]:
+    z = np.sqrt(np.abs(X))
+    turning = X < 0
+    if turning.all():
+        angle = np.arctan2(z, S)
+    else:
+        angle = np.where(turning, np.arctan2(z, S), np.where(S > 0, np.arcsinh(z), np.nan))
+    f = np.where(z == 0, np.where(S > 0, 1.0, np.nan), angle / np.where(z == 0, 1.0, z))
+    low = S < 0
+    half = np.where(low, X / np.where(low, S - 1, 1.0), 1 + S) / 2
+    return f, np.sqrt(half)
+
+
+def _of_complex(S: NDArray[np.complex128], X: NDArray[np.complex128]) -> tuple[Any, Any]:
+    r = np.sqrt(X)
+    r = np.where(S.real * r.real + S.imag * r.imag < 0, -r, r)
+    w = (1 - S) / 2
+    near = np.abs(w) <= NEAR_ONE
+    safe = np.where(near, 1.0, r)
+    f = np.log(np.where(near, 2.0, S + r)) / safe
+    if near.any():
+        at = w[near]
+        value = np.full_like(at, _ANGLE[-1])
+        for k in _ANGLE[-2::-1]:
+            value = value * at + k
+        f[near] = value
+    low = S.real < 0
+    return f, np.sqrt(np.where(low, X / np.where(low, S - 1, 1.0), 1 + S) / 2)
+
+
+def of_study(s: Array, square: Array, t: Array) -> tuple[Array, ...]:
+    """By halving the argument, f(S) = f(c)/c, until the series serves; all in Study numbers (x, y) = x + y Q."""
+    low = s < 0
+    over = _over(square, 2 * s, np.where(low, s - 1, 1.0), np.where(low, 1.0, 0.0), t)
+    c = _root(np.where(low, over[0], 1 + s) / 2, np.where(low, over[1], 1.0) / 2, t)
+    x, y = c
+    product = c
+    for _ in range(HALVINGS):
+        if not (np.abs(1 - x) + np.abs(y) * np.sqrt(np.abs(t)) > 2 * NEAR_ONE).any():
+            break
+        x, y = _root((1 + x) / 2, y / 2, t)
+        product = x * product[0] + y * product[1] * t, x * product[1] + y * product[0]
+    f = _over(*polynomial(_ANGLE, (1 - x) / 2, -y / 2, t), *product, t)
+    g = _over(np.full_like(s, 0.5), np.zeros_like(s), *c, t)
+    return *f, *c, *g
+
+
+def _root(a: Array, b: Array, t: Array) -> tuple[Array, Array]:
+    """Return √(a + b Q) of positive real part, c + e Q with 2c² = a + √(a² - b² t) and e = b/2c."""
+    c = np.sqrt((a + np.sqrt(a * a - b * b * t)) / 2)
+    return c, b / (2 * c)
+
+
+def _over(a: Array, b: Array, c: Array, e: Array, t: Array) -> tuple[Array, Array]:
+    """Return (a + b Q)/(c + e Q)."""
+    n = c * c - e * e * t
+    return (a * c - b * e * t) / n, (b * c - a * e) / n
+
+
+def angle_and_half_of_one(s: float, square: float, t: float, way: str) -> tuple[float, ...] | None:
+    """Return what `angle_and_half` does, of Python numbers; None where S is near or below -1."""
+    if way == "one":
+        if s < -0.9:
+            return None
+        f, c = _of_one(s, square)
+        return f, 0.0, c, 0.0, 0.5 / c, 0.0
+    rho = math.sqrt(abs(t))
+    if way == "real":
+        if s - rho < -0.9:
+            return None
+        (f, c), (e, d) = _of_one(s + rho, square + 2 * s * rho), _of_one(s - rho, square - 2 * s * rho)
+        g, b = 0.5 / c, 0.5 / d
+        twice = 2 * rho
+        return (f + e) / 2, (f - e) / twice, (c + d) / 2, (c - d) / twice, (g + b) / 2, (g - b) / twice
+    if way == "complex":
+        S = complex(s, rho)
+        if s < -0.9 and abs(S + 1) < 0.1:
+            return None
+        half = cmath.sqrt((1 + S) / 2)
+        w = (1 - S) / 2
+        if abs(w) <= NEAR_ONE:
+            angle = complex(_ANGLE[-1])
+            for k in _ANGLE[-2::-1]:
+                angle = angle * w + k
+        else:
+            r = cmath.sqrt(complex(square, 2 * s * rho))
+            r = -r if s * r.real + rho * r.imag < 0 else r
+            angle = cmath.log(S + r) / r
+        over = 0.5 / half
+        return angle.real, angle.imag / rho, half.real, half.imag / rho, over.real, over.imag / rho
+    return _study_of_one(s, square, t) if s > -0.9 else None
+
+
+def _study_of_one(s: float, square: float, t: float) -> tuple[float, ...] | None:
+    if s < 0:
+        a, b = _over_of_one(square, 2 * s, s - 1, 1.0, t)
+        c = _root_of_one(a / 2, b / 2, t)
+    else:
+        c = _root_of_one((1 + s) / 2, 0.5, t)
+    if c is None:
+        return None
+    product = x, y = c
+    root = math.sqrt(abs(t))
+    while abs(1 - x) + abs(y) * root > 2 * NEAR_ONE:
+        found = _root_of_one((1 + x) / 2, y / 2, t)
+        if found is None:
+            return None
+        x, y = found
+        product = x * product[0] + y * product[1] * t, x * product[1] + y * product[0]
+    f = _over_of_one(*polynomial(_ANGLE, (1 - x) / 2, -y / 2, t), *product, t)
+    return *f, *c, *_over_of_one(0.5, 0.0, *c, t)
+
+
+def _root_of_one(a: float, b: float, t: float) -> tuple[float, float] | None:
+    n = a * a - b * b * t
+    square = a + math.sqrt(n) if n >= 0 else 0.0
+    if not square > 0:
+        return None
+    c = math.sqrt(square / 2)
+    return c, b / (2 * c)
+
+
+def _over_of_one(a: float, b: float, c: float, e: float, t: float) -> tuple[float, float]:
+    n = c * c - e * e * t
+    return ((a * c - b * e * t) / n, (b * c - a * e) / n) if n else (math.nan, math.nan)
+
+
+def _of_one(S: float, X: float) -> tuple[float, float]:
+    z = math.sqrt(abs(X))
+    angle = math.atan2(z, S) if X < 0 else math.asinh(z)
+    return angle / z if z else 1.0, math.sqrt((1 + S) / 2)

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import expm
 
 import clifford_rand as cr
+from clifford_rand.functions.closed_log import closed_form
 from clifford_rand.functions.orthogonal_log import commuting_turn
-from clifford_rand.functions.simple_log import closed_form
 from clifford_rand.multivector.comparison import aligned
 
 

@@ -1,0 +1,306 @@
+"""log R and √R of rotors in at most five dimensions, by rows: R = S + B with S = s + Q a Study number.
+
+~R R = S² - B² = 1 says that S = cosh F and B = sinh F for one F that commutes with both, so log R = f(S) B with
+f(x) = arcosh(x)/√(x² - 1), and √R = c + B/(2c) with c = √((1 + S)/2), as (1 + R)² = 2 (1 + S) R. That holds in every
+metric. It fails where S has a value at or below -1, minus a boost: R has another logarithm there, or none. The result
+is compared with R, and what does not agree to the rounding is left to the general way (`logarithm`).
+
+Sources: the split of R is the invariant decomposition of M. Roelfs and S. De Keninck, "Graded symmetry groups: plane
+and simple", Advances in Applied Clifford Algebras 33, 2023, section 6, written without the two planes.
+"""
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.basis import layout
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.basis.metric import Metric
+from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
+from clifford_rand.functions.simple_log import complex_log
+from clifford_rand.functions.straight_line import StraightLine
+from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
+from clifford_rand.plans.choice import plan_of
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+MOST = 5  # dimensions in which ⟨R⟩_4 squares to a number
+AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
+UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
+LOW = -0.9  # S below which B² of one of two planes is summed anew
+
+Rows = NDArray[np.float64]
+
+
+class Unit(NamedTuple):
+    """A rotor's rows, brought to R ~R = 1, and what is known of them."""
+
+    rows: Rows
+    square: Rows  # ⟨B²⟩_0
+    t: Rows  # Q²
+    h: Any  # rows of Q B
+    scale: Rows  # log of what R was divided by
+    fine: NDArray[np.bool_]
+
+
+class RotorCode:
+    """The code for the even elements of one metric of at most five dimensions."""
+
+    def __init__(self, metric: Metric) -> None:
+        d = metric.d
+        self.metric = metric
+        self.even = keys_of_grades(d, tuple(range(0, d + 1, 2)))
+        self.bivectors = keys_of_grades(d, (2,) if d > 1 else ())
+        self.n = 1 + self.bivectors.size  # rows of grades 0 and 2
+        code = StraightLine(metric)
+        R = code.argument("r", self.even)
+        number = code.product("n", "inner", R, R)
+        self.number = code.function(*number.names[:1] or ("0.0",))
+        self.quartic = keys_of_grades(d, (4,) if d > 3 else ())
+        code = StraightLine(metric)
+        B = code.argument("b", self.bivectors)
+        square, area = code.product("x", "anticommutator", B, B, (0,)), code.product("a", "anticommutator", B, B, (4,))
+        self.square = code.function(*square.names[:1] or ("0.0",))
+        self.square_and_area = code.function(*square.names[:1] or ("0.0",), area.on(self.quartic))
+        code = StraightLine(metric)
+        B, Q = code.argument("b", self.bivectors), code.argument("q", self.quartic)
+        self.turn = code.function(code.product("c", "commutator", B, Q, (4,)).on(self.quartic))
+        code = StraightLine(metric)
+        B, Q = code.argument("b", self.bivectors), code.argument("q", self.quartic)
+        t, h = code.product("t", "anticommutator", Q, Q, (0,)), code.product("h", "anticommutator", Q, B, (2,))
+        self.of_both = code.function(*t.names[:1] or ("0.0",), h.on(self.bivectors))
+        code = StraightLine(metric)
+        R = code.argument("r", self.even)
+        self.squared = code.function(code.product("s", "anticommutator", R, R))
+        self.exponential = plane_exponential(metric, self.bivectors) if d > 1 else None
+
+    def unit(self, rows: Rows, eps: float) -> Unit:
+        """Return the rows (M, N) of versors brought to R ~R = 1, their scale apart."""
+        largest = np.abs(rows).max(axis=0)
+        fine = largest > 0
+        largest = np.where(fine, largest, 1.0)
+        rows = rows / largest
+        size = (rows * rows).sum(axis=0)
+        total = self._row(self.number(rows)[0], rows)
+        fine &= total > UNIT * eps * size
+        # within the rounding of R ~R no scale is seen, and to divide by it would only spoil a large boost
+        inside = np.where((largest < 1e87) & (largest > 1e-87), largest, 0.0) ** 2
+        unit = np.abs(total * inside - 1) <= UNIT * eps * size * inside
+        n = np.where(unit, 1 / largest, np.sqrt(np.where(fine, total, 1.0)))
+        rows = rows / n
+        size = size / (n * n)
+        scale = np.where(unit, 0.0, np.log(largest) + np.log(n))
+        square, area = self._square_and_area(rows)
+        if self.quartic.size:
+            for _ in range(2):  # R ~R = 1 + m: R ← (1 + m)^{-1/2} R, to the second order each time
+                m = (
+                    2 * (rows[0] * rows[self.n :] + self._rows(self.turn(rows[1 : self.n], rows[self.n :])[0], rows))
+                    - area
+                )
+                far = np.abs(m).max(axis=0)
+                wrong = (far > UNIT * eps * size) & fine
+                if not wrong.any():
+                    break
+                fine &= far <= max(1e-9, AGREES * eps) * size
+                rows[:, wrong] -= 0.5 * self._times(m[:, wrong], rows[:, wrong])
+                square, area = self._square_and_area(rows)
+            better = (np.abs(rows[0]) > 0.5) & (np.abs(rows[1 : self.n]).max(axis=0) <= 1)
+            rows[self.n :] = np.where(better, area / (2 * np.where(better, rows[0], 1.0)), rows[self.n :])
+        t, h = self.of_both(rows[1 : self.n], rows[self.n :])
+        return Unit(rows, square, self._row(t, rows), h, scale, fine)
+
+    def _square_and_area(self, rows: Rows) -> tuple[Rows, Rows]:
+        square, area = self.square_and_area(rows[1 : self.n])
+        return self._row(square, rows), self._rows(area, rows)
+
+    def _times(self, m: Rows, rows: Rows) -> Rows:
+        """Return m R for rows of grade 4 and even rows."""
+        plan = plan_of(self.metric, "gp", self.quartic, self.even)
+        product = np.zeros_like(rows)
+        product[self.even.place(plan.keys)] = plan(m.T, rows.T).T
+        return product
+
+    def _row(self, value: Any, rows: Rows) -> Rows:
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), rows.shape[1:])
+
+    def _rows(self, values: Any, rows: Rows) -> Rows:
+        return np.array([self._row(value, rows) for value in values]).reshape(-1, rows.shape[1])
+
+    def functions(self, u: Unit) -> Rows:
+        """Return f₀, f₁ and c₀, c₁, g₀, g₁ of `angle_and_half` for each rotor, as rows (6, N)."""
+        rows = u.rows
+        s, b, q = rows[0], rows[1 : self.n], rows[self.n :]
+        if not len(q):
+            return np.array(angle_and_half(s, u.square, u.t, "one"))
+        size = np.abs(q).max(axis=0)
+        rho = np.sqrt(np.abs(u.t))
+        one = size <= 4e-16 * np.abs(b).max(axis=0) ** 2
+        clear = ~one & (rho > SEPARATE * size)
+        result = np.empty((6, rows.shape[1]))
+        ways = {"one": one, "real": clear & (u.t > 0), "complex": clear & (u.t < 0), "study": ~(one | clear)}
+        for way, where in ways.items():
+            if where.any():
+                at: Any = slice(None) if where.all() else where
+                pairs = self._pairs(b, u.h, rho, at) if way == "real" else None
+                result[:, at] = angle_and_half(s[at], u.square[at], u.t[at], way, pairs)
+        return result
+
+    def _pairs(self, b: Rows, h: Any, rho: Rows, at: Any) -> Any:
+        def corrected(S: Rows, X: Rows) -> Rows:
+            """Return B² on Q = ±√t, from B (1 ± Q/√t)/2 itself where S is near -1 and both together cancel."""
+            low = np.flatnonzero(S.min(axis=0) < LOW)
+            if len(low):
+                part = b[:, at][:, low]
+                turned = np.array([self._row(row, b)[at][low] for row in h]) / rho[at][low]
+                for k, sign in enumerate((1.0, -1.0)):
+                    X[k, low] = self.square(part + sign * turned)[0] / 2
+            return X
+
+        return corrected
+
+    def log(self, rows: Rows, eps: float) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows of scales and bivectors, and where exp of these agrees with R."""
+        u = self.unit(rows, eps)
+        f = self.functions(u)
+        result = np.empty((self.n, rows.shape[1]))
+        result[0] = u.scale
+        np.multiply(f[0], u.rows[1 : self.n], out=result[1:])
+        if len(u.rows) > self.n:
+            for k, row in enumerate(u.h, start=1):
+                result[k] += f[1] * row
+        fine = u.fine & np.isfinite(result).all(axis=0)
+        result = np.where(fine, result, 0.0)
+        if self.exponential is None:  # no bivectors
+            return result, fine & (u.rows[0] > 0)
+        image = np.empty_like(u.rows)
+        if not self.exponential.of_rows(result[1:], image):
+            return result, np.zeros_like(fine)
+        return result, fine & self._agrees(image, u, eps)
+
+    def sqrt(self, rows: Rows, eps: float) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows of the roots, and where their squares agree with R."""
+        u = self.unit(rows, eps)
+        _, _, c0, c1, g0, g1 = self.functions(u)
+        root = np.empty_like(u.rows)
+        root[0] = c0
+        root[1 : self.n] = g0 * u.rows[1 : self.n]
+        if len(u.rows) > self.n:
+            root[self.n :] = c1 * u.rows[self.n :]
+            for k, row in enumerate(u.h, start=1):
+                root[k] += g1 * row
+        fine = u.fine & np.isfinite(root).all(axis=0)
+        root = np.where(fine, root, 0.0)
+        (squared,) = self.squared(root)
+        fine &= self._agrees(self._rows(squared, root), u, eps)
+        return root * np.exp(u.scale / 2), fine
+
+    # ---- one rotor, in Python numbers; None where the way of the batches must look
+
+    def of_one(self, r: list[float], eps: float, root: bool) -> tuple[list[float], float] | None:
+        """Return the rows of log R, or of √R, and what is to be added, or multiplied, for the scale of R."""
+        n = self.n
+        (total,) = self.number(r)
+        size = sum([x * x for x in r])
+        if not (1e-60 < size < 1e60 and total > UNIT * eps * size):
+            return None
+        scale = 1.0
+        if abs(total - 1) > UNIT * eps * size:
+            scale = math.sqrt(total)
+            r = [x / scale for x in r]
+            size /= total
+        s, b, q = r[0], r[1:n], r[n:]
+        square, area = self.square_and_area(b)
+        t, h, way = 0.0, b, "one"
+        if q:
+            (turn,) = self.turn(b, q)
+            for x, y, z in zip(q, turn, area, strict=True):
+                if not abs(2 * (s * x + y) - z) <= UNIT * eps * size:
+                    return None
+            largest = max(max(b), -min(b))
+            if abs(s) > 0.5 and largest <= 1:
+                q = [z / (2 * s) for z in area]
+            t, h = self.of_both(b, q)
+            far = max(max(q), -min(q))
+            if far > 4e-16 * largest * largest:
+                way = "study" if t * t <= (SEPARATE * far) ** 4 else "real" if t > 0 else "complex"
+        found = angle_and_half_of_one(s, square, t, way)
+        if found is None:
+            return None
+        f0, f1, c0, c1, g0, g1 = found
+        if root:
+            result = [c0, *[g0 * x + g1 * y for x, y in zip(b, h, strict=True)], *[c1 * x for x in q]]
+            (image,) = self.squared(result)
+        else:
+            result = [f0 * x + f1 * y for x, y in zip(b, h, strict=True)]
+            image = self.exponential.of_one(result, 1.0) if self.exponential else None
+            if image is None:
+                return None
+        error = max([abs(x - y) for x, y in zip(image, r, strict=True)])
+        if not error <= AGREES * eps * max(max(r), -min(r)):
+            return None
+        return result, scale
+
+    def _agrees(self, image: Rows, u: Unit, eps: float) -> NDArray[np.bool_]:
+        error = np.abs(image - u.rows).max(axis=0)
+        return np.asarray(error <= AGREES * eps * np.abs(u.rows).max(axis=0))
+
+
+rotor_code = lru_cache(maxsize=128)(RotorCode)
+
+
+def _each_chunk(R: "Multivector", code: RotorCode, kept: Any, rows: int, work: Any) -> tuple[Any, Any]:
+    """Return the rows (``rows``, N) and the mask that ``work`` gives of each chunk of the batch R."""
+    parts = layout.components(R._on(code.even).coefficients)
+    result = np.empty((rows, parts.shape[1]), dtype=kept)
+    fine = np.empty(parts.shape[1], dtype=bool)
+    eps = float(np.finfo(kept).eps)
+    with np.errstate(all="ignore"):
+        for start in range(0, len(fine), CHUNK):
+            part = slice(start, start + CHUNK)
+            result[:, part], fine[part] = work(parts[:, part].astype(np.float64), eps)
+    return result, fine
+
+
+def closed_form(R: "Multivector", work: Any, kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+    """Return the logarithms that have a closed form, and a mask of where they hold; None for no formula."""
+    if np.dtype(work).kind == "c":
+        return complex_log(R, work, kept)
+    d = R.algebra.d
+    if d > MOST or not R.algebra.form.is_numeric:
+        return None, np.zeros(R.shape, dtype=bool)
+    if not R.ndim and d > 1:
+        code = rotor_code(R.algebra.form)
+        found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
+        if found is not None:
+            F, scale = found
+            if scale == 1.0:
+                return R._make(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
+            keys = keys_of_grades(d, (0, 2))
+            return R._make(keys, np.array([math.log(scale), *F], dtype=kept)), np.ones((), dtype=bool)
+    code = rotor_code(R.algebra.form)
+    F, fine = _each_chunk(R, code, kept, code.n, code.log)
+    if not fine.any() and len(fine):
+        return None, fine.reshape(R.shape)
+    first = 0 if F[0][fine].any() or code.n == 1 else 1
+    keys = keys_of_grades(d, ((0,) if not first else ()) + code.bivectors.grades)
+    return R._make(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
+
+
+def closed_root(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+    """Return the roots of real even R, d ≤ 5, in ``kept``, and a mask of where they hold; None for no formula."""
+    if R.algebra.d > MOST or not R.algebra.form.is_numeric:
+        return None, np.zeros(R.shape, dtype=bool)
+    code = rotor_code(R.algebra.form)
+    if not R.ndim:
+        found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
+        if found is not None:
+            values = np.array(found[0], dtype=kept)
+            return R._make(code.even, values * math.sqrt(found[1])), np.ones((), dtype=bool)
+    root, fine = _each_chunk(R, code, kept, code.even.size, code.sqrt)
+    if not fine.any() and len(fine):
+        return None, fine.reshape(R.shape)
+    return R._make(code.even, layout.coefficients(root, R.shape)), fine.reshape(R.shape)
