@@ -1,0 +1,71 @@
+"""What generated kernels read and write arrays with, and powers of two: instructions that LLVM vectorises.
+
+A kernel has dozens of rows as operands and results. LLVM would test at run time that no two of them overlap, and where
+these are many tests, it gives up and computes one sample at a time. So each load and store says here that it is alone:
+rows of results overlap neither operands nor each other (the `noalias` and `alias.scope` metadata of LLVM).
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+
+def _scopes(builder: Any, names: list[str]) -> Any:
+    module = builder.module
+    domain = module.add_metadata(["clifford_rand.fusion"])
+    return module.add_metadata([module.add_metadata([name, domain]) for name in names])
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, row: int, i: Any) -> Any:
+    tools: Any = cgutils
+    made = context.make_array(kind)(context, builder, array)
+    shape, strides = tools.unpack_tuple(builder, made.shape), tools.unpack_tuple(builder, made.strides)
+    indices = [ir.Constant(i.type, row), i]
+    return tools.get_item_pointer2(context, builder, made.data, shape, strides, kind.layout, indices)
+
+
+@intrinsic(prefer_literal=True)
+def load(typing: Any, array: Any, row: Any, i: Any) -> Any:
+    """Return array[row, i] of an operand."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        value = builder.load(_address(context, builder, array, arguments[0], row.literal_value, arguments[2]))
+        value.set_metadata("alias.scope", _scopes(builder, ["operands"]))
+        return value
+
+    return array.dtype(array, row, i), generate
+
+
+@intrinsic(prefer_literal=True)
+def store(typing: Any, array: Any, row: Any, slot: Any, slots: Any, i: Any, value: Any) -> Any:
+    """Set array[row, i] of a result, the row number ``slot`` of all ``slots`` that the kernel writes."""
+    signature = types.void(array, row, slot, slots, i, array.dtype)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        own, count = slot.literal_value, slots.literal_value
+        address = _address(context, builder, array, arguments[0], row.literal_value, arguments[4])
+        made = builder.store(arguments[5], address)
+        made.set_metadata("alias.scope", _scopes(builder, [f"result {own}"]))
+        others = [f"result {other}" for other in range(count) if other != own]
+        made.set_metadata("noalias", _scopes(builder, ["operands", *others]))
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def pow2(typing: Any, k: Any) -> Any:
+    """Return 2^k for a floating number k that is an integer, 0 and infinity beyond the range of exponents."""
+    bits, mantissa, bias = (64, 52, 1023) if k == types.float64 else (32, 23, 127)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind, whole = arguments[0].type, ir.IntType(bits)
+        low, high = ir.Constant(kind, float(-bias)), ir.Constant(kind, float(bias + 1))
+        value = builder.select(builder.fcmp_ordered("<", arguments[0], low), low, arguments[0])
+        value = builder.select(builder.fcmp_ordered(">", value, high), high, value)
+        shifted = builder.add(builder.fptosi(value, whole), ir.Constant(whole, bias))
+        return builder.bitcast(builder.shl(shifted, ir.Constant(whole, mantissa)), kind)
+
+    return k(k), generate

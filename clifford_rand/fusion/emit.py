@@ -1,0 +1,286 @@
+"""Code of a traced function: one line a term that is used more than once, the rest within the expressions."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand.fusion.graph import ARITHMETIC, Graph
+
+LONGEST_SUM = 24  # terms of one line
+DEEPEST = 12  # operations within each other in one line
+_SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
+
+
+class Input(NamedTuple):
+    """One argument of the kernel: the names of its components, and whether it has one of each for every sample."""
+
+    labels: tuple[str, ...]
+    batched: bool
+    is_number: bool
+
+
+class Output(NamedTuple):
+    """One result of the kernel: the nodes of its components, and whether they differ between samples."""
+
+    refs: tuple[int, ...]
+    batched: bool
+
+
+class Program(NamedTuple):
+    """What is to be computed."""
+
+    graph: Graph
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    guards: tuple[int, ...]
+    precision: np.dtype
+
+
+class Operations(NamedTuple):
+    """The number of operations on one sample; what does not differ between samples is counted too."""
+
+    multiplications: int
+    additions: int
+    other: int
+
+
+class _Writer:
+    """The lines of one program; ``array`` for whole arrays of samples instead of one sample."""
+
+    def __init__(self, program: Program, array: bool) -> None:
+        self.program, self.array = program, array
+        self.graph = program.graph
+        self.double = program.precision == np.float64
+        self.batch = sum(1 << k for k, one in enumerate(program.inputs) if one.batched)
+        self.names: dict[int, str] = {}
+        self.constants: dict[str, str] = {}
+        self.count = 0
+        self.order, self.uses = _needed(program)
+
+    def is_fixed(self, ref: int) -> bool:
+        """Tell whether a node is the same for all samples."""
+        return not self.graph.sources[abs(ref)] & self.batch
+
+    def number(self, value: Any) -> str:
+        if isinstance(value, complex):
+            return repr(value)
+        text = repr(float(value)) if value >= 0 else f"({float(value)!r})"
+        if self.double:
+            return text
+        return self.constants.setdefault(text, f"_k{len(self.constants)}")
+
+    def name(self, ref: int) -> str:
+        """Return a reference that stands on a line of its own, with its sign."""
+        node = self.graph.nodes[abs(ref)]
+        text = self.names[abs(ref)] if abs(ref) in self.names else self.number(node.data)
+        return text if ref >= 0 else f"(-{text})"
+
+    def inline(self, ref: int, user: int) -> bool:
+        return abs(ref) not in self.names and self.graph.nodes[abs(ref)].operation != "constant"
+
+    def text(self, ref: int) -> str:
+        """Return the expression of a node, positive."""
+        node = self.graph.nodes[ref]
+        if node.operation == "add":
+            return self._sum(self._summands(ref))
+        if node.operation == "mul":
+            return "*".join(self._factor(argument) for argument in node.arguments)
+        return self._call(node.operation, [self.name(argument) for argument in node.arguments])
+
+    def _summands(self, ref: int) -> list[int]:
+        found: list[int] = []
+        for argument in self.graph.nodes[abs(ref)].arguments:
+            own = argument if ref > 0 else -argument
+            node = self.graph.nodes[abs(own)]
+            if node.operation == "add" and abs(own) not in self.names:
+                found += self._summands(own)
+            else:
+                found.append(own)
+        return found
+
+    def _sum(self, refs: list[int]) -> str:
+        first = next((k for k, ref in enumerate(refs) if ref > 0), 0)
+        refs = [refs[first], *refs[:first], *refs[first + 1 :]]
+        text = ("-" if refs[0] < 0 else "") + self._summand(refs[0])
+        for ref in refs[1:]:
+            text += (" - " if ref < 0 else " + ") + self._summand(ref)
+        return text
+
+    def _summand(self, ref: int) -> str:
+        return self.name(abs(ref)) if not self.inline(ref, 0) else self.text(abs(ref))
+
+    def _factor(self, ref: int) -> str:
+        if not self.inline(ref, 0):
+            return self.name(ref)
+        text = self.text(abs(ref))
+        return f"({text})" if self.graph.nodes[abs(ref)].operation == "add" else text
+
+    def _call(self, name: str, arguments: list[str]) -> str:
+        if name == "reciprocal":
+            return f"{self.number(Fraction(1))} / {arguments[0]}"
+        if name in _SIGNS:
+            return f"({arguments[0]} {_SIGNS[name]} {arguments[1]})"
+        if name == "where" and not self.array:
+            return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        if name == "power":
+            return f"{arguments[0]} ** {arguments[1]}"
+        if name == "abs":
+            return f"abs({arguments[0]})"
+        return f"_{name}({', '.join(arguments)})" if name == "pow2" else f"_np.{name}({', '.join(arguments)})"
+
+    def lines(self, fixed: bool) -> list[str]:
+        """Return an assignment for each node that has a line: of the same value for all samples, or not."""
+        found = []
+        for ref in self.order:
+            node = self.graph.nodes[ref]
+            if self.is_fixed(ref) != fixed or node.operation in ("input", "constant") or not self._stands(ref):
+                continue
+            text = self.text(ref)
+            self.names[ref] = f"_{self.count}"
+            self.count += 1
+            found.append(f"{self.names[ref]} = {text}")
+        return found
+
+    def _stands(self, ref: int) -> bool:
+        """Tell whether a node has a line of its own."""
+        users = self.uses[ref]
+        if len(users) != 1 or self.graph.nodes[ref].operation not in ARITHMETIC:
+            return True
+        (user,) = users
+        if user < 0 or self.graph.nodes[user].operation not in ARITHMETIC or self.is_fixed(user) != self.is_fixed(ref):
+            return True
+        return self._length(ref) >= LONGEST_SUM or self._depth(ref) >= DEEPEST
+
+    def _length(self, ref: int) -> int:
+        node = self.graph.nodes[ref]
+        if abs(ref) in self.names or node.operation not in ARITHMETIC:
+            return 1
+        return sum(self._length(abs(argument)) for argument in node.arguments)
+
+    def _depth(self, ref: int) -> int:
+        node = self.graph.nodes[ref]
+        if ref in self.names or node.operation not in ARITHMETIC:
+            return 0
+        # a chain of sums is one level
+        inner = [abs(argument) for argument in node.arguments]
+        return max(
+            self._depth(one) + (0 if node.operation == "add" == self.graph.nodes[one].operation else 1) for one in inner
+        )
+
+    def reads(self, batched: bool) -> list[str]:
+        """Return the lines that read the components that are used."""
+        found = []
+        for ref in self.order:
+            node = self.graph.nodes[ref]
+            if node.operation != "input":
+                continue
+            argument, component = node.data
+            source = self.program.inputs[argument]
+            if source.batched != batched:
+                continue
+            label = source.labels[component]
+            self.names[ref] = label
+            if source.is_number and not batched:
+                found.append(f"{label} = _a{argument}" if self.double else f"{label} = _f32(_a{argument})")
+            elif batched and not self.array:
+                found.append(f"{label} = _load(_a{argument}, {component}, _i)")
+            else:
+                found.append(f"{label} = _a{argument}[{component}]")
+        return found
+
+    def writes(self, batched: bool) -> list[str]:
+        """Return the lines that write the results."""
+        found = []
+        slots = sum(len(output.refs) for output in self.program.outputs)
+        slot = 0
+        for k, output in enumerate(self.program.outputs):
+            for row, ref in enumerate(output.refs):
+                if output.batched == batched:
+                    value = self.name(ref)
+                    plain = f"_o{k}[{row}] = {value}"
+                    vector = f"_store(_o{k}, {row}, {slot}, {slots}, _i, {value})"
+                    found.append(vector if batched and not self.array else plain)
+                slot += 1
+        return found
+
+    def guards(self, fixed: bool) -> str:
+        """Return the condition of the guards, empty if there are none."""
+        return " & ".join(self.name(ref) for ref in self.program.guards if self.is_fixed(ref) == fixed)
+
+
+def _needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
+    """Return the nodes that results and guards need, in order, and the users of each; -1 stands for a result."""
+    uses: dict[int, list[int]] = {}
+    waiting = [abs(ref) for output in program.outputs for ref in output.refs] + [abs(ref) for ref in program.guards]
+    for ref in waiting:
+        uses.setdefault(ref, []).append(-1)
+    seen = set()
+    while waiting:
+        ref = waiting.pop()
+        if ref in seen:
+            continue
+        seen.add(ref)
+        for argument in program.graph.nodes[ref].arguments:
+            uses.setdefault(abs(argument), []).append(ref)
+            waiting.append(abs(argument))
+    return sorted(seen), uses
+
+
+def count_operations(program: Program) -> Operations:
+    """Return the number of operations that the code has."""
+    order, _ = _needed(program)
+    names = [program.graph.nodes[ref].operation for ref in order]
+    products, sums = names.count("mul"), names.count("add")
+    rest = sum(name not in ("input", "constant", *ARITHMETIC) for name in names)
+    return Operations(products, sums, rest)
+
+
+def loop_source(program: Program, title: str) -> str:
+    """Return a module with the function ``kernel`` that runs over samples, one after the other, for Numba."""
+    writer = _Writer(program, array=False)
+    arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
+    fixed = writer.reads(batched=False) + writer.lines(fixed=True)
+    once = writer.writes(batched=False)
+    start = writer.guards(fixed=True)
+    body = writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
+    condition = writer.guards(fixed=False)
+    lines = [f"    {label} = _f32({text})" for text, label in writer.constants.items()]
+    lines += [f"    {line}" for line in fixed]
+    if once:
+        lines += ["    if _start == 0:", *(f"        {line}" for line in once)]
+    lines.append(f"    _bad = {f'(0 if {start} else 1)' if start else '0'}")
+    if body:
+        lines += ["    for _i in range(_start, _stop):", *(f"        {line}" for line in body)]
+    if condition:
+        lines.append(f"        _bad |= 0 if {condition} else 1")
+    lines.append("    return _bad")
+    head = [
+        f'"""{title}"""',
+        "",
+        "import numpy as _np",
+        "from numpy import float32 as _f32",
+        "",
+        "from clifford_rand.fusion.access import load as _load",
+        "from clifford_rand.fusion.access import pow2 as _pow2",
+        "from clifford_rand.fusion.access import store as _store",
+        "",
+        "",
+        f"def kernel({', '.join([*arguments, '_start', '_stop'])}):",
+    ]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def array_source(program: Program, title: str) -> str:
+    """Return a module with the function ``kernel`` that takes whole arrays, by NumPy."""
+    writer = _Writer(program, array=True)
+    arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
+    lines = writer.reads(batched=False) + writer.lines(fixed=True) + writer.writes(batched=False)
+    lines += writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
+    condition = " & ".join(part for part in (writer.guards(True), writer.guards(False)) if part)
+    lines.append(f"return not _np.all({condition})" if condition else "return False")
+    head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", "", ""]
+    head += ["def _pow2(k):", "    return _np.ldexp(k.dtype.type(1), k.astype(_np.int64))", "", ""]
+    head.append(f"def kernel({', '.join(arguments)}):")
+    constants = [f"{label} = _f32({text})" for text, label in writer.constants.items()]
+    return "\n".join([*head, *(f"    {line}" for line in [*constants, *lines])]) + "\n"

@@ -1,0 +1,215 @@
+"""The decorator `fused` and the function that it makes: traced at the first call of each kind, then compiled."""
+
+import functools
+import inspect
+import types
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand.fusion.emit import Operations
+from clifford_rand.fusion.kernel import FusedKernel
+from clifford_rand.fusion.scalar import TraceError
+from clifford_rand.fusion.tracing import Tracing, kind_of
+
+BACKENDS = ("numba", "numpy")
+MOST = 1000  # kinds of arguments of one function; one that meets more starts anew
+
+
+class FusionWarning(UserWarning):
+    """A fused function runs as the plain one; the message says why."""
+
+
+class FusedFunction:
+    """A function of multivectors that is compiled as one loop over samples: see `fused`.
+
+    Attributes
+    ----------
+    function : function
+        The plain function.
+    backend : {"numba", "numpy"}
+    fallback_reason : str or None
+        Why the last call ran the plain function; None if it did not.
+    """
+
+    def __init__(self, function: Callable[..., Any], backend: str, static: tuple[str, ...]) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.backend = function, backend
+        self.fallback_reason: str | None = None
+        self._signature = inspect.signature(function)
+        self._names = list(self._signature.parameters)
+        kinds = {one.kind for one in self._signature.parameters.values()}
+        self._simple = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+        unknown = [name for name in static if name not in self._names]
+        if unknown:
+            raise fail("static", "fused", f"among the arguments {', '.join(self._names)}", unknown[0])
+        self._static = static
+        self._kernels: dict[Any, FusedKernel | str] = {}
+        self._latest: FusedKernel | None = None
+        self._warned = False
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<fused function {self.function.__qualname__}{self._signature}: {len(self.compiled_for)} compiled>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the plain function returns."""
+        if kwargs or not self._simple or len(args) != len(self._names):
+            args, kwargs = self._bound(args, kwargs)
+        leaves: list[Any] = []
+        key = self._key(args, leaves)
+        kernel = self._kernels.get(key) if key is not None else "an argument is neither traced nor hashable"
+        if kernel is None:
+            kernel = self._made(key, args, leaves)
+        if kernel.__class__ is str:
+            return self._plain(args, kwargs, kernel)
+        held, result = kernel(leaves)  # type: ignore[operator]
+        self.fallback_reason = None
+        if held:
+            return result
+        self.fallback_reason = "a sample is out of the range in which the compiled code is right"
+        return self.function(*args, **kwargs)
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """Return the code that is compiled for these arguments; without any, that of the latest call."""
+        return self._kernel(args, kwargs, "source").source
+
+    def operations(self, *args: Any, **kwargs: Any) -> Operations:
+        """Return the numbers of multiplications, additions and other operations on one sample."""
+        return self._kernel(args, kwargs, "operations").operations
+
+    @property
+    def compiled_for(self) -> list[str]:
+        """What it was compiled for: the grades, dtype and batch of every argument."""
+        return [kernel.title for kernel in self._kernels.values() if isinstance(kernel, FusedKernel)]
+
+    # ---- which kernel
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args, bound.kwargs
+
+    def _key(self, args: tuple[Any, ...], leaves: list[Any]) -> Any:
+        """Return what a kernel is made for, and append the arrays and numbers that it takes."""
+        parts = []
+        for name, value in zip(self._names, args, strict=False):
+            parts.append(value if name in self._static else kind_of(value, leaves))
+        key = (*parts, *(value if value.__hash__ else None for value in args[len(self._names) :]))
+        try:
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+    def _kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> FusedKernel:
+        kernel: Any = self._latest
+        if args or kwargs:
+            args, kwargs = self._bound(args, kwargs)
+            leaves: list[Any] = []
+            key = self._key(args, leaves)
+            kernel = self._kernels.get(key) or self._made(key, args, leaves)
+        if not isinstance(kernel, FusedKernel):
+            reason = "it was not called yet" if kernel is None else str(kernel)
+            raise fail("arguments", name, "ones for which the function is compiled", describe(reason))
+        return kernel
+
+    def _made(self, key: Any, args: tuple[Any, ...], leaves: list[Any]) -> FusedKernel | str:
+        made: FusedKernel | str
+        try:
+            made = Tracing(leaves).kernel(self.function, self._names, self._static, args, self.backend)
+        except Exception as error:  # whatever the function does that traced values cannot: the plain one will tell
+            made = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
+        if len(self._kernels) >= MOST:
+            self._kernels.clear()
+        made = self._kernels.setdefault(key, made)
+        if isinstance(made, FusedKernel):
+            self._latest = made
+        return made
+
+    def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: Any) -> Any:
+        result = self.function(*args, **kwargs)
+        self.fallback_reason = reason
+        if not self._warned:
+            self._warned = True
+            text = f"{self.function.__qualname__} runs as it is, not fused: {reason}."
+            warnings.warn(text, FusionWarning, stacklevel=3)
+        return result
+
+
+@overload
+def fused(function: Callable[..., Any]) -> FusedFunction: ...
+@overload
+def fused(
+    *, backend: str = ..., static: str | Sequence[str] = ...
+) -> Callable[[Callable[..., Any]], FusedFunction]: ...
+def fused(
+    function: Callable[..., Any] | None = None, *, backend: str = "numba", static: str | Sequence[str] = ()
+) -> Any:
+    """Return a function of multivectors that is compiled as one loop over samples, without temporaries.
+
+    ``@fused`` above a function of multivectors, numbers and arrays of scalars. At the first call with multivectors of
+    some blades and of some dtype the function is traced: terms that are equal are computed once, what vanishes for all
+    arguments is left out, and one loop is compiled. Compiled code is kept on the disk, so that later processes read it.
+
+    Parameters
+    ----------
+    function : function
+        Its arguments may be multivectors, numbers, arrays of scalars (one for each sample), and tuples or lists of
+        them; any other argument that is hashable is part of the code. Batch axes broadcast, an argument without them
+        is read once. It returns multivectors, scalars, or tuples and lists of them.
+    backend : {"numba", "numpy"}
+        "numpy" runs the same code on whole arrays, without a compiler.
+    static : str or sequence of str
+        Names of numbers that are part of the code: exponents, or how often a step is repeated.
+
+    Returns
+    -------
+    FusedFunction
+        Called as the plain function. ``source(…)`` is the code for these arguments, ``operations(…)`` counts what it
+        computes for one sample, ``compiled_for`` lists what it was compiled for, ``fallback_reason`` says why the last
+        call ran the plain function, if it did.
+
+    Warns
+    -----
+    FusionWarning
+        Once, if the plain function is run because it cannot be traced: where it branches on values, takes parts of the
+        batch, or calls what has no closed form.
+
+    Notes
+    -----
+    Traced are sums, all products, ``>>``, involutions, duals, complements, grades, coefficients by name, `norm`,
+    `normalized`, `inv` where A ~A = s + q with q² a scalar (all even elements and blades for d ≤ 5), `exp` where
+    B² = s + q likewise with real planes (all bivectors for d ≤ 5 but where two positive meet two negative directions),
+    and NumPy's functions of scalars with `numpy.where`. ``R >> X`` takes R for a versor.
+
+    What is right for some values only is checked in every sample: that R is a versor, that a divisor is not zero, that
+    nothing overflows. Where it is not so, the plain function is run for that call, with its result or its error.
+
+    Sums are rearranged, (a + b) - b is a, so that results differ from the plain ones by rounding; blades that vanish
+    are left out. Integers are computed as float64. Variables of the function that are no arguments are constants,
+    with the values that they have when it is traced.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra.pga(3)
+    >>> @cr.fused
+    ... def move(B, x):
+    ...     R = B.exp()
+    ...     return R * x * ~R
+    >>> B, x = alg("0.5*e12 + e03"), alg("e123 + 2.0*e012")
+    >>> move(B, x).isclose(B.exp() * x * ~B.exp())
+    True
+    >>> product = cr.fused(lambda a, b: a * b - b * a, backend="numpy")
+    >>> product.operations(alg.e1 + alg.e2, alg.e1 - alg.e2)
+    Operations(multiplications=2, additions=2, other=0)
+    """
+    check_choice(backend, "backend", "fused", BACKENDS)
+    names = (static,) if isinstance(static, str) else tuple(static)
+    if function is None:
+        return lambda one: FusedFunction(one, backend, names)
+    return FusedFunction(function, backend, names)

@@ -1,0 +1,214 @@
+"""The expression graph of a traced function: scalars, each computed once, and what vanishes left out.
+
+A reference to a node is an integer: its number, or minus that for its negative; 0 is the number zero. Every node has a
+value at one random point modulo a prime. Polynomials that agree there are equal but for a chance of (degree / prime),
+2⁻¹²⁰ (J. T. Schwartz, "Fast probabilistic algorithms for verification of polynomial identities", Journal of the ACM 27,
+1980), so a new term is looked up by its value: equal terms are one node however they were written, and what cancels
+is 0. Reciprocals, roots and other functions are unknowns of their own, one for each value of their arguments.
+"""
+
+import hashlib
+import math
+import operator
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+PRIME = 2**127 - 1
+
+ARITHMETIC = ("add", "mul")
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
+    "ne": operator.ne,
+}
+EVEN = frozenset({"abs", "cos", "cosh"})
+ODD = frozenset({"sin", "tan", "sinh", "tanh", "arcsin", "arctan", "arcsinh", "rint"})
+FUNCTIONS = EVEN | ODD | {"sqrt", "exp", "log", "floor", "arccos", "arctan2", "power", "pow2", "reciprocal"}
+POSITIVE = frozenset({"abs", "exp", "cosh", "sqrt", "pow2"})
+
+
+class Node(NamedTuple):
+    """One operation on earlier nodes; ``data`` is a constant's number, or (argument, component) of an input."""
+
+    operation: str
+    arguments: tuple[int, ...]
+    data: Any = None
+
+
+class Graph:
+    """Nodes in the order in which they can be computed.
+
+    ``sign`` is 1 or -1 where a node is known to be ≥ 0 or ≤ 0, ``sources`` holds the bits of the arguments it comes
+    from, and ``real`` tells whether it is a real number in any case.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = [Node("constant", (), Fraction(0))]
+        self.values: list[int] = [0]
+        self.sign: list[int] = [1]
+        self.sources: list[int] = [0]
+        self.real: list[bool] = [True]
+        self._at: dict[int, int] = {}
+        self._made: dict[Any, int] = {}
+
+    # ---- makers
+
+    def input(self, argument: int, component: int, real: bool) -> int:
+        """Return the node of one component of one argument."""
+        value = _random("input", (argument, component))
+        return self._node(Node("input", (), (argument, component)), value, 0, 1 << argument, real)
+
+    def constant(self, number: Any) -> int:
+        """Return a reference to a number; floats are the fractions that they are."""
+        if isinstance(number, complex) and number.imag:
+            if not (math.isfinite(number.real) and math.isfinite(number.imag)):
+                raise ValueError(f"the constant {number} is not finite")
+            value = _residue(Fraction(number.real)) + _residue(Fraction(number.imag)) * _random("imaginary unit", ())
+            return self._node(Node("constant", (), number), value % PRIME, 0, 0, False)
+        exact = Fraction(number.real if isinstance(number, complex) else number)
+        if exact == 0:
+            return 0
+        size = self._node(Node("constant", (), abs(exact)), _residue(abs(exact)), 1, 0, True)
+        return size if exact > 0 else -size
+
+    def number(self, ref: int) -> Any:
+        """Return the number that a constant is, None for what depends on an argument."""
+        node = self.nodes[abs(ref)]
+        if node.operation != "constant":
+            return None
+        return -node.data if ref < 0 else node.data
+
+    def add(self, a: int, b: int) -> int:
+        """Return a + b."""
+        if not a or not b:
+            return a or b
+        if a == -b:
+            return 0
+        found = self._made.get((a, b))
+        if found is None:
+            x, y = self.number(a), self.number(b)
+            if x is not None and y is not None:
+                found = self.constant(x + y)
+            else:
+                both = sorted((a, b), key=abs)
+                sign = self.sign_of(a) if self.sign_of(a) == self.sign_of(b) else 0
+                found = self._operation("add", (both[0], both[1]), (self._value(a) + self._value(b)) % PRIME, sign)
+            self._made[a, b] = self._made[b, a] = found
+        return found
+
+    def mul(self, a: int, b: int) -> int:
+        """Return a b."""
+        if not a or not b:
+            return 0
+        sign = 1 if (a > 0) == (b > 0) else -1
+        a, b = abs(a), abs(b)
+        found = self._made.get((a, b, "mul"))
+        if found is None:
+            x, y = self.number(a), self.number(b)
+            if x is not None and y is not None:
+                found = self.constant(x * y)
+            elif x == 1 or y == 1:
+                found = b if x == 1 else a
+            else:
+                known = 1 if a == b and self.real[a] else self.sign[a] * self.sign[b]
+                found = self._operation("mul", (min(a, b), max(a, b)), self.values[a] * self.values[b] % PRIME, known)
+            self._made[a, b, "mul"] = self._made[b, a, "mul"] = found
+        return sign * found
+
+    def sum(self, refs: Iterable[int]) -> int:
+        """Return the sum of several."""
+        total = 0
+        for ref in refs:
+            total = self.add(total, ref)
+        return total
+
+    def call(self, name: str, *arguments: int) -> int:
+        """Return a function of `FUNCTIONS`, a comparison, "and", "or", "where" of nodes."""
+        if name == "where" and arguments[1] == arguments[2]:
+            return arguments[1]
+        sign = 1
+        if len(arguments) == 1:
+            known, flipped = self.sign_of(arguments[0]), arguments[0] < 0
+            if name == "abs" and known:
+                return known * arguments[0]
+            if flipped and (name in EVEN or name in ODD or name == "reciprocal"):
+                arguments = (-arguments[0],)
+                sign = 1 if name in EVEN else -1
+        numbers = [self.number(ref) for ref in arguments]
+        folded = None if None in numbers else _fold(name, numbers)
+        if isinstance(folded, bool):
+            raise ValueError(f"the comparison {name} of two constants")
+        if folded is not None:
+            return sign * self.constant(folded)
+        real = all(self.real[abs(ref)] for ref in arguments) or name == "abs"
+        known = 1 if name in POSITIVE and real else self.sign_of(arguments[0]) if name == "reciprocal" else 0
+        if name == "where" and self.sign_of(arguments[1]) == self.sign_of(arguments[2]):
+            known = self.sign_of(arguments[1])
+        value = _random(name, tuple(self._value(ref) for ref in arguments))
+        return sign * self._operation(name, arguments, value, known, real)
+
+    # ---- what is known of a reference
+
+    def sign_of(self, ref: int) -> int:
+        """Return 1 where it is known to be ≥ 0, -1 for ≤ 0, else 0."""
+        return -self.sign[-ref] if ref < 0 else self.sign[ref]
+
+    def _value(self, ref: int) -> int:
+        return PRIME - self.values[-ref] if ref < 0 else self.values[ref]
+
+    def _operation(self, name: str, arguments: tuple[int, ...], value: int, sign: int, real: bool | None = None) -> int:
+        sources = 0
+        for ref in arguments:
+            sources |= self.sources[abs(ref)]
+        if real is None:
+            real = all(self.real[abs(ref)] for ref in arguments)
+        return self._node(Node(name, arguments), value, sign, sources, real)
+
+    def _node(self, node: Node, value: int, sign: int, sources: int, real: bool) -> int:
+        """Return the node of this value or of its negative, a new one only if there is none."""
+        if not value:
+            return 0
+        found = self._at.get(value)
+        if found is None and (opposite := self._at.get(PRIME - value)) is not None:
+            found = -opposite
+        if found is not None:
+            if sign and not self.sign[abs(found)]:
+                self.sign[abs(found)] = sign if found > 0 else -sign
+            return found
+        found = len(self.nodes)
+        self._at[value] = found
+        self.nodes.append(node)
+        self.values.append(value)
+        self.sign.append(sign)
+        self.sources.append(sources)
+        self.real.append(real)
+        return found
+
+
+def _residue(number: Fraction) -> int:
+    return number.numerator * pow(number.denominator, -1, PRIME) % PRIME
+
+
+def _random(name: str, arguments: tuple[int, ...]) -> int:
+    """Return a number below the prime that is the same in every process, so that equal functions have equal code."""
+    digest = hashlib.blake2b(repr((name, arguments)).encode(), digest_size=16).digest()
+    return int.from_bytes(digest, "little") % (PRIME - 1) + 1
+
+
+def _fold(name: str, numbers: list[Any]) -> Any:
+    """Return the value at constants where Python's math has the function, else None."""
+    if name in COMPARISONS:
+        return COMPARISONS[name](*numbers)
+    if any(isinstance(number, complex) for number in numbers):
+        return None
+    if name == "reciprocal":
+        return 1 / numbers[0]
+    if name == "abs":
+        return abs(numbers[0])
+    if name in ("sqrt", "log") and numbers[0] <= 0:
+        return None
+    if name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+        return getattr(math, name)(float(numbers[0]))
+    return None

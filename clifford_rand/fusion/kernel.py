@@ -1,0 +1,153 @@
+"""One compiled function: what it takes of its arguments, the loop over samples, and what it makes of the results."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._threads import for_each_slice
+from clifford_rand.fusion.cache import compile_loop
+from clifford_rand.fusion.emit import Operations, Program, array_source, count_operations, loop_source
+
+THREADS_FROM = 2**21  # operations and numbers moved for each thread: 0.3 ms
+
+Shape = tuple[int, ...]
+
+
+class Result(NamedTuple):
+    """A multivector or scalar (``keys`` None) of the results; ``shape_from`` has the bits of its arguments."""
+
+    algebra: Any
+    keys: Any
+    size: int
+    dtype: np.dtype
+    shape_from: int
+
+    def wrap(self, rows: NDArray[Any], shape: Shape) -> Any:
+        """Return it from its components (size, samples)."""
+        array = rows.T if len(shape) == 1 else np.moveaxis(rows.reshape(self.size, *shape), 0, -1)
+        if self.keys is not None:
+            return self.algebra._new(self.keys, array)
+        return array[..., 0][()]
+
+
+class FusedKernel:
+    """The code of a function for some keys, dtypes and batch axes.
+
+    ``source`` is the code and ``operations`` counts what it computes for one sample.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        dtypes: list[np.dtype],
+        results: list[Result],
+        build: Callable[[list[Any]], Any],
+        many: bool,
+        backend: str,
+        title: str,
+    ) -> None:
+        self.program, self.results, self.backend, self.title = program, results, backend, title
+        self._build = build  # puts the results into what the function returns
+        self._inputs = [(one, dtype) for one, dtype in zip(program.inputs, dtypes, strict=True)]
+        self._dtypes = [None if one.is_number else dtype for one, dtype in self._inputs]
+        self._places = [k for k, one in enumerate(program.inputs) if one.batched]
+        self._batched = sum(1 << k for k in self._places)
+        self._outputs = [(one, bool(one.shape_from & self._batched)) for one in results]
+        self._single = not many
+        self.source = (loop_source if backend == "numba" else array_source)(program, title)
+        self.operations: Operations = count_operations(program)
+        moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in results)
+        self._least = max(1, THREADS_FROM // (sum(self.operations) + 4 * moved))
+        if backend == "numba":
+            self.function = compile_loop(self.source)
+        else:
+            namespace: dict[str, Any] = {}
+            exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
+            self.function = np.errstate(all="ignore")(namespace["kernel"])  # in samples that a guard tells
+
+    def __call__(self, leaves: list[Any]) -> tuple[bool, Any]:
+        """Return whether all guards held, and what the function returns.
+
+        Leaves are numbers, and arrays (..., components) of multivectors and scalars.
+        """
+        if self._single:
+            return self._one(leaves)
+        shapes = {k: leaves[k].shape[:-1] for k in self._places}
+        distinct = set(shapes.values())
+        shape: Shape = distinct.pop() if len(distinct) == 1 else np.broadcast_shapes(*distinct)
+        count = math.prod(shape)
+        arguments: list[Any] = []
+        for leaf, (one, dtype) in zip(leaves, self._inputs, strict=True):
+            if one.is_number:
+                arguments.append(leaf)
+            else:
+                arguments.append(
+                    _read_only(_rows(leaf, dtype, shape, count) if one.batched else leaf.astype(dtype, copy=False))
+                )
+        out = [np.empty((one.size, count) if wide else one.size, one.dtype) for one, wide in self._outputs]
+        if self.backend != "numba":
+            bad = self.function(*arguments, *out)
+        elif count < 2 * self._least:
+            bad = self.function(*arguments, *out, 0, count)
+        else:
+            bad = self._on_threads([*arguments, *out], count)
+        if bad:
+            return False, None
+        pairs = zip(self.results, out, strict=True)
+        return True, self._build([self._finished(one, rows, shape, shapes) for one, rows in pairs])
+
+    def _one(self, leaves: list[Any]) -> tuple[bool, Any]:
+        """Do the same for arguments without batch axes: one sample."""
+        arguments = [
+            leaf if dtype is None else (leaf if leaf.dtype == dtype else _read_only(leaf.astype(dtype))).reshape(-1, 1)
+            for leaf, dtype in zip(leaves, self._dtypes, strict=True)
+        ]
+        out = [np.empty(one.size, one.dtype) for one in self.results]
+        columns = [rows.reshape(-1, 1) if wide else rows for rows, (_, wide) in zip(out, self._outputs, strict=True)]
+        if self.function(*arguments, *columns, *((0, 1) if self.backend == "numba" else ())):
+            return False, None
+        results = [
+            rows[0] if one.keys is None else one.algebra._new(one.keys, rows)
+            for one, rows in zip(self.results, out, strict=True)
+        ]
+        return True, self._build(results)
+
+    def _on_threads(self, arguments: list[Any], count: int) -> int:
+        found: list[int] = []
+
+        def work(part: slice) -> None:
+            found.append(self.function(*arguments, part.start, part.stop))
+
+        for_each_slice(work, count, least=self._least)
+        return max(found)
+
+    def _finished(self, one: Result, rows: NDArray[Any], shape: Shape, shapes: dict[int, Shape]) -> Any:
+        """Return one result with the batch axes of the arguments that it comes from."""
+        if not one.shape_from & self._batched:
+            return one.wrap(rows[:, None], ())
+        own = np.broadcast_shapes(*(kept for k, kept in shapes.items() if one.shape_from >> k & 1))
+        if own != shape:  # the same for samples that differ in other arguments only
+            kept = (slice(0, 1) if size == 1 else slice(None) for size in own)
+            index: tuple[Any, ...] = (slice(None), *(0,) * (len(shape) - len(own)), *kept)
+            rows = rows.reshape(one.size, *shape)[index].reshape(one.size, -1)
+        return one.wrap(rows, own)
+
+
+def _rows(array: NDArray[Any], dtype: np.dtype, shape: Shape, count: int) -> NDArray[Any]:
+    """Return (..., size) components as (size, samples), C-contiguous."""
+    if array.ndim == 2 and len(shape) == 1 and array.shape[0] == count:
+        return np.ascontiguousarray(array.T, dtype)
+    size = array.shape[-1]
+    full = array if array.shape[:-1] == shape else np.broadcast_to(array, (*shape, size))
+    return np.ascontiguousarray(np.moveaxis(full, -1, 0).reshape(size, count), dtype)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view, as multivectors have: of both kinds there would be two machine codes."""
+    if array.flags.writeable:
+        array = array.view()
+        array.setflags(False)  # type: ignore[call-arg]
+    return array

@@ -1,0 +1,241 @@
+"""What a fused function is traced with: a scalar that stands for a number of every sample."""
+
+from typing import Any
+
+import numpy as np
+
+from clifford_rand.fusion.graph import FUNCTIONS, Graph
+
+
+class TraceError(TypeError, AttributeError):
+    """A function does what cannot be traced; the message says what, and what to write instead.
+
+    It is an `AttributeError` too, so that ``hasattr`` is false where a traced value has no such attribute.
+    """
+
+
+class Trace:
+    """The graph of one function, and the conditions under which it is the function."""
+
+    def __init__(self, precision: np.dtype) -> None:
+        self.graph = Graph()
+        self.precision = precision  # float32 or float64, that of complex numbers' parts too
+        self.guards: list[int] = []
+
+    def guard(self, condition: int) -> None:
+        """Demand that a condition holds in every sample: where it does not, the plain function is run."""
+        if condition not in self.guards:
+            self.guards.append(condition)
+
+    def scalar(self, value: Any) -> "TracedScalar":
+        """Return a number or a traced scalar as a traced scalar."""
+        if isinstance(value, TracedScalar):
+            return value
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise TraceError(f"an array of shape {value.shape} is no argument of it; pass it as one")
+        if isinstance(value, np.generic | np.ndarray):
+            value = value.item()
+        return TracedScalar(self, self.graph.constant(value), 0)
+
+
+def is_number(value: object) -> bool:
+    """Tell whether ``value`` is a scalar that may stand beside traced ones."""
+    return isinstance(value, TracedScalar | int | float | complex | np.generic) or (
+        isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
+    )
+
+
+class TracedScalar:
+    """A scalar of a traced function: arithmetic, comparisons for `numpy.where`, and NumPy's functions of one number.
+
+    ``shape_from`` has the bits of the arguments whose batch axes it has.
+    """
+
+    __slots__ = ("ref", "shape_from", "trace")
+
+    def __init__(self, trace: Trace, ref: int, shape_from: int) -> None:
+        self.trace, self.ref, self.shape_from = trace, ref, shape_from
+
+    def _with(self, other: Any, name: str, *, swap: bool = False) -> Any:
+        if not is_number(other):
+            return self._with_multivector(other, name, swap)
+        same = self.trace.scalar(other)
+        a, b = (same.ref, self.ref) if swap else (self.ref, same.ref)
+        graph = self.trace.graph
+        if name == "add":
+            ref = graph.add(a, b)
+        elif name == "mul":
+            ref = graph.mul(a, b)
+        elif name == "div":
+            ref = graph.mul(a, graph.call("reciprocal", b))
+        else:
+            ref = graph.call(name, a, b)
+        return TracedScalar(self.trace, ref, self.shape_from | same.shape_from)
+
+    def _with_multivector(self, other: Any, name: str, swap: bool) -> Any:
+        """Return a sum, product or quotient with a multivector that the function holds as a constant."""
+        if not hasattr(other, "coefficients") or name not in ("add", "mul", "div"):
+            return NotImplemented
+        from clifford_rand.fusion.multivector import lift_constant
+
+        same = lift_constant(self.trace, other.algebra, other)
+        if name == "div":
+            return same / self if swap else self * same.inv()
+        return same + self if name == "add" else same * self
+
+    def call(self, name: str, *others: int) -> "TracedScalar":
+        """Return a function of it."""
+        return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *others), self.shape_from)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, "add")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(-other, "add")
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._with(other, "add")
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, "mul")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, int | float | complex) and other == 0:
+            raise ZeroDivisionError("division of a traced scalar by zero")
+        return self._with(other, "div")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, "div", swap=True)
+
+    def __neg__(self) -> "TracedScalar":
+        return TracedScalar(self.trace, -self.ref, self.shape_from)
+
+    def __pos__(self) -> "TracedScalar":
+        return self
+
+    def __abs__(self) -> "TracedScalar":
+        return self.call("abs")
+
+    def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, float) and exponent == int(exponent) and abs(exponent) <= 64:
+            exponent = int(exponent)
+        if isinstance(exponent, int | np.integer) and abs(int(exponent)) <= 64:
+            graph, power, base = self.trace.graph, self.trace.graph.constant(1), self.ref
+            for bit in bin(abs(int(exponent)))[:1:-1]:
+                power = graph.mul(power, base) if bit == "1" else power
+                base = graph.mul(base, base)
+            return TracedScalar(
+                self.trace, power if exponent >= 0 else graph.call("reciprocal", power), self.shape_from
+            )
+        if isinstance(exponent, float) and exponent == 0.5:
+            return self.call("sqrt")
+        return self._with(exponent, "power")
+
+    def __rpow__(self, base: Any) -> Any:
+        return self._with(base, "power", swap=True)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, "lt")
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(other, "le")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, "lt", swap=True)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(other, "le", swap=True)
+
+    def __eq__(self, other: object) -> Any:
+        return self._with(other, "eq")
+
+    def __ne__(self, other: object) -> Any:
+        return self._with(other, "ne")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __and__(self, other: Any) -> Any:
+        return self._with(other, "and")
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(other, "or")
+
+    def __bool__(self) -> bool:
+        raise TraceError("it branches on a value that differs between samples; write numpy.where(condition, a, b)")
+
+    def __float__(self) -> float:
+        raise TraceError("it needs the float of an argument's value; use NumPy's functions instead of math's")
+
+    __complex__ = __int__ = __float__
+
+    def __index__(self) -> int:
+        raise TraceError("it uses an argument as an integer; name that argument in `static`")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise TraceError(f"it asks a scalar for .{name}, which depends on the batch")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs:
+            raise TraceError(f"it calls numpy.{ufunc.__name__} with options")
+        return apply_ufunc(ufunc, inputs, FUNCTIONS)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function is not np.where or len(args) != 3 or kwargs:
+            raise TraceError(f"it calls numpy.{function.__name__}, which is not traced")
+        condition, a, b = (self.trace.scalar(value) for value in args)
+        ref = self.trace.graph.call("where", condition.ref, a.ref, b.ref)
+        return TracedScalar(self.trace, ref, condition.shape_from | a.shape_from | b.shape_from)
+
+
+_OPERATORS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "true_divide": "truediv",
+    "power": "pow",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "logical_and": "and",
+    "logical_or": "or",
+    "bitwise_xor": "xor",
+    "left_shift": "lshift",
+    "right_shift": "rshift",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "equal": "eq",
+    "not_equal": "ne",
+}
+_UNARY = {"negative": "__neg__", "positive": "__pos__", "absolute": "__abs__", "invert": "__invert__"}
+_REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def apply_ufunc(ufunc: Any, inputs: tuple[Any, ...], functions: Any) -> Any:
+    """Return what a NumPy function of traced values means: an operator, or one of ``functions``."""
+    name = ufunc.__name__
+    if name in _UNARY:
+        return getattr(inputs[0], _UNARY[name])()
+    if name in _OPERATORS:
+        a, b = inputs
+        operator = _OPERATORS[name]
+        if hasattr(a, "shape_from"):
+            return getattr(a, f"__{operator}__")(b)
+        return getattr(b, f"__{_REFLECTED[operator]}__" if operator in _REFLECTED else f"__r{operator}__")(a)
+    if name == "square":
+        return inputs[0] * inputs[0]
+    if name == "hypot":
+        return (inputs[0] * inputs[0] + inputs[1] * inputs[1]) ** 0.5
+    if name == "arctan2":
+        a = inputs[0] if hasattr(inputs[0], "shape_from") else inputs[1].trace.scalar(inputs[0])
+        return a._with(inputs[1], "arctan2")
+    if name in functions and len(inputs) == 1:
+        return inputs[0].call(name)
+    raise TraceError(f"it calls numpy.{name}, which is not traced")

@@ -1,0 +1,383 @@
+"""Fused functions against the plain ones: in several metrics, dtypes and batch shapes; counts, guards, the cache."""
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.basis.keys import keys_of_masks
+
+ALGEBRAS = {
+    "Cl(1)": cr.Algebra(1),
+    "Cl(3)": cr.Algebra(3),
+    "PGA": cr.Algebra.pga(3),
+    "CGA": cr.Algebra.cga(3),
+    "STA": cr.Algebra.sta(),
+    "Cl(2,0,1)": cr.Algebra(2, 0, 1),
+    "Cl(4)": cr.Algebra(4),
+    "Cl(0,4)": cr.Algebra(0, 4),
+    "PGA(4)": cr.Algebra.pga(4),
+    "null basis": cr.Algebra.cga(2, null_basis=True),
+    "not diagonal": cr.Algebra(metric=[[2.0, 0.5, 0], [0.5, -1.0, 0.25], [0, 0.25, 0.5]]),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def _even(alg, rng, shape=(), dtype=np.float64):
+    return alg.random_multivector(rng, shape, tuple(range(0, alg.d + 1, 2)), dtype)
+
+
+def _is_same(got, want, rtol=1e-12):
+    if isinstance(want, tuple):
+        return len(got) == len(want) and all(_is_same(a, b, rtol) for a, b in zip(got, want, strict=True))
+    if not hasattr(want, "keys"):
+        return np.shape(got) == np.shape(want) and np.allclose(got, want, rtol, rtol * np.abs(want).max(initial=0))
+    scale = np.abs(want.coefficients).max(initial=0)
+    return got.shape == want.shape and np.abs((got - want).coefficients).max(initial=0) <= rtol * scale
+
+
+def _products(a, b):
+    total = (a ^ b) + (a | b) - (a << b) + a.rc(b) * 2.5 - b / 2 + 1 + (a & b) + a.inner(b) + 3 * a.scalar_product(b)
+    return total + a.commutator(b) + a.anticommutator(b) - a.hestenes(b) + a.wedge(b, a), a["1"] * b, 2 - a
+
+
+def _linear(a, b):
+    total = a.reverse() + b.involute() + a.conjugate() + b.star() + a.star_right() - a.left_complement()
+    return total + b.right_complement() + a.grade(0) + a.even() + b.odd(), (+a).scalar_part(), a.grade(0, 1)
+
+
+def _norms(a, b):
+    return b.norm_squared(), b.norm(), abs(b) * a, b.normalized()
+
+
+FUNCTIONS = {
+    "sandwich": lambda a, b: a * b * ~a,
+    "products": _products,
+    "linear": _linear,
+    "norms": _norms,
+    "inverse": lambda a, b: (a.inv(), 2 / b, b / a, a**-2, a**3),
+    "exp": lambda a, b: (b.exp(), np.exp(a.even() - a.scalar_part() + 0.25)),
+}
+
+
+class TestAgreement:
+    @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+    @pytest.mark.parametrize("alg", ALGEBRAS.values(), ids=ALGEBRAS)
+    def test_the_code_computes_what_the_plain_function_does(self, alg, function):
+        rng = np.random.default_rng(0)
+        fused = cr.fused(function, backend="numpy")
+        for shape in ((), (5,)):
+            a, b = _even(alg, rng, shape), alg.random_multivector(rng, shape, 1)
+            if function is FUNCTIONS["exp"] and alg.d > 3:
+                a = a.grade(0, 2)
+            assert _is_same(fused(a, b), function(a, b))
+            assert fused.fallback_reason is None
+
+    @pytest.mark.parametrize("name", ["PGA", "CGA", "STA"])
+    def test_compiled_by_numba(self, name):
+        alg, rng = ALGEBRAS[name], np.random.default_rng(1)
+        fused = cr.fused(lambda B, x: B.exp() >> x)
+        for shape in ((), (33,), (3, 2)):
+            B, x = alg.random_multivector(rng, shape, 2), alg.random_multivector(rng, shape, 1)
+            assert _is_same(fused(B, x), B.exp() >> x)
+        assert fused.fallback_reason is None
+        assert len(fused.compiled_for) == 2  # one multivector and a batch
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.complex128])
+    def test_dtypes(self, dtype):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(2)
+        fused = cr.fused(lambda R, x, t: (R * x * ~R * t, R.grade(2).exp(), x.norm()))
+        R, x = _even(alg, rng, 9, dtype), alg.random_multivector(rng, 9, 1, dtype)
+        got, want = fused(R, x, 0.5), fused.function(R, x, 0.5)
+        assert [one.dtype for one in got] == [one.dtype for one in want]
+        assert _is_same(got, want, 50 * float(np.finfo(dtype).eps))
+
+    def test_integers_and_one_dtype_beside_another(self):
+        alg = ALGEBRAS["Cl(3)"]
+        fused = cr.fused(lambda a, b: a * b, backend="numpy")
+        single = alg.vector(np.array([1, 2, 3], dtype=np.float32))
+        assert fused(alg.e1, alg("e1 + 2*e23")) == alg("1 + 2*e123")
+        assert fused(single, alg.e1).dtype == np.float32
+        assert fused(single, alg.vector([1.0, 0, 0])).dtype == np.float64
+
+    def test_grades_that_are_stored_in_part(self):
+        alg = ALGEBRAS["PGA"]
+        fused = cr.fused(lambda a, b: a * b)
+        a, b = alg("1.5 + 2*e12"), alg("e1 - 3*e012")
+        assert fused(a, b) == a * b
+        assert fused(a, b).keys is (a * b).keys
+
+
+class TestBatches:
+    @pytest.mark.parametrize("backend", ["numba", "numpy"])
+    def test_batch_axes_broadcast(self, backend):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(3)
+        fused = cr.fused(lambda R, x, t: (R * x * ~R * t, R * t, x.norm_squared()), backend=backend)
+        shapes = [
+            ((), (4,), ()),
+            ((4,), (), (4,)),
+            ((3, 1), (4,), ()),
+            ((2, 3, 4), (3, 1), (4,)),
+            ((1,), (), (5,)),
+            ((0,),) * 3,
+        ]
+        for first, second, third in shapes:
+            R, x, t = _even(alg, rng, first), alg.random_multivector(rng, second, 1), rng.standard_normal(third)
+            assert _is_same(fused(R, x, t), fused.function(R, x, t)), (first, second, third)
+
+    def test_many_samples_run_on_threads(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(4)
+        fused = cr.fused(lambda R, x: R * x * ~R)
+        R, x = _even(alg, rng, 70_000), alg.random_multivector(rng, 70_000, 1)
+        assert _is_same(fused(R, x), R * x * ~R)
+
+    def test_what_one_multivector_decides_is_computed_before_the_loop(self):
+        alg, rng = ALGEBRAS["PGA"], np.random.default_rng(5)
+        fused = cr.fused(lambda B, x: (B.exp() * x * ~B.exp(), B * B), backend="numba")
+        B, x = alg.random_multivector(rng, (), 2), alg.random_multivector(rng, 9, 3)
+        assert _is_same(fused(B, x), fused.function(B, x))
+        head, loop = fused.source().split("    for _i in")
+        assert "_np.rint" in head
+        assert "_np.rint" not in loop
+
+    def test_no_array_is_copied_that_lies_component_by_component(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(6)
+        result = cr.fused(lambda a: 2 * a)(alg.random_multivector(rng, 8, 1))
+        assert result.coefficients.T.flags.c_contiguous
+        assert not result.coefficients.flags.writeable
+
+
+class TestCode:
+    def test_the_operations_of_a_rotor_and_a_vector(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(7)
+        fused = cr.fused(lambda R, x: R * x * ~R, backend="numpy")
+        # R x: four components of three products each; times ~R: three of four each, as the fourth vanishes
+        assert fused.operations(_even(alg, rng), alg.e1 + alg.e2 + alg.e3) == (24, 17, 0)
+        # a rotor in the plane e12 and a vector in it: 4 and 2 products, 4 and 2 of them once more
+        plane = alg._new(keys_of_masks(3, (0, 3)), np.array([0.5, 2.0]))
+        assert fused(plane, alg.e1 + alg.e2) == (plane * (alg.e1 + alg.e2) * ~plane).sparse()
+        assert fused.operations(plane, alg.e1 + alg.e2) == (8, 4, 0)
+
+    def test_terms_that_are_equal_are_computed_once_and_zeros_not_at_all(self):
+        alg, rng = ALGEBRAS["STA"], np.random.default_rng(8)
+        a, b = (alg.random_multivector(rng) for _ in range(2))
+        fused = cr.fused(lambda a, b: (a * b) * a - a * (b * a) + a.scalar_part() * b.scalar_part(), backend="numpy")
+        assert fused.operations(a, b) == (1, 0, 0)
+        assert fused(a, b).grades == (0,)
+        twice = cr.fused(lambda a, b: (a + b) * (a + b) - a * a - b * b - b * a, backend="numpy")
+        once = cr.fused(lambda a, b: a * b, backend="numpy")
+        assert twice.operations(a, b)[2] == 0
+        assert _is_same(twice(a, b), a * b)
+        assert once.operations(a, b)[0] == 256
+
+    def test_the_source_is_the_code(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(9)
+        fused = cr.fused(lambda a, t: (a + 1) * np.sin(t), backend="numpy")
+        a = alg.random_multivector(rng, (), 1)
+        text = fused.source(a, 0.25)
+        assert "a_e1" in text
+        assert "_np.sin(t)" in text
+        namespace = {}
+        exec(text, namespace)
+        out = np.empty((4, 1))
+        namespace["kernel"](a.coefficients.reshape(-1, 1), 0.25, out)
+        assert np.array_equal(out[:, 0], fused(a, 0.25).coefficients)
+
+    def test_names_that_the_code_uses_itself(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(10)
+        a, b = (alg.random_multivector(rng, 3, 1) for _ in range(2))
+        fused = cr.fused(lambda _0, _i, _0_e1: _0 * _i + _0_e1)
+        assert _is_same(fused(a, b, 2.0), a * b + 2.0)
+
+
+class TestScalars:
+    def test_functions_of_scalars(self):
+        def function(t, x):
+            smooth = np.sqrt(abs(t)) + np.exp(-t) * np.cos(t) + np.hypot(t, 2.0) + t**3 + t**-2 + abs(t) ** 0.5 + 2.0**t
+            return (
+                smooth + np.arctan2(t, 2) + np.where((t > 0) & (t < 1), t, np.square(t)),
+                np.sinh(t) * x,
+                t / 3 - 1 / t,
+            )
+
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(11)
+        t, x = rng.standard_normal(50), alg.random_multivector(rng, 50, 1)
+        for backend in ("numba", "numpy"):
+            assert _is_same(cr.fused(function, backend=backend)(t, x), function(t, x))
+
+    def test_constants_of_the_function(self):
+        alg = ALGEBRAS["PGA"]
+        axis = alg("e12 + 0.5*e01")
+        fused = cr.fused(lambda t, x: (axis * t).exp() * x * 2j.real + t * alg.e1 + np.float64(2) * x, backend="numpy")
+        x = alg("e123 + 0.5*e012")
+        assert _is_same(fused(0.3, x), fused.function(0.3, x))
+
+    def test_static_arguments_are_part_of_the_code(self):
+        alg = ALGEBRAS["Cl(3)"]
+        fused = cr.fused(lambda a, n, flag=True: a**n if flag else a, backend="numpy", static="n")
+        a = alg("1.0 + 2*e12")
+        assert _is_same(fused(a, 3), a**3)
+        assert _is_same(fused(a, n=2), a**2)
+        assert _is_same(fused(a, 2, flag=False), a)
+        assert len(fused.compiled_for) == 3
+
+    def test_tuples(self):
+        alg = ALGEBRAS["Cl(3)"]
+        fused = cr.fused(lambda state, dt: (state[0] + dt * state[1], [state[1], 1.5]), backend="numpy")
+        state = (alg("1.0*e1"), alg("2.0*e2"))
+        first, (second, number) = fused(state, 0.5)
+        assert (first, second, number) == (alg("e1 + e2"), alg("2*e2"), 1.5)
+
+
+class TestExponential:
+    @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 0.3, 3.0, 40.0])
+    @pytest.mark.parametrize("name", ["Cl(3)", "PGA", "CGA", "STA", "Cl(4)"])
+    def test_of_every_size(self, name, scale):
+        """exp(B) for B and for planes that turn equally fast; exp(B) exp(-B) = 1."""
+        alg, rng = ALGEBRAS[name], np.random.default_rng(12)
+        if name in ("CGA", "STA"):
+            scale = min(scale, 5.0)  # boosts grow
+        B = alg.random_multivector(rng, 64, 2) * scale
+        fused = cr.fused(lambda B: (B.exp(), B.exp() * (-B).exp()), backend="numpy")
+        got, one = fused(B)
+        size = np.abs(got.coefficients).max()
+        assert np.abs((got - B.exp()).coefficients).max() <= 2e-14 * (1 + scale) * size
+        assert np.abs((one - 1).coefficients).max() <= 1e-13 * (1 + scale) * size**2
+        assert fused.fallback_reason is None
+
+    @pytest.mark.parametrize("gap", [0.0, 1e-15, 1e-12, 1e-9, 1e-6, 1e-3])
+    @pytest.mark.parametrize("size", [1e-2, 0.4, 2.0, 9.0])
+    def test_of_planes_that_turn_almost_equally_fast(self, size, gap):
+        alg = ALGEBRAS["Cl(4)"]
+        fused = cr.fused(lambda B: B.exp(), backend="numpy")
+        for sign in (1, -1):
+            B = size * (alg.e12 + sign * (1 + gap) * alg.e34)
+            a, b = size, sign * size * (1 + gap)
+            want = (np.cos(a) + np.sin(a) * alg.e12) * (np.cos(b) + np.sin(b) * alg.e34)
+            assert np.abs((fused(B) - want).coefficients).max() < 2e-15 * (1 + size)
+
+
+class TestFallback:
+    @staticmethod
+    def _reason(function, *args, backend="numpy", **options):
+        fused = cr.fused(function, backend=backend, **options)
+        with pytest.warns(cr.FusionWarning, match="runs as it is, not fused") as caught:
+            got = fused(*args)
+        again = fused(*args)  # without a second warning
+        want = function(*args)
+        assert len(caught) == 1
+        for result in (got, again):
+            numeric = isinstance(want, cr.Multivector) and want.dtype != object
+            assert _is_same(result, want) if numeric else result == want
+        assert str(caught[0].message).endswith(fused.fallback_reason + ".")
+        return fused.fallback_reason
+
+    def test_reasons(self):
+        alg = ALGEBRAS["Cl(3)"]
+        a, batch = alg("1.0*e1 + 2*e2"), alg.vector(np.eye(3))
+        reason = self._reason
+        assert "branches on a value" in reason(lambda a: a if a.norm() > 1 else -a, a)
+        assert "float of an argument's value" in reason(lambda a: a * float(a["e1"]), a)
+        assert "pass it as one" in reason(lambda a: a * batch, a)
+        assert "name that argument in `static`" in reason(lambda a, n: ([a] * n)[0], a, 2)
+        assert "uses .vector_matrix" in reason(lambda a: a * a.vector_matrix()[0, 0], a)
+        assert "returns a dict" in reason(lambda a: {"a": a}, a)
+        assert "takes a part of the batch" in reason(lambda a: a[0], batch)
+        assert "may be no versor" in reason(lambda a: (1 + a + alg.e12) >> a, a)
+        assert "fractions or symbols" in reason(lambda a: a * a, alg.symbols("a", grades=1))
+        hyperbolic = cr.Algebra(2, 2)
+        assert "may be complex" in reason(lambda B: B.exp(), hyperbolic("e12 + 2.0*e34 + e13"))
+
+    def test_an_error_of_the_plain_function_is_its_error(self):
+        with pytest.raises(cr.ArgumentError, match="integers from 0 to 3"):
+            cr.fused(lambda a: a.grade(7), backend="numpy")(ALGEBRAS["Cl(3)"].e1)
+
+    @pytest.mark.parametrize("backend", ["numba", "numpy"])
+    def test_guards(self, backend):
+        """Where the compiled code would not be right the plain function is run, with its result or its error."""
+        alg, rng = ALGEBRAS["CGA"], np.random.default_rng(13)
+        sandwich = cr.fused(lambda R, x: R >> x, backend=backend)
+        R, x = _even(alg, rng, 4), alg.random_multivector(rng, 4, 1)
+        assert _is_same(sandwich(R, x), R >> x)  # no versors
+        assert "out of the range" in sandwich.fallback_reason
+        versors = alg.random_multivector(rng, 4, 1) * alg.random_multivector(rng, 4, 1)
+        assert _is_same(sandwich(versors, x), versors >> x)
+        assert sandwich.fallback_reason is None
+        norms = cr.fused(lambda x: (x.normalized(), x.norm()), backend=backend)
+        assert _is_same(norms(x * 1e-170), ((x * 1e-170).normalized(), (x * 1e-170).norm()))
+        with pytest.raises(cr.ArgumentError, match="of non-zero norm"):
+            norms(alg("e1 + e5"))
+        with pytest.raises(cr.ArgumentError, match="invertible"):
+            cr.fused(lambda x: x.inv(), backend=backend)(alg("1.0*e1 + e5"))
+
+    def test_arguments(self):
+        with pytest.raises(cr.ArgumentError, match="'backend' parameter of fused must be one of 'numba', 'numpy'"):
+            cr.fused(lambda a: a, backend="c")
+        with pytest.raises(cr.ArgumentError, match="'static' parameter of fused must be among the arguments a"):
+            cr.fused(lambda a: a, static="b")
+        with pytest.raises(cr.ArgumentError, match="not called yet"):
+            cr.fused(lambda a: a).source()
+        with pytest.raises(TypeError, match="missing a required argument"):
+            cr.fused(lambda a: a)()
+
+
+_SCRIPT = """
+import sys, time
+import numpy as np
+import clifford_rand as cr
+alg = cr.Algebra(3)
+fused = cr.fused(lambda R, x: (R * x * ~R, x.norm()))
+R, x = alg.multivector(np.arange(8.0).reshape(2, 4) + 1, (0, 2)), alg.vector([[1.0, 2, 3]])
+moved, size = fused(R, x)
+assert np.allclose(moved.coefficients, (R * x * ~R).grade(1).coefficients), moved
+hits = next(iter(fused._kernels.values())).function.stats
+print(sum(hits.cache_hits.values()), sum(hits.cache_misses.values()))
+"""
+
+
+class TestCache:
+    @pytest.mark.slow
+    def test_a_second_process_compiles_nothing(self, tmp_path):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        found = [
+            subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, check=True, capture_output=True, text=True)
+            for _ in range(2)
+        ]
+        assert [one.stdout.split() for one in found] == [["0", "1"], ["1", "0"]]
+
+    def test_a_folder_that_cannot_be_written_to(self, tmp_path, monkeypatch):
+        file = tmp_path / "file"
+        file.write_text("")
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(file))
+        alg = ALGEBRAS["Cl(3)"]
+        assert cr.fused(lambda a, b: a * b)(alg.e1, alg.e2) == alg.e12
+
+    def test_threads(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(14)
+        fused = cr.fused(lambda R, x: R * x * ~R + x, backend="numpy")
+        inputs = [(_even(alg, rng, shape), alg.random_multivector(rng, shape, 1)) for shape in ((), 4, 9, (2, 2)) * 4]
+        failed = []
+
+        def work(R, x):
+            for _ in range(20):
+                if not _is_same(fused(R, x), R * x * ~R + x):
+                    failed.append(R)
+
+        threads = [threading.Thread(target=work, args=pair) for pair in inputs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed
+        assert len(fused.compiled_for) == 2
