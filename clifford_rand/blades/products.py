@@ -133,9 +133,11 @@ class Products(Storage):
 
     def log_norm_squared(self) -> tuple[Any, Any]:
         """Return sign and log of the absolute value of `norm_squared`."""
-        frame, metric = self._frame, self.algebra.form
+        metric = self.algebra.form
         if is_euclidean(metric):
-            return np.abs(frame.sign)[()], (2 * frame.log_volume)[()]
+            zero, volume = self._volume
+            return np.where(zero, 0.0, 1.0)[()], (2 * volume)[()]
+        frame = self._frame
         lower, exponent = lowered(metric, frame.basis)
         sign, log, _ = log_det(lower @ frame.basis.swapaxes(-1, -2))
         sign = sign * np.abs(frame.sign)
@@ -157,6 +159,8 @@ class Products(Storage):
         >>> round(float(A.log_norm()))
         425
         """
+        if is_euclidean(self.algebra.form):
+            return self._volume[1][()]
         return self.log_norm_squared()[1] / 2
 
     def norm(self) -> Any:
@@ -172,7 +176,7 @@ class Products(Storage):
 
     def log_volume(self) -> Any:
         """Return the logarithm of the volume in coordinates, whatever the metric; float64, -inf for zero."""
-        return self._frame.log_volume[()]
+        return self._volume[1][()]
 
     def is_null(self, rtol: float | None = None) -> Any:
         """Tell whether the metric is singular on the blade's subspace, so that the norm is 0 and there is no inverse.

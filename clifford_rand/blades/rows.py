@@ -1,5 +1,6 @@
 """The vectors of a blade as numbers: scaled into range, orthonormalised, tested for dependence, complemented."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,12 @@ from clifford_rand._typing import Array
 
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
+_ORDINARY = 2.0**-32, 2.0**32  # squared lengths of rows that need none
 # Rows of unit length that depend on each other up to rounding leave a smallest singular value of some eps. Measured for
 # products of Gaussian matrices of rank k-1, k = 2 … 400, both precisions: at most 1.2·√k·eps.
 _NOISE = 8
 _LEAST = 256  # times eps: the least tolerance of angles and lengths that data of that precision can meet
+_TINY = float(np.finfo(np.float64).tiny)
 _WHOLE_SVD_UP_TO = 64  # singular values cost 10 times the factorisation itself; past this one of them is estimated
 _ITERATIONS = 5  # two solves each; the estimate is within a factor of two or three then, where rounding is orders below
 _STACKED_UP_TO = 32  # dimension up to which one call factors a batch; of a large Q only the last columns are formed
@@ -38,12 +41,19 @@ class Frame(NamedTuple):
 
 def default_rtol(k: int, dtype: np.dtype[Any]) -> float:
     """Return the smallest singular value, of k rows of unit length, up to which they count as dependent."""
-    return float(_NOISE * np.sqrt(max(k, 1)) * np.finfo(dtype).eps)
+    return _NOISE * math.sqrt(max(k, 1)) * float(np.finfo(dtype).eps)
 
 
 def relative(dtype: np.dtype[Any], rtol: float) -> float:
     """Return a relative tolerance that the precision of the data can meet."""
     return max(float(rtol), _LEAST * float(np.finfo(dtype).eps))
+
+
+def is_ordinary(factors: NDArray[Any]) -> bool:
+    """Tell whether all rows are finite and of lengths from 2^-16 to 2^16: one pass."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = np.vecdot(factors, factors)
+    return bool(squares.min(initial=1.0) >= _ORDINARY[0] and squares.max(initial=1.0) <= _ORDINARY[1])
 
 
 def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[Array, NDArray[np.int64]]:
@@ -85,10 +95,26 @@ def is_singular(R: Array, rtol: float, *, scaled: bool = False) -> NDArray[np.bo
     if not scaled:
         length = np.linalg.norm(R, axis=-2, keepdims=True)
         R = R / np.where(length > 0, length, 1)
+    with np.errstate(divide="ignore"):
+        log = 2 * np.log(np.abs(np.diagonal(R, axis1=-2, axis2=-1))).sum(axis=-1)
+    trace = (R * R).sum(axis=(-2, -1)) if scaled else float(k)
+    if rtol < 1 and np.all(log_least_eigenvalue(log, trace, k) > 2 * np.log(max(rtol, _TINY)) + 1):
+        return np.zeros(R.shape[:-2], dtype=bool)
     if k <= _WHOLE_SVD_UP_TO:
         return np.asarray(np.linalg.svd(R, compute_uv=False)[..., -1] <= rtol)
     flat = R.reshape(-1, k, k)
     return np.array([_is_singular_large(one, rtol) for one in flat], dtype=bool).reshape(R.shape[:-2])
+
+
+def log_least_eigenvalue(log_det: Any, trace: Any, k: int) -> Any:
+    """Return a lower bound of log λ_min of a positive matrix of order k: the others have at most their mean's power.
+
+    det = λ_min Π λ_i ≤ λ_min (trace/(k-1))^{k-1}. For rows of length 1 the power is below e, so that a determinant
+    which is not small tells without a singular value that no eigenvalue is.
+    """
+    if k == 1:
+        return log_det
+    return log_det - (k - 1) * np.log(np.maximum(trace, _TINY) / (k - 1))
 
 
 def _is_singular_large(R: Array, rtol: float) -> bool:

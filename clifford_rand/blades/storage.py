@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
-from clifford_rand.blades.gram import check_metric
-from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, scaled_rows
+from clifford_rand.blades.gram import check_metric, log_gram_volume
+from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, is_ordinary, scaled_rows
 from clifford_rand.crossproduct.scaled import row_peaks
+
+_LARGEST_GRAM_RTOL = 1e-3  # well-conditioned vectors are independent to this; a larger tolerance asks for a frame
 
 
 @lru_cache(maxsize=8)
@@ -49,8 +51,8 @@ class Storage:
                 describe(f"{k} vectors of R^{d}"),
                 "More are always dependent, and their wedge is zero. For columns pass the transpose.",
             )
-        peaks = row_peaks(array)
-        if not np.isfinite(peaks).all():
+        ordinary = is_ordinary(array)
+        if not ordinary:
             as_real(array, "factors", "Blade")
         if algebra is None:
             algebra = _euclidean(d)
@@ -63,15 +65,19 @@ class Storage:
         rtol = None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
         if not isinstance(factors, list | tuple):
             array = array.copy()  # the user's may change
-        self._set(array, algebra, np.ones(array.shape[:-2]), np.zeros(array.shape[:-2]), rtol)
-        self.__dict__["_peaks"] = peaks
+        self.algebra, self._rtol, self._is_ordinary = algebra, rtol, ordinary
+        array.flags.writeable = False
+        self.factors = array
+        self._sign, self._log_scale = np.ones(array.shape[:-2]), np.zeros(array.shape[:-2])
 
     def _set(self, factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None) -> None:
         shape = factors.shape[:-2]
         self.algebra, self._rtol = algebra, rtol
         self.factors = factors.view()
-        self._sign = np.array(np.broadcast_to(sign, shape), dtype=np.float64)
-        self._log_scale = np.where(self._sign == 0, -np.inf, log_scale)
+        self._sign = np.full(shape, sign, dtype=np.float64)
+        self._log_scale = np.full(shape, log_scale, dtype=np.float64)
+        if not self._sign.all():
+            self._log_scale[self._sign == 0] = -np.inf
         self.factors.flags.writeable = False
 
     def _make(self, factors: NDArray[Any], sign: Any, log_scale: Any, dtype: Any = None) -> Self:
@@ -139,18 +145,20 @@ class Storage:
         Rows of length 1 are dependent where their smallest singular value is at most ``rtol``, by default 8·√k·eps; the
         length of a vector does not count.
         """
-        return truth(self._frame.sign == 0)
+        return truth(self._volume[0])
 
     # ---- numbers that are computed once
 
     @cached_property
-    def _peaks(self) -> NDArray[Any]:
-        return row_peaks(self.factors)
+    def _is_ordinary(self) -> bool:
+        return is_ordinary(self.factors)
 
     @cached_property
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Rows of moderate size in float64, sign and log: the blade is sign · exp(log) · r1∧…∧rk."""
-        rows, shift = scaled_rows(self.factors, self._peaks)
+        if self._is_ordinary:
+            return self.factors.astype(np.float64, copy=False), self._sign, self._log_scale
+        rows, shift = scaled_rows(self.factors, row_peaks(self.factors))
         return rows, self._sign, self._log_scale + shift * LN2
 
     @cached_property
@@ -160,6 +168,27 @@ class Storage:
         frame = frame_of(rows, self._zero_rtol)
         sign = frame.sign * sign
         return Frame(frame.basis, sign, np.where(sign == 0, -np.inf, frame.log_volume + log))
+
+    @cached_property
+    def _volume(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Whether the blade is zero, and the logarithm of its volume in coordinates.
+
+        By the Gram matrix of the vectors where that is well-conditioned, which half of a QR's products and no
+        orthonormal basis give; by the frame elsewhere, and where it is there already.
+        """
+        if "_frame" in self.__dict__ or not self.grade or self._zero_rtol > _LARGEST_GRAM_RTOL:
+            return self._frame.sign == 0, self._frame.log_volume
+        rows, sign, log = self._rows
+        found, good = log_gram_volume(rows)
+        if not good.any():
+            return self._frame.sign == 0, self._frame.log_volume
+        zero = np.asarray(sign == 0)
+        volume = np.asarray(found + log)  # -inf where the scalar is 0
+        if not good.all():
+            frame = frame_of(rows[~good], self._zero_rtol)
+            volume[~good] = frame.log_volume + log[~good]
+            zero[~good] |= frame.sign == 0
+        return zero, volume
 
     @property
     def _zero_rtol(self) -> float:
@@ -270,7 +299,7 @@ class Storage:
 
     def _need_subspace(self, owner: str, name: str = "blade") -> None:
         """Refuse zero, which has no subspace."""
-        if np.any(self.is_zero):
+        if np.any(self._frame.sign == 0):
             rule = "other than zero, of independent vectors"
             raise fail(name, owner, rule, describe("a zero blade"), "Check is_zero first.")
 

@@ -410,3 +410,39 @@ def test_errors():
 
     third = cr.Algebra(metric=[[Fraction(1, 3)]])
     assert cr.Blade([[3.0]], third).norm_squared() == pytest.approx(3)
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 4), (2, 3), (5, 9), (12, 14), (40, 60), (30, 30)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_volumes_by_the_gram_matrix_are_as_good_as_by_a_frame(k, d, dtype):
+    """Angles between the vectors from 1 down to 1e-12, lengths from 1e-300 to 1e300, in one batch with zeros."""
+    rng = np.random.default_rng(k)
+    X = rng.standard_normal((26, k, d))
+    if k > 1:
+        X[:24, -1] = X[:24, 0] + X[:24, -1] * np.logspace(0, -12, 24)[:, None]
+    X[24, 0] = 0
+    X[25] *= 1e30 if dtype == np.float32 else 1e300 ** rng.uniform(-1, 1, (k, 1))
+    X = X.astype(dtype)
+    A, B = cr.Blade(X), cr.Blade(X)
+    B.orthonormalized()  # B has its frame, and takes what it needs from there
+    assert A.is_zero.tolist() == B.is_zero.tolist()
+    assert A.is_zero[24]
+    np.testing.assert_allclose(A.log_norm(), B.log_norm(), rtol=1e-13, atol=3e-13 * k)
+    np.testing.assert_allclose(A.log_volume(), B.log_volume(), rtol=1e-13, atol=3e-13 * k)
+    for i in range(26):
+        one = cr.Blade(X[i])
+        np.testing.assert_allclose(one.log_norm(), B.log_norm()[i], rtol=1e-13, atol=3e-13 * k)
+        assert one.is_zero == B.is_zero[i]
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-2, 0.3])
+def test_a_tolerance_for_zero_holds_with_and_without_a_frame(rtol):
+    """Two unit vectors at an angle t have the smallest singular value √(1 - cos t)."""
+    for factor, zero in ((0.9, True), (1.1, False)):
+        t = np.arccos(1 - (factor * rtol) ** 2)
+        X = np.array([[1.0, 0, 0], [np.cos(t), np.sin(t), 0]])
+        A, B = cr.Blade(X, rtol=rtol), cr.Blade(X, rtol=rtol)
+        assert A.is_zero is zero
+        assert bool(A.log_norm() == -np.inf) is zero
+        B.orthonormalized()
+        assert B.is_zero is zero
