@@ -10,10 +10,10 @@ from clifford_rand._checks import as_generator, check_choice, check_integer, fai
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.datafits.choice import encode_labels, labels_of, loss_lines
+from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
-from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.networks import without_feature
@@ -285,7 +285,7 @@ def _without_column(gates: Gates, feature: float) -> Gates:
     return replace(gates, directions=directions, offsets=gates.offsets + feature * gates.directions[-1])
 
 
-class GatedReLUClassifier(GatedReLU, NetworkClassifier):
+class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):
     """Two-layer gated-ReLU classifier, trained to the optimum of a convex program.
 
     {family}
@@ -301,7 +301,6 @@ class GatedReLUClassifier(GatedReLU, NetworkClassifier):
 
     loss: str = "auto"
 
-    _losses = ("auto", *NetworkClassifier._losses)
     _parts: ClassVar[dict[str, str]] = {
         "loss": loss_lines("classification", "auto")
         + """    "auto": "logistic" where ``beta`` is "auto" too and gates are sampled, unless one fit with it is
@@ -309,28 +308,17 @@ class GatedReLUClassifier(GatedReLU, NetworkClassifier):
 """
     }
 
-    @property
-    def _stated_loss(self) -> str:
-        if self.loss == "auto" and not hasattr(self, "loss_"):
-            return "logistic" if isinstance(self.beta, str) and self._samples else "squared"
-        return super()._stated_loss
-
-    def _settled(self, task: Task) -> Task:
-        task = super()._settled(task)
-        if self.loss != "auto":
-            return task
-        self.loss_ = "squared"
+    def _prefers_logistic(self, task: Task) -> bool:
+        """Where beta is chosen and gates are sampled, unless one fit is expected to take long."""
         if not self._chosen or not self._samples:
-            return task
-        assert task.classes is not None
-        targets, loss = encode_labels(labels_of(task.targets), len(task.classes), "logistic")
-        logistic = task._replace(targets=targets, loss=loss)
+            return False
         self.beta_ = 1.0  # a problem has one; this has no say
-        problem = self._problem(logistic, self._gate_patterns(task.X, targets).patterns)
-        if expected_seconds(problem) > _LONG:
-            return task
-        self.loss_ = "logistic"
-        return logistic
+        problem = self._problem(task, self._gate_patterns(task.X, task.targets).patterns)
+        return expected_seconds(problem) <= _LONG
+
+    @property
+    def _may_prefer_logistic(self) -> bool:
+        return isinstance(self.beta, str) and self._samples
 
 
 class GatedReLURegressor(GatedReLU, NetworkRegressor):

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
-from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, loss_lines, loss_names
+from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 
 _PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
@@ -75,6 +75,41 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         out = self._outputs(X)
         loss = as_loss(self._stated_loss, type(self).__name__).of_classes(len(self.classes_))
         return np.asarray(loss.probabilities(out))
+
+
+class LossChoosingClassifier(NetworkClassifier):
+    """Labels, with a loss that "auto" settles before beta is chosen: the logistic one, where the family prefers it.
+
+    A subclass says itself that "auto" is its default: the fields of its family come after those of this class.
+    """
+
+    _losses = ("auto", *NetworkClassifier._losses)
+
+    @property
+    def _stated_loss(self) -> str:
+        if self.loss == "auto" and not hasattr(self, "loss_"):
+            return "logistic" if self._may_prefer_logistic else "squared"
+        return super()._stated_loss
+
+    @property
+    def _may_prefer_logistic(self) -> bool:
+        """What the parameters say of the preference, before there are data."""
+        raise NotImplementedError
+
+    def _prefers_logistic(self, task: Task) -> bool:
+        """Whether "auto" is the logistic loss for a task, whose targets are those of that loss."""
+        raise NotImplementedError
+
+    def _settled(self, task: Task) -> Task:
+        task = super()._settled(task)
+        if self.loss != "auto":
+            return task
+        assert task.classes is not None
+        targets, loss = encode_labels(labels_of(task.targets), len(task.classes), "logistic")
+        logistic = task._replace(targets=targets, loss=loss)
+        preferred = self._prefers_logistic(logistic)
+        self.loss_ = "logistic" if preferred else "squared"
+        return logistic if preferred else task
 
 
 class NetworkRegressor(RegressorMixin, ConvexNetwork):
