@@ -1,5 +1,6 @@
 """Norms by the inner product ⟨A ~A⟩_0, safe at every scale, and the sizes that tolerances refer to."""
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
+from clifford_rand.plans.choice import keep
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
+
+FEW = 64  # components that a Python loop in C sums up sooner than NumPy, its warnings held back
 
 
 def norm_squared(A: "Multivector") -> Any:
@@ -56,6 +60,11 @@ def norm(A: "Multivector") -> Any:
     >>> float(alg("3*e1 + 4*e23").norm()), float((1e200 * alg.e12).norm())
     (5.0, 1e+200)
     """
+    array = A.coefficients
+    if array.dtype.kind == "f":
+        sums = _sums(A)
+        if sums is not None:
+            return np.sqrt(sums[0])
     if is_exact(A):
         from clifford_rand.symbolic import square_root
 
@@ -91,6 +100,14 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     >>> cr.Algebra(3)("3*e1 + 4*e2").normalized()
     0.6*e1 + 0.8*e2
     """
+    array = A.coefficients
+    if array.dtype.kind == "f" and rtol is None:
+        sums = _sums(A)
+        if sums is not None:
+            found, terms = sums
+            if (found > 16 * eps_of(array.dtype) * terms).all():
+                size = np.sqrt(found)
+                return A._make(A.keys, array / (size if array.ndim == 1 else size[..., None]))
     if is_exact(A):
         size = norm(A)
         if np.any(np.asarray([value == 0 for value in np.ravel(size)])):
@@ -109,6 +126,35 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
         worst = float(np.max(np.abs(square)[bad] / np.where(terms == 0, 1, terms)[bad]))
         raise _null(worst, f"rtol = {limit:.3g}")
     return A._make(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
+
+
+def _sums(A: "Multivector") -> tuple[Any, Any] | None:
+    """Return |Σ w a²| and a bound on its terms, Σ a²; None where one is out of range, and for other metrics."""
+    array = A.coefficients
+    squares = _squares(A.algebra.form, A.keys, array.dtype)
+    if squares is None:
+        return None
+    low, high = safe_range(array.dtype)
+    if array.ndim == 1 and len(array) <= FEW:
+        size = math.hypot(*array.tolist())  # before anything can overflow, and sooner than to hide its warning
+        terms = size * size
+        if not terms < high:
+            return None
+        found = abs((array * array).dot(squares))
+        return (found, terms) if found > low else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = array * array
+        found, terms = abs(squared @ squares), squared.sum(axis=-1)
+    return (found, terms) if ((found > low) & (terms < high)).all() else None
+
+
+def _squares(metric: Metric, keys: Keys, dtype: np.dtype) -> NDArray[Any] | None:
+    """Return inner(S, S) of every blade S; None unless the metric has 1, -1 and 0 alone."""
+    key = ("squares", keys, dtype)
+    found: NDArray[Any] | None = metric.plans.get(key)
+    if found is None and metric.is_unit:
+        found = keep(metric, key, metric.weight(keys.masks).astype(dtype))
+    return found
 
 
 def _null(ratio: float, limit: str) -> Exception:

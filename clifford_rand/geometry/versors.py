@@ -10,12 +10,12 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, quotient, relative, scaled
+from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 RTOL = 1e-9  # default tolerance of is_versor
-ALWAYS = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector: see inspect_versor
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
 CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
 
@@ -141,6 +141,12 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
     (1.0*e1, -1.0*e2)
     """
     X = R._operand(X, "sandwich")
+    r, x = R.coefficients, X.coefficients
+    if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
+        plan = sandwich_plan(R.algebra.form, R.keys, X.keys)
+        found = None if plan is None else plan(r, x.astype(r.dtype, copy=False))
+        if found is not None:
+            return R._make(X.keys, found)
     if is_exact(R, X):
         return _exact(R, X)
     U = scaled(R, "sandwich")

@@ -18,6 +18,8 @@ from clifford_rand.basis.table import ProductTable, product_table
 TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
 SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
+LOAD_KERNEL = 2**23  # the same where Numba is there
+CALL = 2**11  # rows in the time of a call
 LARGEST_GATHER = 2**22  # terms that a gather holds at a time
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
@@ -27,8 +29,10 @@ _rented = 0  # table rows × samples that gathers did
 def kernel_pays(work: int) -> bool:
     """Tell whether the compiled kernel is to be loaded, or is there: once gathers have cost what its load does."""
     global _rented
-    _rented += work
-    return _rented >= LOAD or _KERNEL in sys.modules
+    if _KERNEL in sys.modules:
+        return True
+    _rented += work + CALL
+    return _rented >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
 
 
 _KERNEL = "clifford_rand.kernels.bilinear"

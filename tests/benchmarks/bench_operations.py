@@ -79,10 +79,10 @@ def operations(counts, n, clifford, kingdon):
         R = alg.scalar(np.ones(batch))
         for _ in range(2 * (d // 2)):
             part = rng.standard_normal((*batch, d))
-            if q:
-                part[..., -q:] *= 0.2
+            part[..., d - q :] *= 0.1  # space-like, for R ~R > 0
+            part[..., 1] += 3.0
             R = R * alg.vector(part)
-        return R / (R * ~R)["1"].__abs__() ** 0.5
+        return R / np.sqrt((R * ~R)["1"])
 
     full = [three(alg.random_multivector(rng, batch)) for _ in range(2)]
     motors = [three(versor().even()) for _ in range(2)]

@@ -1,0 +1,141 @@
+"""R X R⁻¹ for versors R of few dimensions: one tensor for one R, its matrix for many X, one pass over pairs of both.
+
+R X R⁻¹ = R X ~R / ⟨R ~R⟩_0 where R ~R is a number, so the map is a quadratic form in R. For d ≤ 5 an even or odd R with
+R ~R a number takes vectors to vectors, see `geometry.versors.inspect_versor`, and so every grade to itself.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.layout import coefficients, components
+from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.plans.choice import keep
+from clifford_rand.plans.table_plan import THREADS_FROM, kernel_pays
+
+ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
+LARGEST = 2**15  # entries of the tensor of the quadratic form
+ROUNDING = 64.0  # units of rounding, relative to Σ R_i², up to which a component of R ~R is zero
+
+Table = tuple[NDArray[Any], ...]
+
+
+class SandwichPlan:
+    """The sandwich of one pair of key sets, of a diagonal metric with entries 1, -1, 0."""
+
+    def __init__(self, metric: Metric, r: Keys, x: Keys) -> None:
+        self.keys = x
+        sign = np.where(reverse_is_negative(r.grade_of), -1, 1).astype(np.int8)
+        square, first = product_table(metric, "gp", r, r), product_table(metric, "gp", r, x)
+        second = product_table(metric, "gp", first.keys, r)
+        self.size = r.size, x.size
+        self.invertible = square.keys.find(0) == 0  # R ~R may be other than zero
+        self._square = _rows(square, square.keys.masks, square.coef * sign[square.right])
+        self._inner = _rows(first, first.keys.masks, first.coef)
+        self._outer = _rows(second, x.masks, second.coef * sign[second.right])
+        self.work = sum(len(rows[1]) for rows in (self._square, self._inner, self._outer))
+        self._coefs: dict[Any, tuple[Table, Table, Table]] = {}
+
+    def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
+        """Return coefficients (..., n_x), or None where R is no versor, to rounding, or the kernel is not worth it yet.
+
+        R and X of one real floating dtype.
+        """
+        if r.size == self.size[0] and self._tensor is not None:
+            flat = r.reshape(-1)
+            found = (flat[:, None] * flat).reshape(-1).dot(self._tensor_as(r.dtype))
+            limit = ROUNDING * _EPS[r.dtype.char] * float(flat.dot(flat))
+            n_square = len(self._square[0]) - 1
+            norm = found[0]
+            if not abs(norm) > limit or (n_square > 1 and not np.abs(found[1:n_square]).max() <= limit):
+                return None
+            matrix = found[n_square:].reshape(-1, self.size[1]) / norm
+            if x.ndim == 1 and r.ndim == 1:
+                return matrix.dot(x)
+            batch = np.broadcast_shapes(r.shape[:-1], x.shape[:-1])
+            return coefficients(matrix @ components(np.broadcast_to(x, (*batch, self.size[1]))), batch)
+        batch = r.shape[:-1] if r.shape[:-1] == x.shape[:-1] else np.broadcast_shapes(r.shape[:-1], x.shape[:-1])
+        n = math.prod(batch)
+        if not kernel_pays(n * self.work):
+            return None
+        from clifford_rand.kernels.bilinear import apply_sandwich
+
+        R = components(r if r.shape[:-1] == batch else np.broadcast_to(r, (*batch, self.size[0])))
+        X = components(x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, self.size[1])))
+        R, X = (array.view() for array in (R, X))
+        R.flags.writeable = X.flags.writeable = False
+        out = np.empty((self.size[1], n), dtype=r.dtype)
+        tables = self._tables_as(r.dtype)
+        fine = []
+
+        def work(part: slice) -> None:
+            limit = r.dtype.type(ROUNDING * _EPS[r.dtype.char])
+            fine.append(apply_sandwich(R, X, *tables, limit, part.start, part.stop, out))
+
+        for_each_slice(work, n, least=max(1, THREADS_FROM // max(1, self.work)))
+        return coefficients(out, batch) if all(fine) else None
+
+    @cached_property
+    def _tensor(self) -> NDArray[np.float64] | None:
+        """The forms of R ~R, then of the matrix of X ↦ R X ~R: (n_r², n_square + n_x n_x), of the products R_i R_j."""
+        n_r, n_x = self.size
+        n_square = len(self._square[0]) - 1
+        if n_r**2 * (n_square + n_x**2) > LARGEST:
+            return None
+        square = _dense(self._square, n_r, n_r)  # (i, component, j)
+        inner, outer = _dense(self._inner, n_r, n_x), _dense(self._outer, len(self._inner[0]) - 1, n_r)
+        maps = np.einsum("imx,moj->ijox", inner, outer)
+        forms = np.swapaxes(square, 1, 2).reshape(n_r**2, -1), maps.reshape(n_r**2, -1)
+        return np.ascontiguousarray(np.hstack(forms))
+
+    def _tensor_as(self, dtype: np.dtype) -> NDArray[Any]:
+        assert self._tensor is not None
+        return self._tensor if dtype == np.float64 else self._tensor.astype(dtype)
+
+    def _tables_as(self, dtype: np.dtype) -> tuple[Table, Table, Table]:
+        found = self._coefs.get(dtype)
+        if found is None:
+            tables = (self._square, self._inner, self._outer)
+            made = tuple((*rows[:3], rows[3].astype(dtype)) for rows in tables)
+            found = self._coefs.setdefault(dtype, made)  # type: ignore[arg-type]
+        return found
+
+
+_EPS = {char: float(np.finfo(char).eps) for char in "fd"}
+
+
+def _rows(table: ProductTable, masks: NDArray[Any], coef: NDArray[Any]) -> Table:
+    """Return (indptr, left, right, coef) of some components of a product, the scalar first where it is among them."""
+    chosen = [table.keys.find(int(mask)) for mask in masks]
+    parts = [np.arange(table.indptr[k], table.indptr[k + 1]) if k >= 0 else np.arange(0) for k in chosen]
+    rows = np.concatenate(parts) if parts else np.arange(0)
+    indptr = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int32)
+    return indptr, table.left[rows], table.right[rows], coef[rows]
+
+
+def _dense(rows: Table, n_left: int, n_right: int) -> NDArray[np.float64]:
+    """Return a table as an array (n_left, n_out, n_right)."""
+    indptr, left, right, coef = rows
+    dense = np.zeros((n_left, len(indptr) - 1, n_right))
+    np.add.at(dense, (left, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), right), coef)
+    return dense
+
+
+def sandwich_plan(metric: Metric, r: Keys, x: Keys) -> SandwichPlan | None:
+    """Return the plan of R X R⁻¹, or None where there is none for such keys."""
+    key = ("sandwich", r, x)
+    if key in metric.plans:
+        plan: SandwichPlan | None = metric.plans[key]
+        return plan
+    parity = {k % 2 for k in r.grades}
+    served = metric.is_unit and metric.d <= ALWAYS and len(parity) == 1 and r.size and x.complete and x.size
+    made = SandwichPlan(metric, r, x) if served else None
+    if made is not None and not made.invertible:
+        made = None
+    return keep(metric, key, made)
