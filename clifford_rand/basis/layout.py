@@ -11,6 +11,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
+def apart(array: NDArray[Any]) -> NDArray[Any]:
+    """Return coefficients (..., K) with the component axis first, a view (`numpy.moveaxis` takes 4 µs)."""
+    return array.T if array.ndim == 2 else np.moveaxis(array, -1, 0)
+
+
+def together(parts: NDArray[Any]) -> NDArray[Any]:
+    """Return an array (K, ...) with the component axis last, a view."""
+    return parts.T if parts.ndim == 2 else np.moveaxis(parts, 0, -1)
+
+
 def components(array: NDArray[Any]) -> NDArray[Any]:
     """Return coefficients (..., K) as components (K, N), contiguous: a view where they lie so."""
     if array.ndim == 1:
@@ -18,28 +28,26 @@ def components(array: NDArray[Any]) -> NDArray[Any]:
     if array.ndim == 2:
         return np.ascontiguousarray(array.T)
     size = math.prod(array.shape[:-1])
-    return np.ascontiguousarray(np.moveaxis(array, -1, 0)).reshape(array.shape[-1], size)
+    return np.ascontiguousarray(apart(array)).reshape(array.shape[-1], size)
 
 
 def coefficients(parts: NDArray[Any], batch: tuple[int, ...]) -> NDArray[Any]:
     """Return components (K, N) as coefficients (*batch, K), a view."""
     if not batch:
         return parts[:, 0]
-    return parts.T if len(batch) == 1 else np.moveaxis(parts.reshape(len(parts), *batch), 0, -1)
+    return parts.T if len(batch) == 1 else together(parts.reshape(len(parts), *batch))
 
 
 def empty(batch: tuple[int, ...], size: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an array (*batch, size) to be filled, component by component in memory."""
-    return np.moveaxis(np.empty((size, *batch), dtype=dtype), 0, -1) if batch else np.empty(size, dtype=dtype)
+    return together(np.empty((size, *batch), dtype=dtype)) if batch else np.empty(size, dtype=dtype)
 
 
 def zeros(batch: tuple[int, ...], size: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an array (*batch, size) of zeros, component by component in memory."""
-    return np.moveaxis(np.zeros((size, *batch), dtype=dtype), 0, -1) if batch else np.zeros(size, dtype=dtype)
+    return together(np.zeros((size, *batch), dtype=dtype)) if batch else np.zeros(size, dtype=dtype)
 
 
 def own(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of coefficients (..., K), component by component in memory."""
-    if array.ndim < 2:
-        return array.copy()
-    return np.moveaxis(np.moveaxis(array, -1, 0).copy(order="C"), 0, -1)
+    return array.copy() if array.ndim < 2 else together(apart(array).copy(order="C"))

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import Keys, keys_of_array, keys_of_grades, keys_of_masks
+from clifford_rand.basis.layout import apart, together
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import as_masks, is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.plans.choice import keep
+
+LONG = 128  # samples from which a component by itself is worth a call
 
 Places = NDArray[np.int64] | slice | None
 
@@ -36,25 +40,49 @@ class LinearPlan:
     def __call__(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the images of (..., n_in): a view, where no factor is needed."""
         places = self.places
-        if places is not None:
-            if array.ndim == 1:
+        if array.ndim == 1:
+            if places is not None:
                 array = array[places]
-            elif places.__class__ is slice:
+            if self.factors is None:
+                return array
+        else:
+            if places is not None and places.__class__ is not slice:
+                return self._gathered(array)
+            if places is not None:
                 array = array[..., places]
-            else:
-                array = np.moveaxis(np.moveaxis(array, -1, 0)[places], 0, -1)  # components lie apart again
-        if self.factors is None:
-            return array
-        try:
-            factors = self._factors_as[array.dtype]
-        except KeyError:
-            factors = self._in(array.dtype)
+            if self.factors is None:
+                return array
+        factors = self._in(array.dtype)
         if self._growth > 1 and array.dtype == INT:
             return in_integers(np.multiply, self._growth * largest(array), array, factors)
         return array * factors
 
+    def _gathered(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the images of a batch whose components change places: one pass where components are long."""
+        parts = apart(array)
+        factors = None if self.factors is None else self._in(array.dtype)
+        exact = self._growth > 1 and array.dtype == INT
+        if exact or parts[0].size < LONG or (factors is not None and factors.dtype != array.dtype):
+            out = together(parts[self.places])
+            if factors is None:
+                return out
+            return in_integers(np.multiply, self._growth * largest(out), out, factors) if exact else out * factors
+        images = np.empty((self.keys.size, *array.shape[:-1]), dtype=array.dtype)
+        for target, (place, factor) in zip(images, self._steps, strict=True):
+            np.multiply(parts[place], factor, target)
+        return together(images)
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, Any]]:
+        places: Any = self.places
+        factors = [1] * len(places) if self.factors is None else self.factors.tolist()
+        return list(zip(places.tolist(), factors, strict=True))
+
     def _in(self, dtype: np.dtype) -> NDArray[Any]:
         """Return the factors in the dtype of an array, unless its product with them is of another kind."""
+        found = self._factors_as.get(dtype)
+        if found is not None:
+            return found
         factors = self.factors
         assert factors is not None
         wider = factors.dtype.kind == "O" or (factors.dtype.kind == "f" and dtype.kind not in "fc")
