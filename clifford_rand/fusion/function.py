@@ -14,6 +14,7 @@ from clifford_rand.fusion.scalar import TraceError
 from clifford_rand.fusion.tracing import Tracing, kind_of
 
 BACKENDS = ("numba", "numpy")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 MOST = 1000  # kinds of arguments of one function; one that meets more starts anew
 
 
@@ -38,12 +39,13 @@ class FusedFunction:
         self.function, self.backend = function, backend
         self.fallback_reason: str | None = None
         self._signature = inspect.signature(function)
-        self._names = list(self._signature.parameters)
-        kinds = {one.kind for one in self._signature.parameters.values()}
-        self._simple = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        unknown = [name for name in static if name not in self._names]
+        parameters = self._signature.parameters.values()
+        self._names = [one.name for one in parameters if one.kind in _POSITIONAL]
+        self._count = len(self._names) if len(self._names) == len(parameters) and not static else -1
+        self._rest = next((one.name for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL), "")
+        unknown = [name for name in static if name not in self._signature.parameters]
         if unknown:
-            raise fail("static", "fused", f"among the arguments {', '.join(self._names)}", unknown[0])
+            raise fail("static", "fused", f"among the arguments {', '.join(self._signature.parameters)}", unknown[0])
         self._static = static
         self._kernels: dict[Any, FusedKernel | str] = {}
         self._latest: FusedKernel | None = None
@@ -57,13 +59,17 @@ class FusedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the plain function returns."""
-        if kwargs or not self._simple or len(args) != len(self._names):
-            args, kwargs = self._bound(args, kwargs)
+        names: Sequence[str] = ()
+        if kwargs or len(args) != self._count:
+            args, kwargs, names = self._bound(args, kwargs)
         leaves: list[Any] = []
-        key = self._key(args, leaves)
-        kernel = self._kernels.get(key) if key is not None else "an argument is neither traced nor hashable"
+        key = self._key(args, kwargs, names, leaves)
+        try:
+            kernel = self._kernels.get(key)
+        except TypeError:  # not hashable
+            kernel = "an argument is neither a multivector, a number or an array of them, nor hashable"
         if kernel is None:
-            kernel = self._made(key, args, leaves)
+            kernel = self._made(key, args, kwargs, leaves)
         if kernel.__class__ is str:
             return self._plain(args, kwargs, kernel)
         held, result = kernel(leaves)  # type: ignore[operator]
@@ -88,39 +94,44 @@ class FusedFunction:
 
     # ---- which kernel
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _bound(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any], list[str]]:
+        """Return positional and other arguments, defaults among them, and the names of the former."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return bound.args, bound.kwargs
+        more = len(bound.args) - len(self._names)
+        return bound.args, bound.kwargs, [*self._names, *(f"{self._rest}{i}" for i in range(more))]
 
-    def _key(self, args: tuple[Any, ...], leaves: list[Any]) -> Any:
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], leaves: list[Any]) -> Any:
         """Return what a kernel is made for, and append the arrays and numbers that it takes."""
-        parts = []
-        for name, value in zip(self._names, args, strict=False):
-            parts.append(value if name in self._static else kind_of(value, leaves))
-        key = (*parts, *(value if value.__hash__ else None for value in args[len(self._names) :]))
-        try:
-            hash(key)
-        except TypeError:
-            return None
-        return key
+        if not names:
+            return tuple([kind_of(value, leaves) for value in args])
+        pairs = [*zip(names, args, strict=True), *kwargs.items()]
+        return tuple(
+            (name, type(value), value) if name in self._static else (name, kind_of(value, leaves))
+            for name, value in pairs
+        )
 
     def _kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> FusedKernel:
         kernel: Any = self._latest
         if args or kwargs:
-            args, kwargs = self._bound(args, kwargs)
+            args, kwargs, names = self._bound(args, kwargs)
             leaves: list[Any] = []
-            key = self._key(args, leaves)
-            kernel = self._kernels.get(key) or self._made(key, args, leaves)
+            kernel = self._made(self._key(args, kwargs, names, leaves), args, kwargs, leaves)
         if not isinstance(kernel, FusedKernel):
             reason = "it was not called yet" if kernel is None else str(kernel)
             raise fail("arguments", name, "ones for which the function is compiled", describe(reason))
         return kernel
 
-    def _made(self, key: Any, args: tuple[Any, ...], leaves: list[Any]) -> FusedKernel | str:
+    def _made(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> FusedKernel | str:
+        """Return the kernel of a key, compiled if it is new, or why there is none."""
+        if key in self._kernels:
+            return self._kernels[key]
         made: FusedKernel | str
+        names = [*self._names, *(f"{self._rest}{i}" for i in range(len(args) - len(self._names)))]
         try:
-            made = Tracing(leaves).kernel(self.function, self._names, self._static, args, self.backend)
+            made = Tracing(leaves, self._static).kernel(self.function, names, args, kwargs, self.backend)
         except Exception as error:  # whatever the function does that traced values cannot: the plain one will tell
             made = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
         if len(self._kernels) >= MOST:

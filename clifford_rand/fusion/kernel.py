@@ -11,7 +11,7 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand.fusion.cache import compile_loop
 from clifford_rand.fusion.emit import Operations, Program, array_source, count_operations, loop_source
 
-THREADS_FROM = 2**21  # operations and numbers moved for each thread: 0.3 ms
+THREADS_FROM = 2**20  # cycles for each thread: 0.3 ms, of which eight operations or one number moved take one
 
 Shape = tuple[int, ...]
 
@@ -60,7 +60,7 @@ class FusedKernel:
         self.source = (loop_source if backend == "numba" else array_source)(program, title)
         self.operations: Operations = count_operations(program)
         moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in results)
-        self._least = max(1, THREADS_FROM // (sum(self.operations) + 4 * moved))
+        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved))
         if backend == "numba":
             self.function = compile_loop(self.source)
         else:

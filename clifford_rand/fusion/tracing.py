@@ -51,7 +51,8 @@ class Tracing:
         Where the function does what cannot be traced; it may raise anything else as well.
     """
 
-    def __init__(self, leaves: list[Any]) -> None:
+    def __init__(self, leaves: list[Any], static: Sequence[str] = ()) -> None:
+        self._static = static
         self.trace = Trace(_precision(leaves))
         self.many = any(isinstance(leaf, np.ndarray) and leaf.ndim > 1 for leaf in leaves)
         self._inputs: list[Input] = []
@@ -59,24 +60,21 @@ class Tracing:
         self._labels = {"abs", "range"}  # what the code calls; all its other names begin with an underscore
 
     def kernel(
-        self,
-        function: Callable[..., Any],
-        names: Sequence[str],
-        static: Sequence[str],
-        args: Sequence[Any],
-        backend: str,
+        self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any], backend: str
     ) -> FusedKernel:
-        """Return the compiled function; arguments beyond ``names`` and those in ``static`` are part of the code."""
-        pairs = list(zip(names, args, strict=False))
-        given = [value if name in static else self._input(value, name) for name, value in pairs]
+        """Return the compiled function; ``names`` are those of ``args``."""
+        pairs = list(zip(names, args, strict=True))
+        given = [self._input(value, name) for name, value in pairs]
+        named = {name: self._input(value, name) for name, value in kwargs.items()}
         parts: list[Any] = []
-        build = _structure(function(*given, *args[len(names) :]), parts)
+        build = _structure(function(*given, **named), parts)
         batch = sum(1 << k for k, one in enumerate(self._inputs) if one.batched)
         results = [self._result(part) for part in parts]
         outputs = tuple(Output(_refs(part), bool(part.shape_from & batch)) for part in parts)
         trace = self.trace
         program = Program(trace.graph, tuple(self._inputs), outputs, tuple(trace.guards), trace.precision)
-        title = f"{function.__name__}({', '.join(self._described(name, value) for name, value in pairs)})"
+        described = ", ".join(self._described(name, value) for name, value in [*pairs, *kwargs.items()])
+        title = f"{function.__name__}({described})"
         return FusedKernel(program, self._dtypes, results, build, self.many, backend, title)
 
     def _result(self, part: Any) -> Result:
@@ -92,6 +90,8 @@ class Tracing:
 
     def _input(self, value: Any, name: str) -> Any:
         """Return what stands for an argument."""
+        if name in self._static:
+            return value
         if value.__class__ in (tuple, list):
             return type(value)(self._input(one, f"{name}{i}") for i, one in enumerate(value))
         number = len(self._inputs)

@@ -232,6 +232,35 @@ class TestScalars:
         assert _is_same(fused(a, 2, flag=False), a)
         assert len(fused.compiled_for) == 3
 
+    def test_arguments_of_every_kind(self):
+        def function(a, /, b, *more, scale=2.0, **named):
+            return sum(more, a * b) * scale + named.get("last", 0)
+
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(15)
+        a, b, c, d = (alg.random_multivector(rng, 4, 1) for _ in range(4))
+        fused = cr.fused(function, backend="numpy")
+        for args, named in (
+            ((a, b), {}),
+            ((a, b, c, d), {}),
+            ((a,), {"b": b, "scale": 3.0, "last": c}),
+            ((a, b, c, 2.0), {}),
+        ):
+            assert _is_same(fused(*args, **named), function(*args, **named))
+            assert fused.fallback_reason is None
+        assert _is_same(fused(a, b, last=d), a * b * 2.0 + d)
+
+    def test_a_method(self):
+        class Motion:
+            def __init__(self, factor):
+                self.factor = factor
+
+            @cr.fused
+            def __call__(self, x):
+                return x * self.factor
+
+        x = ALGEBRAS["Cl(3)"].e1 * 1.5
+        assert [Motion(factor)(x) for factor in (2, 3)] == [2 * x, 3 * x]
+
     def test_tuples(self):
         alg = ALGEBRAS["Cl(3)"]
         fused = cr.fused(lambda state, dt: (state[0] + dt * state[1], [state[1], 1.5]), backend="numpy")
