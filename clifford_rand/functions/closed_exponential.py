@@ -5,7 +5,6 @@ commute, h = q B has grades of B, and exp(B) = C₀ + C₁ q + S₀ B + S₁ h w
 """
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.straight_line import Part, StraightLine
 from clifford_rand.functions.study import by_pair, cosh_and_sinhc_of, cosh_sinhc, cosh_sinhc_of_one, one_plane
+from clifford_rand.plans.choice import keep
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -43,32 +43,30 @@ class PlaneExponential:
                 break
             self.work = together
         self.planes = 2 if q.names else 1
-        number = s.names[0] if s.names else "0.0"
-        self.square = code.function(number, t.names[0] if t.names else "0.0", q, h.on(self.work))
+        self.square = code.function(s.scalar(), t.scalar(), q, h.on(self.work))
         again = StraightLine(metric)
         other = again.argument("b", self.work)
-        self.scalar_square = again.function(_split(again.product("x", "anticommutator", other, other, (0,)))[0])
+        self.scalar_square = again.function(again.product("x", "anticommutator", other, other, (0,)).scalar())
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
         self.at_q = [self.keys.find(int(mask)) for mask in q.keys.masks]
 
-    def of_one(self, b: list[float], factor: float) -> "list[float] | None":
-        """Return the components of factor · exp(B) in Python numbers, None where the general way must look."""
+    def of_one(self, b: list[float]) -> "list[float] | None":
+        """Return the components of exp(B) in Python numbers, None where the rows must look."""
         s, t, q, h = self.square(b)
         if not (abs(s) < MODERATE and abs(t) < MODERATE**2):
             return None
         result = [0.0] * self.keys.size
         if self.planes == 1:
             C, S = one_plane(s)
-            result[0] = C * factor
-            S *= factor
+            result[0] = C
             for i, x in zip(self.at_work, b, strict=True):
                 result[i] = S * x
             return result
         found = cosh_sinhc_of_one(s, t)
         if found is None:
             return None
-        C0, C1, S0, S1 = [value * factor for value in found]
+        C0, C1, S0, S1 = found
         result[0] = C0
         for i, x, y in zip(self.at_work, b, h, strict=True):
             result[i] = S0 * x + S1 * y
@@ -103,13 +101,10 @@ class PlaneExponential:
             return found
         part = b[:, close]
         turned = np.array([np.broadcast_to(row, b.shape[1:])[close] for row in h]) / np.sqrt(t[close])
-        (plus,), (minus,) = (self._number(part + turned), self._number(part - turned))
+        (plus,), (minus,) = self.scalar_square(part + turned), self.scalar_square(part - turned)
         coefficients = np.stack(found)
         coefficients[:, close] = by_pair(s[close], t[close], plus / 2, minus / 2)
         return coefficients
-
-    def _number(self, rows: np.ndarray) -> Any:
-        return self.scalar_square(rows)[0]
 
 
 def _split(square: Part) -> tuple[Part, Part]:
@@ -120,33 +115,39 @@ def _split(square: Part) -> tuple[Part, Part]:
     return Part(keys_of_grades(d, (0,)), square.names[:first]), Part(rest, square.names[first:])
 
 
-@lru_cache(maxsize=512)
 def plane_exponential(metric: Metric, keys: Keys) -> PlaneExponential | None:
     """Return the code for B of ``keys``, None where B² may be more than s + q."""
-    if not keys.size or keys.size > MOST_ROWS or not metric.is_numeric:
+    found: Any = metric.plans.get(("exp", keys), False)
+    if found is False:
+        found = None
+        if 0 < keys.size <= MOST_ROWS and keys.grades[0] and metric.is_numeric:
+            made = PlaneExponential(metric, keys)
+            found = made if made.serves else None
+        keep(metric, ("exp", keys), found)
+    return found
+
+
+def exponential_of_one(A: "Multivector") -> "Multivector | None":
+    """Return exp(A) of one real A without a scalar part, by Python numbers; None where the rest must look."""
+    code = plane_exponential(A.algebra.form, A.keys)
+    if code is None:
         return None
-    made = PlaneExponential(metric, keys)
-    return made if made.serves else None
+    found = code.of_one((A if code.work is A.keys else A._on(code.work)).coefficients.tolist())
+    if found is None or not math.isfinite(sum(found)):
+        return None
+    return A._make(code.keys, np.array(found, dtype=A.coefficients.dtype))
 
 
 def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":
     """Return exp(σ + B) for real B and σ of moderate size, None where the general way must look."""
     dtype = B.dtype
-    if dtype.kind != "f":
+    code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
+    if code is None or not np.all(np.abs(sigma) < 300.0):
         return None
-    code = plane_exponential(B.algebra.form, B.keys)
-    if code is None:
-        return None
-    if B.coefficients.ndim == 1:
-        sigma = float(sigma)
-        if not abs(sigma) < 300.0:
-            return None
-        b = B.coefficients.tolist() if code.work is B.keys else B._on(code.work).coefficients.tolist()
-        found = code.of_one(b, math.exp(sigma) if sigma else 1.0)
-        if found is not None:
-            return B._make(code.keys, np.array(found, dtype=dtype))
-    if not np.all(np.abs(sigma) < 300.0):
-        return None
+    if not B.ndim:
+        one = exponential_of_one(B)
+        if one is not None:
+            return one * math.exp(sigma)
     parts = layout.components(B._on(code.work).coefficients)
     count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)

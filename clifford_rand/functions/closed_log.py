@@ -10,7 +10,6 @@ and simple", Advances in Applied Clifford Algebras 33, 2023, section 6, written 
 """
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_ex
 from clifford_rand.functions.simple_log import complex_log
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
-from clifford_rand.plans.choice import plan_of
+from clifford_rand.plans.choice import keep, plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -59,23 +58,23 @@ class RotorCode:
         code = StraightLine(metric)
         R = code.argument("r", self.even)
         number = code.product("n", "inner", R, R)
-        self.number = code.function(*number.names[:1] or ("0.0",))
+        self.number = code.function(number.scalar())
         self.quartic = keys_of_grades(d, (4,) if d > 3 else ())
         code = StraightLine(metric)
         B = code.argument("b", self.bivectors)
         square, area = code.product("x", "anticommutator", B, B, (0,)), code.product("a", "anticommutator", B, B, (4,))
-        self.square = code.function(*square.names[:1] or ("0.0",))
-        self.square_and_area = code.function(*square.names[:1] or ("0.0",), area.on(self.quartic))
+        self.square = code.function(square.scalar())
+        self.square_and_area = code.function(square.scalar(), area.on(self.quartic))
         code = StraightLine(metric)
         B, Q = code.argument("b", self.bivectors), code.argument("q", self.quartic)
         self.turn = code.function(code.product("c", "commutator", B, Q, (4,)).on(self.quartic))
         code = StraightLine(metric)
         B, Q = code.argument("b", self.bivectors), code.argument("q", self.quartic)
         t, h = code.product("t", "anticommutator", Q, Q, (0,)), code.product("h", "anticommutator", Q, B, (2,))
-        self.of_both = code.function(*t.names[:1] or ("0.0",), h.on(self.bivectors))
+        self.of_both = code.function(t.scalar(), h.on(self.bivectors))
         code = StraightLine(metric)
         R = code.argument("r", self.even)
-        self.squared = code.function(code.product("s", "anticommutator", R, R))
+        self.squared = code.function(code.product("s", "anticommutator", R, R).on(self.even))
         self.exponential = plane_exponential(metric, self.bivectors) if d > 1 else None
 
     def unit(self, rows: Rows, eps: float) -> Unit:
@@ -236,7 +235,7 @@ class RotorCode:
             (image,) = self.squared(result)
         else:
             result = [f0 * x + f1 * y for x, y in zip(b, h, strict=True)]
-            image = self.exponential.of_one(result, 1.0) if self.exponential else None
+            image = self.exponential.of_one(result) if self.exponential else None
             if image is None:
                 return None
         error = max([abs(x - y) for x, y in zip(image, r, strict=True)])
@@ -249,7 +248,10 @@ class RotorCode:
         return np.asarray(error <= AGREES * eps * np.abs(u.rows).max(axis=0))
 
 
-rotor_code = lru_cache(maxsize=128)(RotorCode)
+def rotor_code(metric: Metric) -> RotorCode:
+    """Return the code of a metric, made once."""
+    found = metric.plans.get("rotors")
+    return keep(metric, "rotors", RotorCode(metric)) if found is None else found
 
 
 def _each_chunk(R: "Multivector", code: RotorCode, kept: Any, rows: int, work: Any) -> tuple[Any, Any]:

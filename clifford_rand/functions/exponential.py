@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
-from clifford_rand.functions.closed_exponential import closed_exponential
+from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
 from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
@@ -52,6 +52,10 @@ def exponential(A: "Multivector") -> "Multivector":
     >>> (R * alg.e1 * ~R).isclose(alg.e2)
     True
     """
+    if A.coefficients.ndim == 1 and A.coefficients.dtype.kind == "f":
+        one = exponential_of_one(A)
+        if one is not None:
+            return one
     if is_exact(A):
         return _exact(A)
     A = as_inexact(A)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
-from clifford_rand.basis.keys import Keys, dense_keys
+from clifford_rand.basis.keys import Keys, dense_keys, union
 from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.errors import ArgumentError
+from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
 from clifford_rand.functions.norms import (
     as_inexact,
     eps_of,
@@ -40,8 +43,9 @@ VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A 
 def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
     """Return the inverse A⁻¹, A A⁻¹ = A⁻¹ A = 1, of any multivector that has one, in any metric.
 
-    ~A / (A ~A) where that is a scalar (versors, blades); otherwise through matrices, or for fractions and symbols
-    by the characteristic polynomial (Shirokov 2021, Theorem 3), without rounding.
+    ~A / (A ~A) where that is a scalar (versors, blades); by involutions where at most five basis vectors occur
+    (Hitzer and Sangwine 2017); otherwise, and where that is ill conditioned, through matrices. For fractions and
+    symbols by the characteristic polynomial (Shirokov 2021, Theorem 3), without rounding.
 
     Parameters
     ----------
@@ -68,9 +72,32 @@ def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
     >>> (2 + alg.e1).inv().isclose((2 - alg.e1) / 3)
     True
     """
+    if A.coefficients.ndim == 1 and A.coefficients.dtype.kind in "fc":
+        one = inverse_of_one(A, rtol)
+        if one is not None:
+            return one
     if is_exact(A):
         return exact_inverse(A)
-    A = as_inexact(A)
+    if A.coefficients.dtype.kind == "i":
+        return inverse(as_inexact(A), rtol)
+    closed, done = closed_inverse(A, rtol)
+    if closed is None or not done.any():
+        return _in_general(A, rtol)
+    if done.all():
+        return closed
+    flat = layout.components(A.coefficients)
+    left = np.flatnonzero(~done.reshape(-1))
+    try:
+        others = _in_general(A._make(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
+    except ArgumentError:
+        return _in_general(A, rtol)  # the error that names the place in the whole batch
+    keys = union(closed.keys, others.keys)
+    parts = layout.components(closed._on(keys).coefficients).copy()
+    parts[:, left] = layout.components(others._on(keys).coefficients)
+    return A._make(keys, layout.coefficients(parts, A.shape))
+
+
+def _in_general(A: "Multivector", rtol: float | None) -> "Multivector":
     found = _by_reverse(A, rtol)
     return _by_matrices(A, rtol) if found is None else found
 

@@ -13,10 +13,27 @@ from clifford_rand.basis.table import product_table
 
 
 class Part(NamedTuple):
-    """Names of the rows of one multivector."""
+    """Names of the rows of one multivector, and the signs that they count with (none: all 1)."""
 
     keys: Keys
     names: tuple[str, ...]
+    signs: tuple[int, ...] = ()
+
+    def negated(self, is_negative: Callable[[int], bool]) -> "Part":
+        """Return the rows with another sign in some grades: an involution, at no cost."""
+        signs = self.signs or (1,) * len(self.names)
+        changed = (-x if is_negative(k) else x for x, k in zip(signs, self.keys.grade_of.tolist(), strict=True))
+        return Part(self.keys, self.names, tuple(changed))
+
+    def signed(self) -> list[str]:
+        """Return the rows as expressions."""
+        return [
+            f"-{x}" if sign < 0 else x for x, sign in zip(self.names, self.signs or (1,) * len(self.names), strict=True)
+        ]
+
+    def scalar(self) -> str:
+        """Return the row of grade 0, which is the only one, or zero."""
+        return self.names[0] if self.names else "0.0"
 
     def on(self, keys: Keys) -> "Part":
         """Return the rows on other keys, zeros where there are none."""
@@ -41,24 +58,33 @@ class StraightLine:
         return Part(keys, names)
 
     def product(self, name: str, rule: str, a: Part, b: Part, grades: Sequence[int] | None = None) -> Part:
-        """Return the product, of ``grades`` alone, named ``name0``, ``name1``, …; a square counts each pair once."""
+        """Return the product, of ``grades`` alone, in rows ``name0``, ``name1``, …; rows that are zero are left out.
+
+        Products of two rows of one multivector, or of it and its involution, are counted together.
+        """
         table = product_table(self.metric, rule, a.keys, b.keys)
-        kept = [i for i, k in enumerate(table.keys.grade_of.tolist()) if grades is None or k in grades]
-        names = []
-        for n, i in enumerate(kept):
+        same = a.names == b.names
+        names: list[str] = []
+        kept: list[int] = []
+        for i, k in enumerate(table.keys.grade_of.tolist()):
+            if grades is not None and k not in grades:
+                continue
             terms: dict[tuple[int, int], Any] = {}
             for row in range(int(table.indptr[i]), int(table.indptr[i + 1])):
                 left, right = int(table.left[row]), int(table.right[row])
-                pair = (min(left, right), max(left, right)) if a == b else (left, right)
-                terms[pair] = terms.get(pair, 0) + table.coef[row].item()
-            names.append(f"{name}{n}")
+                pair = (min(left, right), max(left, right)) if same else (left, right)
+                sign = (a.signs[left] if a.signs else 1) * (b.signs[right] if b.signs else 1)
+                terms[pair] = terms.get(pair, 0) + sign * table.coef[row].item()
             factors = [f"{_factor(c)}{a.names[j]}*{b.names[k]}" for (j, k), c in terms.items() if c]
-            self.lines.append(f"{names[-1]} = " + (" ".join(factors).removeprefix("+ ") or "0.0"))
+            if factors:
+                kept.append(i)
+                names.append(f"{name}{len(names)}")
+                self.lines.append(f"{names[-1]} = " + " ".join(factors).removeprefix("+ "))
         return Part(_subset(table.keys, kept), tuple(names))
 
     def function(self, *results: "Part | str") -> Callable[..., Any]:
         """Return the function of the arguments: a tuple, of a list of rows for each part, of a row for each name."""
-        given = [part if isinstance(part, str) else f"[{', '.join(part.names)}]" for part in results]
+        given = [part if isinstance(part, str) else f"[{', '.join(part.signed())}]" for part in results]
         body = "\n    ".join([*self.lines, f"return {', '.join(given)},"])
         namespace: dict[str, Any] = {}
         source = f"def straight({', '.join(self.arguments)}):\n    {body}\n"

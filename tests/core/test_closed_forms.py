@@ -5,6 +5,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.functions.closed_exponential import plane_exponential
+from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.closed_log import closed_form, closed_root
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one, cosh_sinhc, cosh_sinhc_of_one
 from support.blades import signatures
@@ -158,6 +159,37 @@ def test_roots_have_a_closed_form():
     for signature in SIGNATURES:
         R = (cr.Algebra(*signature).random_multivector(rng, (5,), 2) * 0.5).exp()
         assert closed_root(R, np.dtype(float))[1].all()
+
+
+@pytest.mark.parametrize("signature", [s for s in signatures(5) if s != (0, 0, 0)])
+def test_inverses_by_involutions(signature):
+    rng = np.random.default_rng(5)
+    alg = cr.Algebra(*signature)
+    for grades in (None, tuple(range(0, alg.d + 1, 2)), 1, 2 if alg.d > 1 else 1):
+        A = alg.random_multivector(rng, (40,), grades) + (2.0 if grades is None else 0.0)
+        code = inverse_code(alg.form, A.keys)
+        X, done = closed_inverse(A, None)
+        left = np.sqrt((((A * X) - 1.0).coefficients ** 2).sum(axis=-1))
+        sizes = [np.sqrt((part.coefficients**2).sum(axis=-1)) for part in (A, X)]
+        assert (left <= 1e-14 * sizes[0] * sizes[1])[done].all()
+        if grades is None:
+            assert done.mean() > 0.9
+        for i in np.flatnonzero(done)[:4]:
+            assert A[i].inv().isclose(X[i], rtol=1e-11)
+        N, adjugate = code.adjugate(A[0].coefficients.tolist())  # also where A has no inverse, and N is 0
+        assert (A[0] * A._make(code.adjugate_keys, np.array(adjugate))).isclose(N, rtol=1e-12, atol=1e-11)
+
+
+def test_singular_elements_beside_others_are_named():
+    alg = cr.Algebra(3)
+    values = np.random.default_rng(6).standard_normal((30, 8))
+    values[17] = (1.0 + alg.e1).dense().coefficients
+    with pytest.raises(cr.ArgumentError, match=r"reciprocal condition number .* at batch index 17"):
+        alg.multivector(values).inv()
+    values[17] = (1.0 + (1 - 1e-9) * alg.e1).dense().coefficients  # ill conditioned: by matrices, the others by rows
+    A = alg.multivector(values)
+    assert not closed_inverse(A, None)[1][17]
+    assert (A * A.inv()).isclose(1.0, rtol=1e-6).all()
 
 
 def test_empty_batches():
