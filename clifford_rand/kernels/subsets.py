@@ -1,6 +1,5 @@
-"""Wedge and contractions of all 2^d coefficients, by walking the 3^d pairs of masks that count."""
+"""The wedge product of all 2^d coefficients, over the 3^d pairs of masks that count, in blocks of sixteen."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
 
-
-@njit(cache=True, nogil=True)
-def _parity_above(mask: int) -> int:
-    mask >>= 1
-    mask ^= mask >> 1
-    mask ^= mask >> 2
-    mask ^= mask >> 4
-    mask ^= mask >> 8
-    mask ^= mask >> 16
-    return mask
+_BITS = 4  # of a block: sixteen coefficients, two to four vector registers
+_BLOCK = 1 << _BITS
+_WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
+_SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 
 @njit(cache=True, nogil=True)
@@ -32,72 +25,98 @@ def _odd(mask: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _wedge(a: NDArray[Any], b: NDArray[Any], first: int, last: int, out: NDArray[Any]) -> None:
-    """Write out[C] = Σ_{S ⊆ C} ± a[S] b[C without S] for C from first to last."""
-    for target in range(first, last):
-        total = a[0] * b[target]
-        part = target
-        while part:
-            rest = target ^ part
-            term = a[part] * b[rest]
-            if _odd(_parity_above(part) & rest):
-                total -= term
-            else:
-                total += term
-            part = (part - 1) & target
-        out[target] = total
+def _above(mask: int) -> int:
+    """Return the mask whose bit j is the parity of the bits of ``mask`` above j."""
+    mask >>= 1
+    mask ^= mask >> 1
+    mask ^= mask >> 2
+    mask ^= mask >> 4
+    mask ^= mask >> 8
+    mask ^= mask >> 16
+    return mask
 
 
 @njit(cache=True, nogil=True)
-def _contract(
-    a: NDArray[Any],
-    b: NDArray[Any],
-    weight: NDArray[Any],
-    left: bool,
-    right: bool,
-    first: int,
-    last: int,
-    out: NDArray[Any],
-) -> None:
-    """Write the sums over S disjoint from C of e_S e_{S ∪ C} (left), e_{S ∪ C} e_S (right), once where C is empty."""
-    full = a.size - 1
-    for target in range(first, last):
-        total = a[0] * b[0] * 0
-        free = full ^ target
-        shared = free
-        while True:
-            whole = shared | target
-            w = weight[shared]
-            if left:
-                term = w * a[shared] * b[whole]
-                total += -term if _odd(_parity_above(shared) & whole) else term
-            if right and not (left and target == 0):
-                term = w * a[whole] * b[shared]
-                total += -term if _odd(_parity_above(whole) & shared) else term
-            if shared == 0:
-                break
-            shared = (shared - 1) & free
-        out[target] = total
+def _spread(a: NDArray[Any], b: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) -> None:
+    """Write the blocks of a, odd ones involuted, and the matrices of the blocks of b: x ∧ b = x @ matrix."""
+    zero = a.dtype.type(0)
+    for block in range(left.shape[0]):
+        odd = _odd(block)
+        for s in range(_BLOCK):
+            value = a[_BLOCK * block + s]
+            left[block, s] = -value if odd and _odd(s) else value
+            for c in range(_BLOCK):
+                if s & ~c:
+                    right[block, s, c] = zero
+                else:
+                    value = b[_BLOCK * block + (c ^ s)]
+                    right[block, s, c] = -value if _odd(_above(s) & (c ^ s)) else value
 
 
-def wedge_products(a: NDArray[Any], b: NDArray[Any], d: int) -> NDArray[Any]:
-    """Return the wedge products of (N, 2^d) and (N, 2^d), coefficients in the order of their masks."""
-    return _each(_wedge, a, b, d)
+# With S = (s, s') of low and high bits, e_S e_T = (-1)^{|s'||t|} e_s e_t e_s' e_t'. The sign of the high masks is one
+# for a whole block; (-1)^{|s'||t|} is (-1)^{|s|} (-1)^{|c|} for odd s', c = s ∪ t, so that those are summed apart.
+# A pair of blocks is a vector times a matrix: 256 multiplications, of which 81 count, in 22 ns; to visit the pairs one
+# by one took 4 ns each for signs and places. (No transform helps: signs are no coboundary, and a ranked one through
+# matrices costs d/2 products of 2^{3d/2} each.)
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: NDArray[Any]) -> None:
+    """Write the wedge products of the rows of A and B (n, 2^d), d ≥ 4, for the ``first`` to ``last`` of 2^{d-4} blocks.
+
+    Coefficients are in the order of their masks, blocks in a scattered one.
+    """
+    blocks = A.shape[1] // _BLOCK
+    zero, one = A.dtype.type(0), A.dtype.type(1)
+    left = np.empty((blocks, _BLOCK), A.dtype)
+    right = np.empty((blocks, _BLOCK, _BLOCK), A.dtype)
+    above = np.empty(blocks, np.uint32)
+    parity = np.empty(blocks, np.uint8)
+    for block in range(blocks):
+        above[block] = _above(block)
+        parity[block] = _odd(block)
+    total = np.empty((2, _BLOCK), A.dtype)
+    for n in range(A.shape[0]):
+        _spread(A[n], B[n], left, right)
+        for i in range(first, last):
+            target = np.uint32((i * _SCATTER) & (blocks - 1))
+            total[:] = zero
+            part = target
+            while True:
+                rest = target ^ part
+                x, M, row = left[part], right[rest], total[parity[part]]
+                sign = -one if parity[above[part] & rest] else one
+                for s in range(0, _BLOCK, 8):
+                    x0, x1, x2, x3 = sign * x[s], sign * x[s + 1], sign * x[s + 2], sign * x[s + 3]
+                    x4, x5, x6, x7 = sign * x[s + 4], sign * x[s + 5], sign * x[s + 6], sign * x[s + 7]
+                    m0, m1, m2, m3 = M[s], M[s + 1], M[s + 2], M[s + 3]
+                    m4, m5, m6, m7 = M[s + 4], M[s + 5], M[s + 6], M[s + 7]
+                    for c in range(_BLOCK):
+                        row[c] += (
+                            x0 * m0[c] + x1 * m1[c] + x2 * m2[c] + x3 * m3[c]
+                            + x4 * m4[c] + x5 * m5[c] + x6 * m6[c] + x7 * m7[c]
+                        )  # fmt: skip
+                if part == 0:
+                    break
+                part = (part - np.uint32(1)) & target
+            for c in range(_BLOCK):
+                odd = total[1, c]
+                out[n, _BLOCK * target + c] = total[0, c] + (-odd if _odd(c) else odd)
 
 
-def contraction_products(
-    a: NDArray[Any], b: NDArray[Any], weight: NDArray[Any], d: int, left: bool, right: bool
-) -> NDArray[Any]:
-    """Return Σ ⟨A_r B_s⟩_{s-r} (left), ⟨A_r B_s⟩_{r-s} (right) or ⟨A_r B_s⟩_{|r-s|} (both), as `wedge_products`."""
-    return _each(_contract, a, b, d, weight, left, right)
-
-
-def _each(kernel: Callable[..., object], a: NDArray[Any], b: NDArray[Any], d: int, *arguments: Any) -> NDArray[Any]:
+def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the wedge products of (N, 2^d) and (N, 2^d), d ≥ 4, coefficients in the order of their masks."""
+    size = a.shape[1]
+    if size > 1 << _WHOLE:  # with e the last vector, (A + A'e) ∧ (B + B'e) = A∧B + (A∧B' + A'∧B̂) e, ^ the involution
+        half = size // 2
+        low = wedge_products(a[:, :half], b[:, :half])
+        high = wedge_products(a[:, :half], b[:, half:])
+        signs = 1 - 2 * (np.bitwise_count(np.arange(half)) % 2).astype(np.int8)
+        high += wedge_products(a[:, half:], b[:, :half] * signs)
+        return np.concatenate([low, high], axis=1)
+    a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     out = np.empty_like(a)
-    for sample in range(len(a)):
-
-        def work(part: slice, n: int = sample) -> None:
-            kernel(a[n], b[n], *arguments, part.start, part.stop, out[n])
-
-        for_each_slice(work, 1 << d, least=1 << 8)
+    n, blocks = len(a), size // _BLOCK
+    if n > 1:
+        for_each_slice(lambda part: wedge_blocks(a[part], b[part], 0, blocks, out[part]), n)
+    else:
+        for_each_slice(lambda part: wedge_blocks(a, b, part.start, part.stop, out), blocks, least=1 << 6)
     return out

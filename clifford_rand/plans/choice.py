@@ -20,7 +20,7 @@ RECURSION = 2**12  # pairs of blades of a metric that is not diagonal, 2 µs eac
 MOST_PLANS = 2000  # of one metric; a session that meets more key sets starts anew
 
 
-def table_seconds(rows: int) -> float:
+def table_seconds(rows: float) -> float:
     """Return the model of one product by a table: a gather and a multiplication a row."""
     return 5e-6 + 7e-9 * rows
 
@@ -29,6 +29,11 @@ def transform_seconds(d: int, null: int) -> float:
     """Return the model of one product through matrices: three transforms and 3^null GEMMs of complex numbers."""
     live = d - null
     return float(3.0**null * (60e-6 + 60e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
+
+
+def subset_seconds(d: int) -> float:
+    """Return the model of one product over subsets: 3^(d-4) pairs of blocks, and four passes over 2^d coefficients."""
+    return 30e-6 + 22e-9 * 3.0 ** (d - 4) + 40e-9 * 2.0**d
 
 
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
@@ -60,6 +65,6 @@ def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
         if rule in BY_TRANSFORM:
             if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
                 return TransformPlan(metric, rule, a, b)
-        elif rule in BY_SUBSETS and (3.0**d < pairs / 4 or pairs > LARGEST_TABLE):
+        elif rule in BY_SUBSETS and (subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
             return SubsetPlan(metric, rule, a, b)
     return TablePlan(metric, rule, a, b)

@@ -74,13 +74,15 @@ class RoundingPlan:
 class DensePlan(RoundingPlan):
     """A product of multivectors that are spread on all 2^d coefficients, in the order of their masks."""
 
+    _chunk: int  # coefficients of the samples that are taken at a time
+
     def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         result = np.empty((*batch, self.keys.size), dtype=a.dtype)
         flat_a = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
         flat_b = np.broadcast_to(b, (*batch, b.shape[-1])).reshape(-1, b.shape[-1])
         flat = result.reshape(-1, self.keys.size)
-        step = max(1, 2**22 >> self.metric.d)  # samples whose temporaries stay below a few hundred megabytes
+        step = max(1, self._chunk >> self.metric.d)
         for start in range(0, len(flat), step):
             part = slice(start, start + step)
             dense_a, dense_b = self._spread(flat_a[part], self.keys_a), self._spread(flat_b[part], self.keys_b)
@@ -96,44 +98,72 @@ class DensePlan(RoundingPlan):
         raise NotImplementedError
 
 
-_CONTRACTIONS = {  # is A in B to count, and B in A
-    "lc": (True, False),
-    "rc": (False, True),
-    "fat_dot": (True, True),
-    "hestenes": (True, True),
-}
-
-
 class SubsetPlan(DensePlan):
-    """Wedge, contractions, dots and vee of dense multivectors: only the 3^d pairs that count are visited."""
+    """Wedge, contractions, dots and vee of dense multivectors: only the 3^d pairs that count are visited.
+
+    All by one wedge product or two, as complements are arrays read backwards: with e_U = ± e_U' I, U' the complement of
+    U, and squares of 1, e_S e_U = ± e_S e_U' I, which is in grade |U| - |S| where S and U' are disjoint. The squares
+    enter as weights of the blade that is contracted, and A⌊B is the reverse of ~B⌋~A.
+    """
+
+    _chunk = 2**18
 
     def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.subsets import contraction_products, wedge_products
+        from clifford_rand.kernels.subsets import wedge_products
 
-        d, rule = self.metric.d, self.rule
+        rule = self.rule
         if rule == "vee":
-            signs, order = _complement(d)
-            product = wedge_products(a[..., order] * signs[order], b[..., order] * signs[order], d)
-            return product[..., order] * signs
+            signs = self._complements
+            return wedge_products((a * signs)[..., ::-1], (b * signs)[..., ::-1])[..., ::-1] * signs
         if rule == "wedge":
-            return wedge_products(a, b, d)
-        left, right = _CONTRACTIONS[rule]
-        weight = np.asarray(self.metric.weight(np.arange(1 << d)), dtype=a.real.dtype)
+            return wedge_products(a, b)
         if rule == "hestenes":
             a, b = a.copy(), b.copy()
             a[..., 0] = b[..., 0] = 0
-        return contraction_products(a, b, weight, d, left, right)
+        if rule == "lc":
+            return self._contracted(a, b)
+        if rule == "rc":
+            return self._contracted_from_right(a, b)
+        found = self._contracted(a, b)
+        scalar = found[..., 0].copy()  # both contractions have it
+        found += self._contracted_from_right(a, b)
+        found[..., 0] = scalar
+        return found
 
+    def _contracted(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the left contractions ⟨A_r B_s⟩_{s-r}."""
+        from clifford_rand.kernels.subsets import wedge_products
 
-def _complement(d: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
-    """Return the sign of A ^ A' = ± I for every mask A, and the mask of the complement A'."""
-    masks = np.arange(1 << d)
-    order = masks ^ ((1 << d) - 1)
-    return np.where(is_odd_swap(masks, order, d), -1, 1).astype(np.int8), order
+        weight, signs, _ = self._signs
+        product = wedge_products(a * weight.astype(a.real.dtype), (b * signs)[..., ::-1])
+        return product[..., ::-1] * signs
+
+    def _contracted_from_right(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the right contractions ⟨A_r B_s⟩_{r-s}."""
+        reverse = self._signs[2]
+        return self._contracted(b * reverse, a * reverse) * reverse
+
+    @cached_property
+    def _complements(self) -> NDArray[np.int8]:
+        """By mask U: the sign of e_U ∧ e_U' = ± I."""
+        masks = np.arange(1 << self.metric.d)
+        return np.where(is_odd_swap(masks, masks[::-1], self.metric.d), -1, 1).astype(np.int8)
+
+    @cached_property
+    def _signs(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.int8]]:
+        """By mask U: the product of its squares, the sign of e_U' I = ± e_U for squares of 1, that of the reverse."""
+        d = self.metric.d
+        masks = np.arange(1 << d)
+        odd = is_odd_swap(masks[::-1], masks[-1:], d)
+        signs = np.where(odd, -1, 1).astype(np.int8)
+        reverse = np.where(np.bitwise_count(masks) & 2, -1, 1).astype(np.int8)
+        return np.asarray(self.metric.weight(masks)), signs, reverse
 
 
 class TransformPlan(DensePlan):
     """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""
+
+    _chunk = 2**12  # 64 KiB of complex numbers: larger temporaries leave the cache and are new pages every time
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
         super().__init__(metric, rule, a, b)

@@ -9,6 +9,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.rules import RULES
+from clifford_rand.kernels.subsets import wedge_products
 from clifford_rand.multivector.products import multiply, named
 from clifford_rand.plans import choice, table_plan
 from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
@@ -172,12 +173,33 @@ def test_table_and_transform_agree(signature):
 @pytest.mark.parametrize("rule", ["wedge", "vee", "lc", "rc", "fat_dot", "hestenes"])
 def test_table_and_subsets_agree(rule):
     rng = np.random.default_rng(8)
-    for signature in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, 1, 1)]:
-        alg = cr.Algebra(signature=signature)
+    for metric in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, -1, 0, 1, 0, -1, 1), (2, -3, 0.5, 0, 1, 4), (1,) * 8]:
+        alg = cr.Algebra(metric=np.diag(metric))
         keys = alg.random_multivector(0).keys
-        a, b = rng.standard_normal((2, 2, 2**alg.d))
+        a, b = rng.standard_normal((2, 3, 2**alg.d))
         table, subset = TablePlan(alg.form, rule, keys, keys), SubsetPlan(alg.form, rule, keys, keys)
-        assert alg._new(subset.keys, subset(a, b)).isclose(alg._new(table.keys, table(a, b)), rtol=1e-12).all()
+        expected = alg._new(table.keys, table(a, b))
+        assert alg._new(subset.keys, subset(a, b)).isclose(expected, rtol=1e-12).all()
+        assert alg._new(subset.keys, subset(a[0], b[0])).isclose(expected[0], rtol=1e-12)
+        mixed = subset((a + 1j * b).astype(np.complex64), a.astype(np.complex64))
+        assert mixed.dtype == np.complex64
+        expected = alg._new(table.keys, table(a + 1j * b, a + 0j))
+        assert alg._new(subset.keys, mixed).isclose(expected, rtol=1e-5).all()
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_wedge_of_more_dimensions_than_one_pass_takes(left):
+    """A vector and a dense multivector at d = 17 by halves, against the table of 17 · 2^16 terms."""
+    alg = cr.Algebra(17)
+    A, v = alg.random_multivector(0), alg.random_multivector(1, (), 1)
+    expected = v ^ A if left else A ^ v
+    dense = np.zeros((2, 1, 2**17))
+    dense[0, 0, A.keys.masks], dense[1, 0, v.keys.masks] = A.coefficients, v.coefficients
+    found = wedge_products(*(dense[::-1] if left else dense))[0]
+    missing = np.ones(2**17, dtype=bool)
+    missing[expected.keys.masks] = False
+    assert not found[missing].any()
+    np.testing.assert_allclose(found[expected.keys.masks], expected.coefficients, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
