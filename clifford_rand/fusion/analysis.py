@@ -34,14 +34,14 @@ def normalized(A: Any) -> Any:
     square = A.norm_squared().ref
     if not square:
         raise TraceError("it normalizes a multivector whose norm is zero")
-    _guard_divisor(A, square, _terms(A))
+    _guard_divisor(A, square, scalar_terms(A))
     return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
 
 
 def inverse(A: Any) -> Any:
     """Return A⁻¹ = ~A N⁻¹ for N = A ~A = s + q with q² a scalar t: N⁻¹ = (s - q) / (s² - t)."""
     graph = A.trace.graph
-    reverse, terms = ~A, _terms(A)
+    reverse, terms = ~A, scalar_terms(A)
     s, q, t = _split_square(A * reverse, "its inverse")
     if not q.refs:
         divisor, result = s, reverse
@@ -63,7 +63,7 @@ def sandwich(R: Any, X: Any) -> Any:
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")
     squared = (R * ~R).terms
     n = squared.pop(0, 0)
-    _guard_divisor(R, n, _terms(R))
+    _guard_divisor(R, n, scalar_terms(R))
     product = R * X * ~R
     if squared:
         changes = (product * R.of(squared)).grade(*X.grades).refs
@@ -184,7 +184,7 @@ def _safe_range(precision: np.dtype) -> tuple[float, float]:
     return float(info.tiny / info.eps**2), float(info.max * info.eps)
 
 
-def _terms(A: Any) -> int:
+def scalar_terms(A: Any) -> int:
     """Return Σ |w_S| a_S², the sum of the absolute terms of ⟨A ~A⟩_0 in an orthogonal basis."""
     graph, form = A.trace.graph, A.algebra.form
     weights = [1] * len(A.refs) if form.diagonal is None else form.weight(A.keys.masks).tolist()
@@ -196,7 +196,7 @@ def _terms(A: Any) -> int:
 def _guard_range(A: Any) -> None:
     """Demand that no square over- or underflows; a multivector that is zero may."""
     graph, trace = A.trace.graph, A.trace
-    terms = _terms(A)
+    terms = scalar_terms(A)
     if not terms:
         return
     low, high = (graph.constant(limit) for limit in _safe_range(trace.precision))

@@ -56,7 +56,7 @@ class _Writer:
         self.names: dict[int, str] = {}
         self.constants: dict[str, str] = {}
         self.count = 0
-        self.order, self.uses = _needed(program)
+        self.order, self.uses = needed(program)
 
     def is_fixed(self, ref: int) -> bool:
         """Tell whether a node is the same for all samples."""
@@ -209,7 +209,7 @@ class _Writer:
         return " & ".join(self.name(ref) for ref in self.program.guards if self.is_fixed(ref) == fixed)
 
 
-def _needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
+def needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
     """Return the nodes that results and guards need, in order, and the users of each; -1 stands for a result."""
     uses: dict[int, list[int]] = {}
     waiting = [abs(ref) for output in program.outputs for ref in output.refs] + [abs(ref) for ref in program.guards]
@@ -229,7 +229,7 @@ def _needed(program: Program) -> tuple[list[int], dict[int, list[int]]]:
 
 def count_operations(program: Program) -> Operations:
     """Return the number of operations that the code has."""
-    order, _ = _needed(program)
+    order, _ = needed(program)
     names = [program.graph.nodes[ref].operation for ref in order]
     products, sums = names.count("mul"), names.count("add")
     rest = sum(name not in ("input", "constant", *ARITHMETIC) for name in names)

@@ -131,7 +131,9 @@ class FusedFunction:
         made: FusedKernel | str
         names = [*self._names, *(f"{self._rest}{i}" for i in range(len(args) - len(self._names)))]
         try:
-            made = Tracing(leaves, self._static).kernel(self.function, names, args, kwargs, self.backend)
+            made = Tracing(leaves, (*args, *kwargs.values()), self._static).kernel(
+                self.function, names, args, kwargs, self.backend
+            )
         except Exception as error:  # whatever the function does that traced values cannot: the plain one will tell
             made = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
         if len(self._kernels) >= MOST:
@@ -195,7 +197,8 @@ def fused(
     Traced are sums, all products, ``>>``, involutions, duals, complements, grades, coefficients by name, `norm`,
     `normalized`, `inv` where A ~A = s + q with q² a scalar (all even elements and blades for d ≤ 5), `exp` where
     B² = s + q likewise with real planes (all bivectors for d ≤ 5 but where two positive meet two negative directions),
-    and NumPy's functions of scalars with `numpy.where`. ``R >> X`` takes R for a versor.
+    `log` and `sqrt` of rotors for d ≤ 5, and NumPy's functions of scalars with `numpy.where`. ``R >> X`` takes R for a
+    versor.
 
     What is right for some values only is checked in every sample: that R is a versor, that a divisor is not zero, that
     nothing overflows. Where it is not so, the plain function is run for that call, with its result or its error.

@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
-from clifford_rand.fusion import analysis
+from clifford_rand.fusion import analysis, rotors
 from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError, apply_ufunc, is_number
 
 if TYPE_CHECKING:
@@ -298,11 +298,19 @@ class TracedMultivector:
         """Return the exponential."""
         return analysis.exponential(self)
 
+    def log(self) -> "TracedMultivector":
+        """Return the logarithm of a rotor."""
+        return rotors.logarithm(self)
+
+    def sqrt(self) -> "TracedMultivector":
+        """Return the square root of a versor."""
+        return rotors.square_root(self)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             raise TraceError(f"it calls numpy.{ufunc.__name__} with options")
-        if ufunc is np.exp:
-            return self.exp()
+        if ufunc in (np.exp, np.log, np.sqrt):
+            return getattr(self, ufunc.__name__)()
         return apply_ufunc(ufunc, inputs, ())
 
 

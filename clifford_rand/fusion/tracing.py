@@ -1,12 +1,13 @@
 """From the arguments of a call to the program of a function: what is traced, and what is part of the code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from clifford_rand.fusion.emit import Input, Output, Program
 from clifford_rand.fusion.kernel import FusedKernel, Result
+from clifford_rand.fusion.linear import by_coefficients
 from clifford_rand.fusion.multivector import TracedMultivector, trace_input
 from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError
 from clifford_rand.multivector.multivector import Multivector
@@ -43,7 +44,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 class Tracing:
-    """One function traced for arguments of one kind; ``leaves`` are their arrays and numbers.
+    """One function traced for ``values``, arguments of one kind; ``leaves`` are their arrays and numbers.
 
     Raises
     ------
@@ -51,9 +52,9 @@ class Tracing:
         Where the function does what cannot be traced; it may raise anything else as well.
     """
 
-    def __init__(self, leaves: list[Any], static: Sequence[str] = ()) -> None:
+    def __init__(self, leaves: list[Any], values: Sequence[Any], static: Sequence[str] = ()) -> None:
         self._static = static
-        self.trace = Trace(_precision(leaves))
+        self.trace = Trace(_precision(values))
         self.many = any(isinstance(leaf, np.ndarray) and leaf.ndim > 1 for leaf in leaves)
         self._inputs: list[Input] = []
         self._dtypes: list[np.dtype] = []
@@ -73,8 +74,9 @@ class Tracing:
         outputs = tuple(Output(_refs(part), bool(part.shape_from & batch)) for part in parts)
         trace = self.trace
         program = Program(trace.graph, tuple(self._inputs), outputs, tuple(trace.guards), trace.precision)
+        program = by_coefficients(program)
         described = ", ".join(self._described(name, value) for name, value in [*pairs, *kwargs.items()])
-        title = f"{function.__name__}({described})"
+        title = f"{getattr(function, '__name__', 'function')}({described})"
         return FusedKernel(program, self._dtypes, results, build, self.many, backend, title)
 
     def _result(self, part: Any) -> Result:
@@ -135,14 +137,22 @@ def _refs(part: Any) -> tuple[int, ...]:
     return (part.ref,) if isinstance(part, TracedScalar) else tuple(part.refs)
 
 
-def _precision(leaves: list[Any]) -> np.dtype:
+def _precision(values: Sequence[Any]) -> np.dtype:
     """Return float32 where all floating arrays are of single precision, else float64."""
-    dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, np.ndarray)]
+    dtypes = list(_dtypes(values))
     if any(dtype.kind == "O" for dtype in dtypes):
         raise TraceError("an argument has fractions or symbols")
     floating = [dtype for dtype in dtypes if dtype.kind in "fc"]
     single = bool(floating) and all(dtype in (np.float32, np.complex64) for dtype in floating)
     return np.dtype(np.float32 if single else np.float64)
+
+
+def _dtypes(values: Sequence[Any]) -> Iterator[np.dtype]:
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _dtypes(value)
+        elif isinstance(value, Multivector | np.generic) or (isinstance(value, np.ndarray) and _is_scalar(value)):
+            yield value.dtype  # Python's numbers take that of the others
 
 
 def _structure(value: Any, parts: list[Any]) -> Callable[[list[Any]], Any]:

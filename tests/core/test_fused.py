@@ -157,6 +157,18 @@ class TestBatches:
         assert result.coefficients.T.flags.c_contiguous
         assert not result.coefficients.flags.writeable
 
+    @pytest.mark.parametrize("name", ["Cl(3)", "CGA", "PGA"])
+    def test_the_matrix_of_one_versor_is_computed_before_the_loop(self, name):
+        alg, rng = ALGEBRAS[name], np.random.default_rng(17)
+        fused = cr.fused(lambda R, x, t: (R * x * ~R * t + R, x * x + t), backend="numpy")
+        R, x, t = _even(alg, rng), alg.random_multivector(rng, 5, 1), rng.standard_normal(5)
+        assert _is_same(fused(R, x, t), fused.function(R, x, t))
+        moved = cr.fused(lambda R, x: R * x * ~R)
+        assert _is_same(moved(R, x), R * x * ~R)
+        rows = moved(R, x).keys.size
+        assert moved.source().split("    for _i in")[1].count("*") <= rows * alg.d
+        assert cr.fused(lambda R, x: R * x * ~R).operations(_even(alg, rng, 5), x)[0] > rows * alg.d
+
 
 class TestCode:
     def test_the_operations_of_a_rotor_and_a_vector(self):
@@ -295,6 +307,35 @@ class TestExponential:
             a, b = size, sign * size * (1 + gap)
             want = (np.cos(a) + np.sin(a) * alg.e12) * (np.cos(b) + np.sin(b) * alg.e34)
             assert np.abs((fused(B) - want).coefficients).max() < 2e-15 * (1 + size)
+
+
+class TestLogarithm:
+    @pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0])
+    @pytest.mark.parametrize("name", ["Cl(3)", "PGA", "CGA", "STA", "Cl(2,0,1)", "PGA(4)"])
+    def test_of_rotors(self, name, scale):
+        """exp(log R) = R = (√R)², and log and sqrt as the plain ones; for scale 1 also where 1 + ⟨R⟩_0 is small."""
+        alg, rng = ALGEBRAS[name], np.random.default_rng(16)
+        if alg.d > 3 and name != "PGA":
+            scale = min(scale, 0.2)  # turns in two planes by more are left to the plain function
+        R = (scale * alg.random_multivector(rng, 100, 2)).exp()
+        fused = cr.fused(lambda R: (R.log(), R.sqrt(), np.log(R).exp(), np.sqrt(R) * R.sqrt()), backend="numpy")
+        log, root, back, square = fused(R)
+        assert fused.fallback_reason is None
+        assert _is_same(back, R)
+        assert _is_same(square, R)
+        assert _is_same(log, R.log())
+        assert _is_same(root, R.sqrt())
+        doubled = cr.fused(lambda R: (4 * R).sqrt(), backend="numpy")
+        assert _is_same(doubled(R), 2 * R.sqrt())
+
+    def test_of_what_is_left_to_the_plain_function(self):
+        alg = ALGEBRAS["Cl(3)"]
+        log = cr.fused(lambda R: R.log(), backend="numpy")
+        for R in (2 * (alg.e12 * 0.5).exp(), (np.pi * alg.e12).exp()):
+            assert _is_same(log(R), R.log())
+            assert log.fallback_reason
+        with pytest.raises(cr.ArgumentError, match="of log must be"):
+            log(alg.e1 + 0.5)
 
 
 class TestFallback:
