@@ -276,7 +276,9 @@ def _phi1(X: Array) -> Array:
 
 
 def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multivector":
-    """Return exp(B) X, or exp(B), by Taylor steps of size ≤ 1: every basis bivector is a matrix of norm 1."""
+    """Return exp(B) X, or exp(B): the planes of B in turn in a definite metric, else by Taylor steps of size ≤ 1."""
+    if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
+        return _turns_times(frame, B, X)
     steps = max(1, int(np.ceil(np.abs(B).sum())))
     generator = frame.bivector(B / steps)
     X = frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
@@ -288,6 +290,24 @@ def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multi
             if np.abs(term.coefficients).max() <= _EPS / 4 * np.abs(X.coefficients).max():
                 break
     return X
+
+
+def _turns_times(frame: Frame, B: Array, X: "Multivector | None") -> "Multivector":
+    """Return exp(B) X = Π (cos θ_k + sin θ_k P_k) X of the orthogonal unit planes P_k of B, in a definite metric.
+
+    With b w = -iθ w for the antisymmetric matrix b of B and w = (y + ix)/√2, x ∧ y is a plane, turned by θ. Every basis
+    bivector squares to -1, whether vectors square to 1 or -1.
+    """
+    values, vectors = np.linalg.eigh(1j * frame.matrix(B))
+    turning = values > 0
+    x, y = np.sqrt(2) * vectors.imag[:, turning], np.sqrt(2) * vectors.real[:, turning]
+    i, j = frame.upper
+    planes = x[i] * y[j] - x[j] * y[i]  # (d(d-1)/2, m)
+    keys = keys_of_grades(frame.d, (0, 2))
+    for angle, plane in zip(values[turning], planes.T, strict=True):
+        turn = frame.algebra._new(keys, np.concatenate([[np.cos(angle)], np.sin(angle) * plane]))
+        X = turn._on(frame.even) if X is None else (turn * X)._on(frame.even)
+    return frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
 
 
 def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 RTOL = 1e-9  # default tolerance of is_versor
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
+PROBED_FROM = 8  # dimensions from which two vectors stand for the basis: it costs as many products as there are
 CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
 
 
@@ -58,12 +59,20 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
 
 
 def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell whether U e_i ~U is a vector for all i, to ``limit`` relative to |U|²."""
+    """Tell whether U x ~U is a vector for all x, to ``limit`` relative to |U|².
+
+    From d = 8 on by two vectors instead of the whole basis: x ↦ ⟨U x ~U⟩ without its vector part is linear, and has
+    both in its kernel only if it is zero, as no map that one meets knows the squares of the integers.
+    """
     metric = U.algebra.form
     keys = keys_of_grades(metric.d, (1,))
-    basis = U._make(keys, np.eye(metric.d, dtype=U.coefficients.dtype))
+    vectors = np.eye(metric.d, dtype=U.coefficients.dtype)
+    if metric.d >= PROBED_FROM:
+        angle = np.arange(1.0, metric.d + 1) ** 2
+        vectors = np.stack([np.cos(angle), np.sin(angle)]).astype(U.coefficients.dtype)
+    basis = U._make(keys, vectors)
     weights = blade_weights(metric, keys)
-    basis = basis if weights is None else basis._make(keys, basis.coefficients / weights[:, None])
+    basis = basis if weights is None else basis._make(keys, basis.coefficients / weights)
     one = U[..., None] if U.ndim else U
     images = (one * basis) * ~one
     out = blade_weights(metric, images.keys)

@@ -48,6 +48,20 @@ def test_every_exponential_has_its_logarithm_in_every_signature(d):
             assert error(R, R.log()) < 1e-12, (signature, norm)
 
 
+@pytest.mark.parametrize("signature", [(8,), (0, 8)])
+def test_many_planes_of_a_definite_metric(signature):
+    """Generic, equal, tiny and no angles in eight dimensions, in planes that are no coordinate planes."""
+    alg = cr.Algebra(*signature)
+    rng = np.random.default_rng(8)
+    turn = np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    pairs = [alg.vector(turn[2 * i]) ^ alg.vector(turn[2 * i + 1]) for i in range(4)]
+    for angles in ([0.3, 0.7, 1.1, 0.2], [0.5, 0.5, 0.5, 0.5], [1e-9, 0.4, 0, 0.4], [1.5, 1e-4, 0, 0], [0, 0, 0, 0.1]):
+        B = sum((angle * plane for angle, plane in zip(angles, pairs, strict=True)), start=0 * pairs[0])
+        R = exponential(B)
+        assert error(R, R.log()) < 1e-12, angles
+        assert R.log().isclose(B, atol=1e-12), angles
+
+
 def test_small_bivectors_come_back_to_their_own_precision():
     rng = np.random.default_rng(0)
     for signature in [(3,), (4,), (3, 0, 1), (3, 1), (2, 2), (2, 1, 2)]:

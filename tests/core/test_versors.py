@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.basis.keys import keys_of_masks
 from support.metrics import algebras, blade, vectors, versor
 
 
@@ -40,6 +41,33 @@ def test_what_is_no_versor():
     assert not (cr.Algebra(3).e1 * 0).is_versor()
     assert not cr.Algebra(2, 0, 1).e0.is_versor()
     assert not (cr.Algebra(1, 1)("e1 + e2") * (0.1 + 0.2)).is_versor()
+
+
+@pytest.mark.parametrize("signature", [(8,), (5, 3), (6, 0, 2)])
+def test_two_vectors_tell_what_the_basis_tells(signature):
+    """Sums of two blades, and a versor beside a little of another blade, in eight dimensions."""
+    alg = cr.Algebra(*signature)
+    rng = np.random.default_rng(0)
+    basis = [alg.vector(row) for row in np.eye(8)]
+    versor = alg.vector(rng.standard_normal(8)) * alg.vector(rng.standard_normal(8))
+    versor = versor * alg.vector(rng.standard_normal(8)) * alg.vector(rng.standard_normal(8))
+    candidates = [versor, versor + 1e-7 * alg.I, versor + 1e-12 * alg.I]
+    for _ in range(25):
+        i, j = (2 * rng.integers(0, 128, 2)).tolist()
+        first, second = (alg._new(keys_of_masks(8, (m ^ (m.bit_count() % 2),)), np.ones(1)) for m in (i, j))
+        candidates.append(first + rng.uniform(0.2, 0.8) * second)
+    found = []
+    for A in candidates:
+        size = (A * ~A)["1"]
+        outside = [(A * e * ~A).grade(*[k for k in range(9) if k != 1]).coefficients for e in basis]
+        scalar = abs((A * ~A).grade(*range(1, 9)).coefficients).max(initial=0) < 1e-9
+        expected = (
+            abs(size) > 1e-9 and scalar and max(abs(x).max(initial=0) for x in outside) < 1e-9 * max(1, abs(size))
+        )
+        assert A.is_versor() == expected, A
+        found.append(expected)
+    assert found[:3] == [True, False, True]
+    assert {True, False} == set(found[3:])
 
 
 def test_in_a_batch_with_a_tolerance_and_exactly():
