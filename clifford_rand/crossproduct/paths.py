@@ -22,6 +22,9 @@ _CLOSED_UP_TO = 3  # dimensions
 _KERNEL_FROM_M = 2048
 _KERNEL_UP_TO_D = 100
 _PAIRS_FROM_M = 2**15  # of R³: 8 ns a pair by the kernel, 50 to 100 by NumPy, which is some 2 ms a call from here on
+_PAIRS_OF_A_CALL = 400
+_PAIRS_OF_A_LOAD = 2**23
+_rented = 0  # pairs that NumPy did
 # Rows that depend on each other up to rounding leave a pivot of up to about d·eps, and of more where the dependence
 # itself is ill-conditioned: of products of Gaussian matrices of rank d-2, d = 4 … 300, 64·d·eps misses 0 … 0.7 %,
 # 8·d·eps 0.5 … 16 %. float32 cannot afford 64: at d = 400 that is 3e-3, a pivot that real features have.
@@ -38,7 +41,7 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     m = len(X) // 2 if index is None else len(index)
     most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     exponent = np.zeros(m, np.int64)
-    if m >= _PAIRS_FROM_M or "clifford_rand.kernels.null_vectors" in sys.modules:
+    if _pairs_by_kernel(m):
         from clifford_rand.kernels.null_vectors import pair_crosses
 
         if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
@@ -69,6 +72,15 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     if dependent.any():
         vector[dependent] = 0.0
     return ScaledVectors(vector, exponent)
+
+
+def _pairs_by_kernel(m: int) -> bool:
+    """Tell whether the kernel is there, or worth its load: for a large batch, and once NumPy has cost as much."""
+    global _rented
+    if m >= _PAIRS_FROM_M or "clifford_rand.kernels.null_vectors" in sys.modules:
+        return True
+    _rented += m + _PAIRS_OF_A_CALL
+    return _rented >= _PAIRS_OF_A_LOAD
 
 
 def _peaks(rows: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from clifford_rand.basis.rules import as_masks, is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
 from clifford_rand.plans.choice import keep
 
+MANY = 2**15  # blades from which some slices are faster than factors, which are as long as the array
 LONG = 128  # samples from which a component by itself is worth a call
 
 Places = NDArray[np.int64] | slice | None
@@ -36,11 +37,14 @@ class LinearPlan:
         exact = self.factors is not None and self.factors.dtype.kind == "i"
         self._growth = int(np.abs(self.factors).max(initial=1)) if exact else 1  # type: ignore[arg-type]
         self._factors_as: dict[np.dtype, NDArray[Any]] = {}
+        self._runs = self._few_runs(places if isinstance(places, np.ndarray) else None)
 
     def __call__(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the images of (..., n_in): a view, where no factor is needed."""
         places = self.places
         if array.ndim == 1:
+            if self._runs is not None and array.dtype.kind in "fc":
+                return self._by_runs(array)
             if places is not None:
                 array = array[places]
             if self.factors is None:
@@ -56,6 +60,35 @@ class LinearPlan:
         if self._growth > 1 and array.dtype == INT:
             return in_integers(np.multiply, self._growth * largest(array), array, factors)
         return array * factors
+
+    def _few_runs(self, places: NDArray[np.int64] | None) -> list[tuple[slice, slice, bool]] | None:
+        """Return where the images of many blades come from, if that is a few slices with a sign for each."""
+        size = self.keys.size
+        signed = self.factors is None or (self.factors.dtype.kind == "i" and self._growth == 1 and self.factors.all())
+        if size < MANY or not signed or (places is None and self.factors is None) or self.places.__class__ is slice:
+            return None
+        source = np.arange(size) if places is None else places
+        negative = np.zeros(size, dtype=bool) if self.factors is None else self.factors < 0
+        ends = np.flatnonzero((np.diff(source) != 1) | (negative[1:] != negative[:-1])) + 1
+        if len(ends) >= size // 2**11:
+            return None
+        starts = [0, *ends.tolist()]
+        first = source[starts].tolist()
+        return [
+            (slice(begin, end), slice(at, at + end - begin), bool(negative[begin]))
+            for begin, end, at in zip(starts, [*ends.tolist(), size], first, strict=True)
+        ]
+
+    def _by_runs(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return the images slice by slice: nothing is read but the array, neither places nor factors."""
+        assert self._runs is not None
+        out = np.empty(self.keys.size, dtype=array.dtype)
+        for target, source, negative in self._runs:
+            if negative:
+                np.negative(array[source], out[target])
+            else:
+                out[target] = array[source]
+        return out
 
     def _gathered(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the images of a batch whose components change places: one pass where components are long."""
@@ -90,10 +123,14 @@ class LinearPlan:
 
 
 def _as_slice(places: NDArray[np.int64]) -> Places:
-    """Return neighbouring places as a slice, which makes a view."""
+    """Return neighbouring places as a slice, which makes a view; backwards too, as complements have all blades."""
     first = int(places[0]) if len(places) else 0
-    neighbours = np.array_equal(places, np.arange(first, first + len(places)))
-    return slice(first, first + len(places)) if neighbours else places
+    last = first + len(places)
+    if np.array_equal(places, np.arange(first, last)):
+        return slice(first, last)
+    if first == len(places) - 1 and np.array_equal(places, np.arange(first, -1, -1)):
+        return slice(None, None, -1)
+    return places
 
 
 Maker = Callable[[Metric, Keys], LinearPlan]

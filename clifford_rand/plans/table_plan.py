@@ -20,7 +20,7 @@ SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls 
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
 LOAD_KERNEL = 2**23  # the same where Numba is there
 CALL = 2**11  # rows in the time of a call
-LARGEST_GATHER = 2**22  # terms that a gather holds at a time
+LARGEST_GATHER = 2**17  # terms that a gather holds at a time: what stays in the cache
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
 _rented = 0  # table rows × samples that gathers did

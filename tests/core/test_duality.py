@@ -165,3 +165,14 @@ def test_involutions_of_a_batch_are_those_of_its_members():
         for name in ("reverse", "involute", "conjugate", "star", "left_complement"):
             rows = [getattr(alg.multivector(row), name)().dense().values for row in values]
             np.testing.assert_array_equal(getattr(batch, name)().dense().values, np.stack(rows))
+
+
+@pytest.mark.parametrize("name", ["reverse", "involute", "conjugate", "even", "odd", "star", "right_complement"])
+def test_maps_of_many_blades_are_those_of_few(name):
+    """At d = 15 and 16 by slices with a sign each, against the same map of the parts of a few grades."""
+    for d in (15, 16):
+        A = cr.Algebra(d).random_multivector(d)
+        whole = getattr(A, name)()
+        for k in (0, 1, 2, d // 2, d):
+            part = getattr(A.grade(k), name)()
+            assert (whole.grade(*part.grades) == part) if part.grades else True
