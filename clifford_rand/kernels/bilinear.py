@@ -67,7 +67,7 @@ def apply_table(
                 target[t] = row[t]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 def apply_sandwich(
     R: NDArray[Any],
     X: NDArray[Any],

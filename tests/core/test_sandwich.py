@@ -1,5 +1,6 @@
 """R X R⁻¹ against the two products, against matrices of NumPy, for every kind of metric, batch and dtype."""
 
+import sys
 import time
 from fractions import Fraction
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.plans import table_plan
 from support.metrics import algebras, versor
 
 
@@ -242,3 +245,52 @@ def test_empty_batches():
     assert none.join(alg.e1).shape == none.project(alg.e12).shape == (0,)
     assert none.left_matrix().shape == (0, 8, 8)
     assert none.spinor_matrix().shape == (0, 2, 2, 2)
+
+
+@pytest.mark.parametrize("load", [0, 2**60], ids=["kernel", "general"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_quadratic_form_is_the_product(dtype, load, monkeypatch):
+    """One R, one R of many X, pairs: against R X R⁻¹ by the products, in every unit metric of d ≤ 5 that is tried."""
+    monkeypatch.setattr(table_plan, "LOAD", load)
+    monkeypatch.setattr(table_plan, "LOAD_KERNEL", load)
+    if load:
+        monkeypatch.delitem(sys.modules, table_plan._KERNEL, raising=False)
+    rng = np.random.default_rng(5)
+    rtol = 1e-4 if dtype == np.float32 else 1e-10
+    for counts in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (3, 0, 0), (1, 3, 0), (3, 0, 1), (2, 0, 2), (4, 1, 0), (0, 5, 0)]:
+        alg = cr.Algebra(*counts)
+        for count in (1, 2, 3):
+            n = 1100 if counts == (3, 0, 1) else 30  # more than two tiles once
+            R = versor(alg, rng, count, (6,))[np.arange(n) % 6].astype(dtype)
+            inverse = R.astype(float).inv()
+            for grades in range(alg.d + 1), (1,), (alg.d - 1,):
+                X = alg.random_multivector(rng, (n,), tuple(grades), dtype=dtype)
+                expected = (R.astype(float) * X.astype(float) * inverse).grade(*grades)
+                assert (R >> X).isclose(expected, rtol=rtol, atol=rtol).all()
+                assert (R[0] >> X[0]).isclose(expected[0], rtol=rtol, atol=rtol)
+                assert (R[0] >> X)[0].isclose(expected[0], rtol=rtol, atol=rtol)
+                assert (R >> X[0])[0].isclose(expected[0], rtol=rtol, atol=rtol)
+                assert (R >> X).dtype == dtype
+
+
+def test_what_is_no_versor_is_found_in_every_way(monkeypatch):
+    """R ~R of 1 + e1234 is no number in Cl(4); e1 + e2 of Cl(1, 1) is null; neither may pass the quadratic form."""
+    monkeypatch.setattr(table_plan, "LOAD", 0)
+    alg = cr.Algebra(4)
+    rng = np.random.default_rng(6)
+    R = 1 + 0.5 * alg.e1234 + 0.25 * alg.e12
+    X = alg.random_multivector(rng, (300,), 1)
+    many = alg.multivector(np.tile(R.even()._on(keys_of_grades(4, (0, 2, 4))).coefficients, (300, 1)), (0, 2, 4))
+    expected = R * X * R.inv()
+    for found in (R >> X, many >> X, many[0] >> X):
+        assert found.isclose(expected, rtol=1e-10).all()
+    assert (R >> X[0]).isclose(expected[0], rtol=1e-10)
+    plane = cr.Algebra(1, 1)
+    null = plane.vector(np.ones((300, 2)))
+    for R, Y in ((null, plane.e1), (null[0], plane.e1), (null, plane.vector(np.ones((300, 2))))):
+        with pytest.raises(cr.ArgumentError):
+            R >> Y
+    huge = versor(cr.Algebra(3), rng, 2) * 1e200
+    X = cr.Algebra(3).e1
+    assert (huge >> X).isclose((1e-200 * huge) >> X, rtol=1e-12)
+    assert np.isnan((versor(cr.Algebra(3), rng, 2) >> cr.Algebra(3).vector([np.nan, 1, 1])).values).any()

@@ -1,0 +1,91 @@
+"""Components lie apart in memory, whatever made a batch; methods that stand elsewhere; names that are remembered."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand import algebra
+from clifford_rand.basis import layout
+from clifford_rand.functions import exponential, norms
+
+
+def lie_apart(A):
+    return np.moveaxis(A.coefficients, -1, 0).flags.c_contiguous
+
+
+@pytest.mark.parametrize("batch", [(7,), (3, 5), (2, 1, 4)])
+def test_components_of_what_is_made_lie_apart(batch):
+    alg = cr.Algebra.pga(3)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((*batch, 16))
+    A, B = alg.multivector(rows), alg.random_multivector(rng, batch)
+    np.testing.assert_array_equal(A.values, rows)
+    made = {
+        "given": A,
+        "vector": alg.vector(rows[..., :4]),
+        "product": A * B,
+        "product by one": A * alg.random_multivector(rng),
+        "sum": A + B.even(),
+        "scaled": 2.0 * A,
+        "by an array": rows[..., 0] * A,
+        "reverse": ~A,
+        "complement": A.left_complement(),
+        "star": A.star(),
+        "grade": A.grade(2),
+        "even": A.even(),
+        "dense": A.grade(1).dense(),
+        "sandwich": (A.even() + 9).normalized() >> B,
+        "reshaped": A.reshape(-1),
+    }
+    for name, one in made.items():
+        assert one.shape == (batch if name != "reshaped" else (int(np.prod(batch)),)), name
+        assert lie_apart(one), name
+        assert not one.coefficients.flags.writeable, name
+
+
+def test_layouts_are_taken_apart_and_put_together():
+    array = np.arange(24.0).reshape(2, 3, 4)
+    parts = layout.components(array)
+    assert parts.shape == (4, 6)
+    np.testing.assert_array_equal(layout.coefficients(parts, (2, 3)), array)
+    np.testing.assert_array_equal(layout.own(array), array)
+    assert layout.own(array).strides == (24, 8, 48)
+    assert np.shares_memory(layout.components(layout.own(array)[0]), layout.components(layout.own(array))) is False
+    apart = layout.own(array)
+    assert np.shares_memory(layout.components(apart), apart)
+    for batch in ((), (3,), (0, 2)):
+        assert layout.empty(batch, 5, float).shape == layout.zeros(batch, 5, float).shape == (*batch, 5)
+
+
+def test_a_grade_of_a_batch_is_a_view():
+    A = cr.Algebra(3).random_multivector(0, 10)
+    assert np.shares_memory(A.grade(2).coefficients, A.coefficients)
+
+
+def test_methods_are_the_functions_of_their_modules():
+    alg = cr.Algebra(3)
+    alg.e12.exp()
+    assert cr.Multivector.exp is exponential.exponential
+    assert cr.Multivector.norm is cr.Multivector.__abs__ is norms.norm
+    assert "Taylor polynomial" in cr.Multivector.exp.__doc__
+    for name in dir(cr.Multivector):
+        if not name.startswith("_") and name not in cr.Multivector.__slots__:
+            assert getattr(cr.Multivector, name).__doc__, name
+
+
+def test_blades_and_places_are_remembered(monkeypatch):
+    alg = cr.Algebra(4)
+    assert alg.e12 is alg.e12
+    assert alg.e21 == -alg.e12
+    A = alg.random_multivector(0)
+    assert A["e21"] == -A["e12"]
+    with pytest.raises(cr.ArgumentError, match="name"):
+        A["e15"]
+    assert pickle.loads(pickle.dumps(alg)).e12 == alg.e12
+    monkeypatch.setattr(algebra, "MOST_NAMES", 50)
+    wide = cr.Algebra(300)
+    for vector in wide.names.vectors:
+        getattr(wide, f"e{vector}")
+    assert len(wide.__dict__) == 50
