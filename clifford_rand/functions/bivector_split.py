@@ -1,12 +1,15 @@
 """The split of a bivector into simple bivectors that commute: antisymmetric matrices in orthogonal planes."""
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.closed_split import MOST, split_code
 from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, frame_of, working_dtype
 from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basis
 from clifford_rand.functions.unit_form import span_form
@@ -58,9 +61,24 @@ def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
         return tuple(form.give(part, B) for part in split(form.take(B.sparse()), rtol))
     work: Any = working_dtype(B, "bivector_split")
     kept: Any = B.dtype if B.dtype.kind in "fc" else work
+    keys = keys_of_grades(d, (2,))
+    count = math.prod(B.shape)
+    left = np.ones(count, dtype=bool)
+    array = np.zeros((0, keys.size, count), dtype=work)
+    if work.kind == "f" and d <= MOST:
+        array, done = split_code(B.algebra.form).split(layout.components(B._on(keys).coefficients).astype(work))
+        left = ~done
+    if left.any():
+        array = _with_general(B, array, np.flatnonzero(left), rtol, work)
+    target = np.result_type(kept, np.complex64) if array.dtype.kind == "c" else kept
+    return tuple(B._make(keys, layout.coefficients(part.astype(target), B.shape)) for part in array)
+
+
+def _with_general(B: "Multivector", array: Array, left: Array, rtol: float, work: Any) -> Array:
+    """Return the parts (m, K, N) with those of the elements ``left``, one by one in an orthonormal frame."""
     frame = frame_of(B, "bivector_split")
-    start = frame.enter(B, keys_of_grades(d, (2,)), work)
-    rows = start.coefficients.reshape(-1, frame.bivectors.size)
+    flat = layout.components(B._on(frame.bivectors).coefficients)[:, left]
+    rows = frame.enter(B._make(frame.bivectors, flat.T), frame.bivectors, work).coefficients
     found = []
     for row in rows:
         planes = commuting_planes(frame.matrix(row), frame.signs, rtol)
@@ -69,14 +87,13 @@ def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
             hint = "There is none where x ↦ Bx - xB has a Jordan block beyond those of a null rotation."
             raise fail("B", "bivector_split", "a sum of commuting simple bivectors", given, hint)
         found.append([plane[frame.upper] for plane in planes])
-    most = max(map(len, found))
-    mixed = any(np.iscomplexobj(plane) for planes in found for plane in planes)
-    array = np.zeros((most, len(rows), frame.bivectors.size), dtype=np.complex128 if mixed else work)
-    for i, planes in enumerate(found):
-        for k, plane in enumerate(planes):
-            array[k, i] = plane
-    target = np.result_type(kept, np.complex64) if mixed else kept
-    return tuple(frame.leave(frame.bivector(part.reshape(*B.shape, -1)), B, target) for part in array)
+    dtype = np.result_type(array, *(plane for planes in found for plane in planes))
+    result = np.zeros((max(len(array), *map(len, found)), *array.shape[1:]), dtype=dtype)
+    result[: len(array)] = array
+    for k in range(len(result)):
+        parts = np.array([planes[k] if k < len(planes) else np.zeros(len(frame.upper[0])) for planes in found])
+        result[k][:, left] = frame.leave(frame.bivector(parts.astype(dtype)), B, dtype).coefficients.T
+    return result
 
 
 _CLUSTERS = (1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13)  # relative distances of eigenvalues that are tried as equal

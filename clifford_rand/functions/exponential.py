@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
 from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
@@ -167,6 +168,7 @@ def _general(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Mult
         if array.ndim == 1 or left.all():
             array = _squared(result._make(result.keys, array))
         else:
+            array = layout.own(array)  # that of a multivector is read-only
             array[left] = _squared(result._make(result.keys, array[left]))
     return form.give(result._make(result.keys, array), B)
 

@@ -48,9 +48,11 @@ class StraightLine:
         self.metric = metric
         self.lines: list[str] = []
         self.arguments: list[str] = []
+        self.taken: set[str] = set()
 
     def argument(self, name: str, keys: Keys) -> Part:
         """Return the rows of an argument, a sequence."""
+        self._take(name)
         names = tuple(f"{name}{i}" for i in range(keys.size))
         self.arguments.append(name)
         if names:
@@ -62,6 +64,7 @@ class StraightLine:
 
         Products of two rows of one multivector, or of it and its involution, are counted together.
         """
+        self._take(name)
         table = product_table(self.metric, rule, a.keys, b.keys)
         same = a.names == b.names
         names: list[str] = []
@@ -81,6 +84,10 @@ class StraightLine:
                 names.append(f"{name}{len(names)}")
                 self.lines.append(f"{names[-1]} = " + " ".join(factors).removeprefix("+ "))
         return Part(_subset(table.keys, kept), tuple(names))
+
+    def _take(self, name: str) -> None:
+        assert name not in self.taken, name
+        self.taken.add(name)
 
     def function(self, *results: "Part | str") -> Callable[..., Any]:
         """Return the function of the arguments: a tuple, of a list of rows for each part, of a row for each name."""

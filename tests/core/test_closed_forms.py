@@ -7,6 +7,7 @@ import clifford_rand as cr
 from clifford_rand.functions.closed_exponential import plane_exponential
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.closed_log import closed_form, closed_root
+from clifford_rand.functions.closed_split import split_code
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one, cosh_sinhc, cosh_sinhc_of_one
 from support.blades import signatures
 
@@ -190,6 +191,39 @@ def test_singular_elements_beside_others_are_named():
     A = alg.multivector(values)
     assert not closed_inverse(A, None)[1][17]
     assert (A * A.inv()).isclose(1.0, rtol=1e-6).all()
+
+
+@pytest.mark.parametrize("d", [4, 5, 6])
+def test_splits_in_every_signature(d):
+    rng = np.random.default_rng(d + 10)
+    closed = total = 0
+    for signature in (s for s in signatures(6) if sum(s) == d):
+        alg = cr.Algebra(*signature)
+        V = (alg.random_multivector(rng, grades=2) * 0.3).exp()
+        planes = planes_of(alg, rng)
+        found = [alg.random_multivector(rng, grades=2) * scale for scale in (1e-150, 1e-9, 1.0, 1e100)]
+        found += [alg.random_multivector(rng, grades=1) ^ alg.random_multivector(rng, grades=1), 0 * planes[0]]
+        found += [sum((1 + j) * P for j, P in enumerate(planes)), planes[0] * 2 + planes[1] * 1e-7]
+        found.append((V * found[-2] * ~V).grade(2))
+        keys = found[0].keys
+        B = alg.bivector(np.stack([part._on(keys).coefficients for part in found]))
+        parts = B.bivector_split()
+        total_part = sum(parts, 0 * B)
+        whole = np.max([np.abs(part.coefficients).max(axis=-1) for part in parts], axis=0)
+        whole = np.where(whole == 0, 1, whole)
+        assert (np.abs((total_part - B).coefficients).max(axis=-1) <= 2e-12 * whole).all()
+        for i, part in enumerate(parts):
+            unit = part * (1 / whole)
+            assert np.abs((unit ^ unit).coefficients).max() <= 2e-12
+            for other in parts[:i]:
+                product = unit * (other * (1 / whole))
+                assert np.abs((product - (unit ^ (other * (1 / whole)))).coefficients).max() <= 2e-12
+        _, done = split_code(alg.form).split(np.ascontiguousarray(B.coefficients.T))
+        if alg.r < 2:  # else x_i coincide at 0 for all bivectors of some metrics
+            closed, total = closed + int(done.sum()), total + len(done)
+        alone = B[2].bivector_split()
+        assert all(one.isclose(part[2], rtol=1e-9) for part, one in zip(parts, alone, strict=False))
+    assert closed > 0.9 * total
 
 
 def test_empty_batches():

@@ -191,6 +191,8 @@ def test_batch_is_the_loop():
             for i in range(2):
                 for j in range(5):
                     assert E[i, j].isclose(A[i, j].exp(), rtol=1e-12)
+    A = cr.Algebra(6).random_multivector(rng, (9,), grades=(2, 3)) * np.r_[np.full(8, 2.0), 20.0]
+    assert all(A.exp()[i].isclose(A[i].exp(), rtol=1e-11) for i in (0, 8))
     alg = cr.Algebra(4, 1)
     mixed = [alg("e12 + e34 + e35"), alg("e12 + e34"), alg("e12 + 1.0*e45"), alg("1.0*e12"), alg("0.0*e12")]
     E = alg.bivector(np.stack([B._on(alg.random_multivector(0, grades=2).keys).coefficients for B in mixed])).exp()

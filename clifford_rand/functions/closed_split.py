@@ -1,0 +1,157 @@
+"""The split B = Σ F_i into commuting simple bivectors, by rows, in four to six dimensions and every metric.
+
+With x_i = F_i², q = B∧B, h = ⟨q B⟩_2, P = B∧B∧B/6 = F1 F2 F3 and E = ⟨P q⟩_2/2: the x_i are the roots of
+x³ - s x² + e x - P² with s = ⟨B²⟩_0 and 4e = ⟨q²⟩_0, and as B, h and E are combinations of the F_i,
+
+    F_i = (E + x_i² B - x_i h/2) / ((x_i - x_j)(x_i - x_k)),
+
+in five dimensions or less, where P = 0: F2 = (h - 2 x2 B)/(2 (x1 - x2)) and F1 = B - F2. This is the invariant
+decomposition of M. Roelfs and S. De Keninck, "Graded symmetry groups: plane and simple", Advances in Applied Clifford
+Algebras 33, 2023, section 5. Planes that turn equally fast are told apart by J = q/√q²: B = B+ + B- with
+B± = B (1 ± J)/2, and F1 - F2 = r B+ + B-/r with r² = B-²/B+². What has no such split to the rounding is left to the
+general way (`bivector_split`).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.basis.metric import Metric
+from clifford_rand.functions.closed_exponential import SEPARATE
+from clifford_rand.functions.straight_line import StraightLine
+from clifford_rand.plans.choice import keep
+
+MOST = 6  # dimensions
+SIMPLE = 1e-12  # B∧B, relative to B², below which B is one plane
+EXACT = 1e-12  # how far, relative to B, parts may be from simple and from commuting
+APART = 0.01  # (x1 - x2)² / s² from which q and B alone tell two planes apart
+NOTHING = 1e-14  # a part, relative to B, that is rounding
+UNSIGNED = 1e-20  # r² below which it is rounding that decides its sign
+
+Rows = NDArray[Any]
+
+
+class SplitCode:
+    """The code for the bivectors of one metric of four to six dimensions."""
+
+    def __init__(self, metric: Metric) -> None:
+        d = metric.d
+        self.bivectors = keys_of_grades(d, (2,))
+        code = StraightLine(metric)
+        B = code.argument("b", self.bivectors)
+        s, q = code.product("s", "anticommutator", B, B, (0,)), code.product("q", "wedge", B, B)
+        t, h = code.product("t", "anticommutator", q, q, (0,)), code.product("h", "anticommutator", q, B, (2,))
+        self.three = d > 5
+        more: tuple[Any, ...] = ()
+        if self.three:
+            P = code.product("p", "wedge", q, B)
+            E = code.product("e", "gp", P, q, (2,))
+            more = (code.product("n", "gp", P, P, (0,)).scalar(), E.on(self.bivectors))
+        self.parts = code.function(s.scalar(), q, t.scalar(), h.on(self.bivectors), *more)
+        code = StraightLine(metric)
+        B = code.argument("b", self.bivectors)
+        self.square = code.function(code.product("s", "anticommutator", B, B, (0,)).scalar())
+        code = StraightLine(metric)
+        B = code.argument("b", self.bivectors)
+        self.area = code.function(code.product("q", "wedge", B, B))
+        code = StraightLine(metric)
+        B, C = code.argument("b", self.bivectors), code.argument("c", self.bivectors)
+        self.overlap = code.function(
+            code.product("s", "anticommutator", B, C, (0,)), code.product("x", "commutator", B, C)
+        )
+
+    def split(self, b: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the parts (m, K, N) of real rows (K, N), fastest first, and where they are a split."""
+        with np.errstate(all="ignore"):
+            size = np.abs(b).max(axis=0)
+            b = b / np.where(size > 0, size, 1.0)
+            s, q, t, h, *more = self.parts(b)
+            s, t = (np.broadcast_to(np.asarray(x, dtype=float), size.shape) for x in (s, t))
+            q, h = _filled(q, size), _filled(h, size)
+            wide = np.abs(q).max(axis=0, initial=0.0)
+            several = np.flatnonzero(wide > SIMPLE)
+            found = np.zeros((3 if self.three else 2, *b.shape))
+            found[0] = b
+            fine = np.ones(size.shape, dtype=bool)
+            if len(several):
+                b, s, t, h = b[:, several], s[several], t[several], h[:, several]
+                parts = self._three(b, s, t, h, more, several) if self.three else self._two(b, s, wide[several], t, h)
+                parts = np.where(np.abs(parts).max(axis=1, keepdims=True) > NOTHING, parts, 0.0)
+                fine[several] = self._is_split(parts, b)
+                parts = np.where(fine[several], parts, 0.0)
+                if parts.dtype.kind == "c" and not parts.imag.any():
+                    parts = parts.real
+                found = found.astype(parts.dtype, copy=False)
+                found[:, :, several] = parts
+            used = np.abs(found).reshape(len(found), -1).any(axis=1)
+            return found[: max(1, int(used.sum()))] * size, fine
+
+    def _two(self, b: Rows, s: Rows, wide: Rows, t: Rows, h: Rows) -> Rows:
+        root = np.sqrt(np.abs(t))
+        square = s * s - t  # (x1 - x2)²
+        by_pair = (t > 0) & (root > SEPARATE * wide) & (square < APART * s * s)
+        difference = np.copysign(np.sqrt(np.maximum(square, 0.0)), s)
+        if (square[~by_pair] < 0).any():
+            difference = np.where(square < 0, np.sqrt(square.astype(complex)), difference)
+        x1 = (s + difference) / 2
+        first, second = (2 * x1 * b - h) / (2 * difference), (h - t / (2 * x1) * b) / (2 * difference)
+        if by_pair.any():
+            part, turned = b[:, by_pair], h[:, by_pair] / root[by_pair]
+            plus, minus = (part + turned) / 2, (part - turned) / 2
+            ((x,), (y,)) = self.square(plus), self.square(minus)
+            swap = np.abs(x) < np.abs(y)
+            x, y = np.where(swap, y, x), np.where(swap, x, y)
+            plus, minus = np.where(swap, minus, plus), np.where(swap, plus, minus)
+            ratio = y / x
+            ratio = np.where(np.abs(ratio) > UNSIGNED, ratio, np.nan)
+            r = np.sqrt(ratio.astype(complex)) if (ratio < 0).any() else np.sqrt(ratio)
+            apart = r * plus + minus / r  # F1 - F2
+            first, second = (part.astype(np.result_type(part, apart), copy=False) for part in (first, second))
+            first[:, by_pair], second[:, by_pair] = (b[:, by_pair] + apart) / 2, (b[:, by_pair] - apart) / 2
+        return np.stack([first, second])
+
+    def _three(self, b: Rows, s: Rows, t: Rows, h: Rows, more: list[Any], several: Rows) -> Rows:
+        number, E = more
+        n = len(several)
+        number = np.broadcast_to(np.asarray(number, dtype=float), (n,)) if np.ndim(number) == 0 else number[several]
+        E = np.stack([np.broadcast_to(row, (n,)) if np.ndim(row) == 0 else row[several] for row in E])
+        companion = np.zeros((n, 3, 3))
+        companion[:, 0] = np.stack([s, -t / 4, number / 36], axis=1)
+        companion[:, 1, 0] = companion[:, 2, 1] = 1
+        x: Rows = np.linalg.eigvals(np.where(np.isfinite(companion), companion, 0.0)).T
+        x = np.take_along_axis(x, np.argsort(-np.abs(x), axis=0), axis=0)
+        if x.dtype.kind == "c":
+            near = (np.abs(x.imag) < UNSIGNED**0.25 * np.abs(x[0])) & (x.imag != 0)  # a double root, by its rounding
+            x = np.where(near.any(axis=0), np.nan, x) if x.imag.any() else x.real
+        found = []
+        for i in range(3):
+            y, z = x[(i + 1) % 3], x[(i + 2) % 3]
+            found.append((E / 12 + x[i] ** 2 * b - x[i] * h / 2) / ((x[i] - y) * (x[i] - z)))
+        return np.stack(found)
+
+    def _is_split(self, parts: Rows, b: Rows) -> NDArray[np.bool_]:
+        sizes = np.abs(parts).max(axis=1)
+        whole = np.maximum(sizes.max(axis=0), 1.0)
+        fine = np.abs(parts.sum(axis=0) - b).max(axis=0) <= EXACT * whole
+        for i, part in enumerate(parts):
+            fine &= _largest(self.area(part)[0], whole) <= EXACT * sizes[i] * whole
+            for k in range(i):
+                cross = np.maximum(*(_largest(rows, whole) for rows in self.overlap(part, parts[k])))
+                fine &= cross <= EXACT * np.maximum(sizes[i], sizes[k]) * whole
+        return np.asarray(fine)
+
+
+def _filled(rows: Any, like: Rows) -> Rows:
+    return np.array([np.broadcast_to(row, like.shape) for row in rows]).reshape(-1, *like.shape)
+
+
+def _largest(rows: Any, like: Rows) -> Rows:
+    return np.abs(_filled(rows, like)).max(axis=0, initial=0.0)
+
+
+def split_code(metric: Metric) -> SplitCode:
+    """Return the code of a metric, made once."""
+    found: Any = metric.plans.get("split")
+    return keep(metric, "split", SplitCode(metric)) if found is None else found
