@@ -132,6 +132,17 @@ class Softmax(Loss):
         """Return p, the Hessian less its part of rank one."""
         return y - theta
 
+    def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:
+        """Return (diag(p) - ppᵀ)v."""
+        p = y - theta
+        part = p * v
+        return part - p * library(p).sum(part, axis=1, keepdims=True)
+
+    def row_curvature_at(self, theta: Any, y: Any) -> Any:
+        """Return twice the largest p(1 - p) of a row: no row of diag(p) - ppᵀ has a larger sum of absolute values."""
+        p = y - theta
+        return 2 * library(p).max(p * (1 - p), axis=1, keepdims=True)
+
     def accepts(self, y: Any) -> bool:
         """Check labels and columns."""
         xp = library(y)

@@ -89,6 +89,14 @@ class Loss:
         """Return the second derivative where the residual is theta, inside the domain; one over the conjugate's."""
         raise NotImplementedError
 
+    def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:
+        """Return the Hessian of every row where the residual is theta, times v (n, C)."""
+        return self.curvature_at(theta, y) * v
+
+    def row_curvature_at(self, theta: Any, y: Any) -> Any:
+        """Return an upper bound (n, 1) of the eigenvalues of the Hessian of every row where the residual is theta."""
+        return library(theta).max(self.curvature_at(theta, y), axis=1, keepdims=True)
+
     def best_scale(self, theta: Any, y: Any, weights: Any, largest: float) -> float:
         """Return a factor t in [0, largest] that makes the weighted dual value of t·theta large.
 
