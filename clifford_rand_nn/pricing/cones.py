@@ -11,20 +11,26 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
-from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones
-from clifford_rand_nn.pricing.outputs import Answers, longest_outputs
+from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones, project_without_offset
+from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs
 from clifford_rand_nn.pricing.relaxation import relaxed_lengths
 
-# Projections. At d = 2, n = 160 one takes 0.2 ms as it is and 0.02 ms compiled; compiling takes 8 s, once on a machine,
-# and loading 0.5 s.
+# Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
+# once on a machine, and loading 0.5 s.
 _INTERPRETED_UP_TO = 2000
+_COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a factorisation are faster: twice at 65
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
 _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
+_PART = 1e9  # rows times squared columns of the projections after which the time is looked at, a second or less
 _RELAXED = 1 << 21  # numbers of a batch of relaxations, 16 MB
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
+
+
+class _LateError(Exception):
+    """The time is over."""
 
 
 class ConePricer:
@@ -91,7 +97,9 @@ class ConePricer:
         """In words."""
         return self._scope or f"over the {self.n_atoms:,} given patterns"
 
-    def price(self, theta: ArrayLike, most: int) -> Priced:
+    def price(
+        self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
+    ) -> Priced:
         r"""Return an upper bound of the supremum, and the best neurons that were met.
 
         Should a projection not end within its steps, its dual value counts, which is never below the supremum.
@@ -102,6 +110,11 @@ class ConePricer:
             With bias :math:`\sum_i\theta_i = 0`; otherwise the pattern that is on everywhere has no finite supremum.
         most : int
             Number of neurons wanted.
+        late : callable, optional
+            Asked between projections. If it says yes the neurons so far are returned, with a bound that knows no cones.
+        enough : float
+            Of several outputs: a neuron above this, met on a climb from the longest outputs that there would be without
+            cones, is enough, and the bound then knows none either.
 
         Raises
         ------
@@ -120,12 +133,19 @@ class ConePricer:
             axes = np.linalg.svd(np.concatenate([G, c[:, None, :]], axis=1)[:, : d + self.bias], full_matrices=False)[2]
             G, c, r = G @ axes.transpose(0, 2, 1), np.einsum("pr,psr->ps", c, axes), axes.shape[1]
         rounding = _ROUNDING * float(np.linalg.norm(np.abs(values).T @ np.linalg.norm(self._data, axis=1)))
-        ask = partial(self._answers, G, c, rounding, max(1, most) if r == 1 else 1)
-        size, found = longest_outputs(ask, partial(self._relaxed, G, c, everywhere), len(G), r, self.p)
-        lengths = np.concatenate([np.linalg.norm(answers.images, axis=1) for answers in found])
+        found: list[Answers] = []
+        ask = partial(self._asked, G, c, rounding, max(1, most) if r == 1 else 1, late, found)
+        try:
+            if r > 1 and enough < np.inf and not self.bias and climbed(ask, _longest(G)) > enough:
+                size = self._uncut(G)
+            else:
+                size, _ = longest_outputs(ask, partial(self._relaxed, G, c, everywhere), len(G), r, self.p)
+        except _LateError:
+            size = self._uncut(G)
+        neurons = nothing(d)
+        lengths = np.concatenate([np.zeros(0), *(np.linalg.norm(answers.images, axis=1) for answers in found)])
         order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbours may share the best neuron
         order = order[lengths[order] > rounding]
-        neurons = nothing(d)
         if len(order):
             v, rows = (
                 np.concatenate(parts)[order] for parts in zip(*((a.directions, a.rows) for a in found), strict=True)
@@ -134,8 +154,45 @@ class ConePricer:
         infinite = self.bias and bool(everywhere.any()) and unbalanced(point)
         return Priced(np.inf if infinite else size, neurons)
 
+    def _uncut(self, G: Array) -> float:
+        """Return what the longest outputs would be without cones: a bound, infinite where an offset costs nothing."""
+        if self.bias:
+            return np.inf
+        lengths = np.linalg.norm(G, ord=2, axis=(1, 2)) if self.p == 2 else np.linalg.norm(G, axis=2)
+        return float(lengths.max(initial=0.0))
+
+    def _asked(
+        self,
+        G: Array,
+        c: Array,
+        rounding: float,
+        wanted: int,
+        late: Callable[[], bool] | None,
+        found: list[Answers],
+        pattern: NDArray[np.intp],
+        a: Array,
+    ) -> Answers:
+        """Answer in parts, between which the time is looked at; all answers are kept in ``found``."""
+        n, d = self._data.shape
+        size = len(pattern) if late is None else max(1, int(_PART / (n * d**2)))
+        parts = []
+        for first in range(0, len(pattern), size):
+            if late is not None and late():
+                raise _LateError
+            part = slice(first, first + size)
+            parts.append(self._answers(G, c, rounding, wanted, late, pattern[part], a[part]))
+            found.append(parts[-1])
+        return Answers(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+
     def _answers(
-        self, G: Array, c: Array, rounding: float, wanted: int, pattern: NDArray[np.intp], a: Array
+        self,
+        G: Array,
+        c: Array,
+        rounding: float,
+        wanted: int,
+        late: Callable[[], bool] | None,
+        pattern: NDArray[np.intp],
+        a: Array,
     ) -> Answers:
         """Maximise a·z over the cones of the patterns: by a projection, and a linear program if p = 1."""
         goals = np.ascontiguousarray(np.einsum("qdr,qr->qd", G[pattern], a))
@@ -150,7 +207,7 @@ class ConePricer:
             values = np.where(good, lengths**2 / norms, 0.0)  # lower bounds, until the exact value is known
             for q in np.argsort(-bounds, kind="stable"):
                 threshold = np.partition(values, -min(wanted, len(values)))[-min(wanted, len(values))]
-                if bounds[q] <= max(threshold, rounding):
+                if bounds[q] <= max(threshold, rounding) or (late is not None and late()):
                     break
                 vertex = best_vertex(self._data, self._on[pattern[q]], goals[q], float(shares[q]), self.bias)
                 if vertex is not None and vertex.value > values[q]:
@@ -207,7 +264,9 @@ class ConePricer:
         active = np.zeros((len(g), d + 1), dtype=np.int64)
         reached = np.zeros(len(g), dtype=bool)
         self._projections += len(g)
-        solve = project_on_cones if self._projections <= _INTERPRETED_UP_TO else _compiled()
+        solve: Callable[..., None] = project_on_cones if self.bias else project_without_offset
+        if self._projections > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO):
+            solve = _compiled()
 
         def work(part: slice) -> None:
             solve(
@@ -243,6 +302,11 @@ class ConePricer:
 
     def __repr__(self) -> str:
         return f"ConePricer({self.scope}, p={self.p}, bias={self.bias})"
+
+
+def _longest(G: Array) -> Array:
+    """Return the directions (P, r) of the longest outputs that there would be without cones."""
+    return np.asarray(np.linalg.svd(G, full_matrices=False)[2][:, 0])
 
 
 def _independent(theta: Array) -> Array:

@@ -23,6 +23,7 @@ from clifford_rand._typing import Array
 _TIGHT = 1e-9  # relative width to which the supremum is enclosed
 _STEPS = 30  # of a climb; each raises the value, and some five are enough
 _GAIN = 1e-9  # relative rise below which it ends
+_SHORT = 3  # steps of a climb that is for a neuron and no bound
 _STARTS = 4  # climbs in a chamber
 _CELLS = 2**4  # cells of a chamber at the start, one for each choice of signs: more outputs are relaxed
 _LEAST_SPLITS = 2000
@@ -57,6 +58,21 @@ class Answers(NamedTuple):
 
 Ask = Callable[[NDArray[np.intp], Array], Answers]
 Relax = Callable[[NDArray[np.intp], list[Answers], float], Array]
+
+
+def climbed(ask: Ask, axes: Array) -> float:
+    """Return the longest output that climbs reach, one from each end of an axis (chambers, r) of every chamber."""
+    chamber, a = np.tile(np.arange(len(axes)), 2), np.concatenate([axes, -axes])
+    best = 0.0
+    for _ in range(_SHORT):
+        answers = ask(chamber, a)
+        lengths = np.linalg.norm(answers.images, axis=1)
+        best = max(best, float(lengths.max(initial=0.0)))
+        live = lengths > 0
+        chamber, a = chamber[live], answers.images[live] / lengths[live, None]
+        if not len(chamber):
+            break
+    return best
 
 
 def longest_outputs(ask: Ask, relax: Relax, chambers: int, r: int, p: int) -> tuple[float, list[Answers]]:

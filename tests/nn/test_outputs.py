@@ -12,6 +12,7 @@ from clifford_rand_nn import (
     cross_product_dictionary,
     enumerate_patterns,
 )
+from clifford_rand_nn.pricing import cone_best, cones
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.relaxation import relaxed_lengths
@@ -195,3 +196,59 @@ def test_what_knows_one_output_says_so():
         ConvexReLUProblem(X, Y, X > 0, 0.1)
     with pytest.raises(ArgumentError, match=r"'solver' .* 'auto' or 'column_generation' for several outputs"):
         ConvexReLURegressor(solver="interior_point", n_gates=3, beta=1e-3, bias=True).fit(X, Y)
+
+
+def chambers(d, C, n=40, P=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X, theta = rng.standard_normal((n, d)), rng.standard_normal((n, C))
+    return ConePricer(X, X @ rng.standard_normal((d, P)) > 0, 2, False), X, theta
+
+
+@pytest.mark.parametrize("C", [2, 3, 6])
+@pytest.mark.parametrize("p", [1, 2])
+def test_late_answers_bound_the_supremum_and_end_the_work(p, C):
+    full, X, theta = chambers(5, C)
+    pricer = ConePricer(X, full._on.T, p, False)
+    size = pricer.price(theta, 3).size
+    asked = []
+    none = pricer.price(theta, 3, lambda: asked.append(0) is None)
+    assert len(asked) == 1  # no projection begins after the end
+    assert len(none.neurons) == 0
+    assert none.size >= size * (1 - 1e-12)
+    some = pricer.price(theta, 3, lambda: asked.append(0) is None and len(asked) > 2)
+    assert some.size >= size * (1 - 1e-12)
+    values = np.linalg.norm(some.neurons.columns(X).T @ theta, axis=1)
+    assert 0 < values.max() <= size * (1 + 1e-9)
+    assert pricer.price(theta, 3, lambda: False).size == pytest.approx(size, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [2, 3, 6])
+def test_a_value_that_is_enough_ends_the_search(C):
+    pricer, X, theta = chambers(5, C)
+    size = pricer.price(theta, 3).size
+    found = pricer.price(theta, 3, enough=0.1 * size)
+    values = np.linalg.norm(found.neurons.columns(X).T @ theta, axis=1)
+    assert values.max() > 0.1 * size
+    assert found.size >= size * (1 - 1e-12)
+    assert pricer.price(theta, 3, enough=2 * size).size == pytest.approx(size, rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12, 60])
+def test_projections_without_offset_agree(d, monkeypatch):
+    pricer, _, theta = chambers(d, 1)
+    size, neurons = pricer.price(theta, 6)
+    monkeypatch.setattr(cones, "project_without_offset", cones.project_on_cones)
+    other = pricer.price(theta, 6)
+    assert size == pytest.approx(other.size, rel=1e-10)
+    np.testing.assert_allclose(neurons.directions, other.neurons.directions, atol=1e-8)
+
+
+def test_a_projection_of_too_many_steps_goes_the_other_way(monkeypatch):
+    pricer, _, theta = chambers(4, 1)
+    size = pricer.price(theta, 2).size
+    monkeypatch.setattr(cone_best, "nnls", nnls_of_no_end)
+    assert pricer.price(theta, 2).size == pytest.approx(size, rel=1e-10)
+
+
+def nnls_of_no_end(*args, **options):
+    raise RuntimeError("Maximum number of iterations reached.")

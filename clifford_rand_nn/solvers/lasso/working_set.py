@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -15,11 +16,13 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.blocks import BlockPricer
+from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.lasso.basic import polished
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -28,6 +31,8 @@ from clifford_rand_nn.solvers.watch import Watch
 _DEPTH = 64
 _CENTRAL = 0.1  # the first masters are solved to this gap: their dual points are central, which saves rounds
 _SHARE = 0.1  # of the gap so far: the tolerance of the next master; and of tol, that of the last one
+_ENOUGH = 0.1  # of tol: the least violation that ends a search for larger ones
+_ORDER = 600  # rows × outputs of a softmax up to which the interior point factors a matrix of that order
 _VIOLATED = 1e-13  # of the bound: an atom that is above it by less is so by rounding
 _MOST = 1000  # atoms a round by default, where 2n is more; a master with more of them takes longer than a pricing
 _CROWDED = 8  # atoms in use per one that matters, above which half of them are dropped
@@ -44,14 +49,24 @@ class PricedNeurons:
     K: Array
 
     def price(
-        self, theta: Array, most: int, above: float, late: Callable[[], bool]
-    ) -> tuple[float, tuple[Neurons, Array]]:
-        """Return the supremum of |k^T theta| over the family, inf if ``late``, and new atoms with values ``above``."""
-        pricer, ask = self.pricer, (theta, most)  # a pass through a list may take minutes
-        size, neurons = pricer.price(*ask, late) if isinstance(pricer, BlockPricer) else pricer.price(*ask)
+        self, theta: Array, most: int, above: float, enough: float, late: Callable[[], bool] | None
+    ) -> tuple[float, float, tuple[Neurons, Array]]:
+        """Return a bound of |k^T theta| over the family, the largest that was met, and new atoms with values ``above``.
+
+        A pass through a list may take minutes, so it ends when it is ``late``. A value that is ``enough`` ends the
+        search for larger ones among cones of several outputs: the bound is then a rough one.
+        """
+        pricer, ask = self.pricer, (theta, most)
+        if isinstance(pricer, BlockPricer):
+            size, neurons = pricer.price(*ask, late)
+        elif isinstance(pricer, ConePricer):
+            size, neurons = pricer.price(*ask, late, enough)
+        else:
+            size, neurons = pricer.price(*ask)
         columns = neurons.training_columns(self.X)
-        new = np.flatnonzero(np.linalg.norm(columns.T @ theta, axis=1) > above)
-        return size, (neurons.take(new), columns[:, new])
+        values = np.linalg.norm(columns.T @ theta, axis=1)
+        new = np.flatnonzero(values > above)
+        return size, float(values.max(initial=0.0)), (neurons.take(new), columns[:, new])
 
     def added(self, found: tuple[Neurons, Array]) -> "PricedNeurons":
         """Return the set with what `price` found."""
@@ -79,7 +94,9 @@ class MatrixColumns:
     def __post_init__(self) -> None:
         object.__setattr__(self, "K", self.dictionary[:, self.index])
 
-    def price(self, theta: Array, most: int, above: float, late: Callable[[], bool]) -> tuple[float, NDArray[np.intp]]:
+    def price(
+        self, theta: Array, most: int, above: float, enough: float, late: Callable[[], bool] | None
+    ) -> tuple[float, float, NDArray[np.intp]]:
         """Correlate with every column; of the violated ones take a quarter from the top, and a sample of the others.
 
         The largest ones are neighbours of each other, and adding them all helps little more than adding one.
@@ -90,7 +107,8 @@ class MatrixColumns:
         top, rest = np.split(violated, [-(-most // 4)])
         rest = rest[: _DEPTH * most]
         sample = rest[np.unique(np.linspace(0, rest.size - 1, min(rest.size, most - most // 4)).astype(np.intp))]
-        return float(sizes.max(initial=0.0)), np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
+        size = float(sizes.max(initial=0.0))
+        return size, size, np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
 
     def added(self, found: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with what `price` found."""
@@ -223,20 +241,20 @@ class WorkingSet(Limits):
         start: Weights | None = None
         for k in count(1):
             master = _over(family, atoms.K)
-            time_left = self.after(watch.seconds).max_time
-            method = ProximalNewton if ProximalNewton.suits(master) else InteriorPoint
-            inner: ProximalNewton | InteriorPoint = method(tol=tol, basic=False, max_time=time_left)
+            limits = tol, self.after(watch.seconds).max_time
+            inner = _solver_of(master, *limits)
             if self.max_memory is not None and inner.memory(master) > self.max_memory and k > 1:
                 return watch.stop(Status.MAX_MEMORY)
-            found = inner.solve(master, start) if isinstance(inner, ProximalNewton) else inner.solve(master)
-            bound, new, cut = self._priced(family, atoms, found.dual_point, most, watch)
+            found = solved_master(master, start, *limits)
+            bound, hoped, new, cut = self._priced(family, atoms, found.dual_point, most, watch, _ENOUGH * self.tol)
             watch.check(k, found.objective, bound, (atoms, found.coefficients), found.fitted)
             if found.status.ends_all:
                 watch.stop(found.status)
             if watch.status is not None:
                 return None
             more, start = atoms.added(new), found.coefficients
-            near = found.converged and tol <= _SHARE * watch.gap  # then the gap is the pricer's, not the master's
+            gap = min(watch.gap, family.relative_gap(max(watch.objective, hoped), hoped))  # as far as neurons were met
+            near = found.converged and tol <= _SHARE * gap  # then the gap is the pricer's, not the master's
             if more.K.shape[1] == atoms.K.shape[1] and (near or tol <= _SHARE * self.tol):
                 advice = "rounding, or a pricer that only bounds, leaves no atom to add; try a larger tol"
                 return watch.stop(Status.MAX_TIME) if cut else watch.stop(Status.STALLED, advice)
@@ -247,7 +265,7 @@ class WorkingSet(Limits):
                 more, start = atoms.kept(kept).added(new), _among(start, kept)
                 room = int(_ROOM * room)
             stuck = _SHARE if more.K.shape[1] == atoms.K.shape[1] else 1.0
-            tol = max(min(stuck * tol, _SHARE * watch.gap), _SHARE * self.tol)
+            tol = max(min(stuck * tol, _SHARE * gap), _SHARE * self.tol)
             atoms = more
         return None
 
@@ -258,22 +276,52 @@ class WorkingSet(Limits):
         weights = polished(master, weights, watch.objective, watch.bound.value, self.tol)
         fitted = master.predictions(weights)
         # Solved to rounding, the residual bounds better than a master's dual point, which only comes near.
-        own, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch)
+        own, *_ = self._priced(family, atoms, family.datafit.residual(fitted), 1, watch, np.inf)
         watch.polish(master.objective(weights, fitted), own, (atoms, weights), fitted)
 
     def _priced(
-        self, family: LassoProblem, atoms: Any, theta: Array, most: int, watch: Watch[Any]
-    ) -> tuple[DualBound, Any, bool]:
-        """Lower bound over the family from the dual point of a master, atoms that cut it off, and if time ran out."""
-        radius, end = family.n * family.beta, 0.5 * (watch.seconds + (self.max_time or np.inf))
+        self, family: LassoProblem, atoms: Any, theta: Array, most: int, watch: Watch[Any], enough: float
+    ) -> tuple[DualBound, float, Any, bool]:
+        """Price the dual point of a master over the family.
+
+        Return a lower bound; what it would be, were no values larger than those met; atoms that cut the point off; and
+        whether time ran out. A value above the bound by the share ``enough`` ends the search for larger ones.
+        """
+        radius, limit = family.n * family.beta, self.max_time
+        late = None if limit is None else partial(_passed, watch, 0.5 * (watch.seconds + limit))
         found: list[Any] = []
 
         def size(theta: Array) -> float:
-            value, new = atoms.price(theta, most, radius * (1 + _VIOLATED), lambda: watch.seconds > end)
-            found.append((new, np.isinf(value)))
+            value, met, new = atoms.price(theta, most, radius * (1 + _VIOLATED), radius * (1 + enough), late)
+            found.append((met, new, late is not None and late()))
             return float(value)
 
-        return dual_bound(family.datafit, theta, family.Q, size, radius), *found[-1]
+        bound = dual_bound(family.datafit, theta, family.Q, size, radius)
+        met, new, cut = found[-1]
+        hoped = dual_bound(family.datafit, theta, family.Q, lambda _: met, radius)
+        return bound, hoped.value, new, cut
+
+
+def _passed(watch: Watch[Any], end: float) -> bool:
+    return watch.seconds > end
+
+
+def solved_master(master: LassoProblem, start: Weights | None, tol: float, max_time: float | None) -> Result[Weights]:
+    """Solve a problem over a few columns, from ``start`` where the method can; nothing is made basic."""
+    inner = _solver_of(master, tol, max_time)
+    return inner.solve(master) if isinstance(inner, InteriorPoint) else inner.solve(master, start)
+
+
+def _solver_of(
+    master: LassoProblem, tol: float, max_time: float | None
+) -> InteriorPoint | ProximalNewton | MajorisedNewton:
+    """Return the method: for several outputs one without a matrix of order rows × outputs, unless these are few."""
+    limits: dict[str, Any] = {"tol": tol, "max_time": max_time}
+    if ProximalNewton.suits(master):
+        return ProximalNewton(basic=False, **limits)
+    if not master.datafit.loss.separable and master.n * master.outputs > _ORDER:
+        return MajorisedNewton(**limits)
+    return InteriorPoint(basic=False, **limits)
 
 
 def _over(problem: LassoProblem, K: Array) -> LassoProblem:
