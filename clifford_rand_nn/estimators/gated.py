@@ -57,6 +57,10 @@ class GatedFamily(ConvexNetwork):
         """Whether all patterns are asked for."""
         return isinstance(self.gates, str) and self.gates == "exhaustive"
 
+    @property
+    def _may_prefer_logistic(self) -> bool:
+        return isinstance(self.beta, str) and self._samples
+
     def _settled(self, task: Task) -> Task:
         self._chosen = isinstance(self.beta, str)
         return super()._settled(task)
@@ -315,10 +319,6 @@ class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):
         self.beta_ = 1.0  # a problem has one; this has no say
         problem = self._problem(task, self._gate_patterns(task.X, task.targets).patterns)
         return expected_seconds(problem) <= _LONG
-
-    @property
-    def _may_prefer_logistic(self) -> bool:
-        return isinstance(self.beta, str) and self._samples
 
 
 class GatedReLURegressor(GatedReLU, NetworkRegressor):

@@ -1,7 +1,7 @@
 """ReLU networks trained by the constrained convex program, as scikit-learn estimators."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,34 +9,33 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import NetworkClaim
-from clifford_rand_nn.datafits.choice import make_datafit
+from clifford_rand_nn.datafits.choice import as_loss, loss_lines, make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
-from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
-from clifford_rand_nn.gates.fitted import fitted_gates, with_fitted
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, activation_patterns
-from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
-from clifford_rand_nn.neurons import WeightedNeurons
+from clifford_rand_nn.estimators.linear_model import linear_coefficients, linear_weight
+from clifford_rand_nn.estimators.relu_judged import Judge, Program, judge_of, own_neurons
+from clifford_rand_nn.estimators.relu_seconds import columns_seconds, program_seconds
+from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
+from clifford_rand_nn.gates.fitted import fitted_gates, planes_of, with_fitted
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
+from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope
-from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
+from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
-# Measured on two cores with 50 and 200 patterns on breast cancer (569 x 30) and the spiral (160 x 2).
-_BLOCK, _STEPS = 4e-8, 40  # seconds of a step for each pattern, row and squared column; steps of the interior point
-_PROJECTION, _ROUNDS = 3e-8, 15  # the same for a projection on a cone; rounds of column generation
-_SEARCHED = 5  # projections for each pattern and further output
-_DEARER = 4.0  # on pima and iris the best beta was 1/8 and 1/2 to 1 of that of the gated network
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
+_OWN = 1e-6  # relative gap of the weights of the gates' own neurons
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
 
@@ -62,8 +61,10 @@ class ConvexReLU(GatedFamily):
     ----------
     {gates}
     {beta}
-        With sampled gates and "group_l2" the network that is judged is the gated one on the same gates at four times
-        beta, which takes a small part of the time: its neurons are not held to cones, so it bends at less.
+        With sampled gates and "group_l2" a network that is judged stands for this one, as it takes a small part of the
+        time: the gates' own neurons alone, where several outputs have few columns, whose cones are thin; the network
+        itself to three digits, where one output has at least half as many columns as rows; else the gated one on the
+        same gates at two to four times beta, as its neurons are not held to cones and bend at less.
     penalty : {"group_l2", "group_l1"}, default "group_l2"
         p = 2 or 1 in :math:`||U_i||_p`, the norm of a neuron's weights.
     {loss}
@@ -78,10 +79,13 @@ class ConvexReLU(GatedFamily):
     {limits}
     {random_state}
     linear : bool or "auto", default "auto"
-        Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand before the sampled
-        ones: neurons of these patterns make linear models, for which sampled cones have none. "auto" adds them where
-        ``beta`` is "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are
-        expected to be trained in 2.5 seconds, or in half of ``max_time``; ``candidate_gates_.notes`` says so.
+        Whether the hyperplanes of linear models of the outputs, from both sides, stand before the sampled ones: neurons
+        of these patterns make linear models, for which sampled cones have none. They are those of least squares, or of
+        the loss with squared norms of the weight that does best on held-out rows; training begins with their own
+        neurons, so a network that ends at its time limit is no worse than these. "auto" adds them where ``beta`` is
+        "auto" and gates are sampled, and then takes no more of the ``n_gates`` sampled ones than are expected to be
+        trained in 2.5 seconds, or in half of ``max_time``, and none beside so many columns that they add nothing;
+        ``candidate_gates_.notes`` says so.
 
     Attributes
     ----------
@@ -99,6 +103,8 @@ class ConvexReLU(GatedFamily):
 
     linear: bool | str = "auto"
 
+    _weight: float | None = None  # of the squared norm of the linear model
+    _judge: Judge | None = None  # the network that stands for this one while beta is chosen
     _penalties = ("group_l2", "group_l1")
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
@@ -111,44 +117,62 @@ class ConvexReLU(GatedFamily):
         """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
         found = self._gate_patterns(task.X, task.targets)
         every = found.gates.method == "exhaustive"
-        if every or not (self._chosen and self._samples if self.linear == "auto" else self.linear):
+        if every or not self._linear:
             return found
-        fitted, gates = fitted_gates(task.X, task.targets, self._offset, task.weights), found.gates
+        fitted, gates = self._planes(task), found.gates
         if self._chosen and self._samples and self.solver == "auto":
             seconds = _SOON if self.max_time is None else _SHARE * self.max_time
             room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
-            few = max(0, room - len(fitted))
+            few = 0 if isinstance(self._judge, Program) else max(0, room - len(fitted))
             if few < len(gates):
-                note = f"{few:,} of {len(gates):,} gates: more take over {seconds:g} s; a longer max_time is for more"
+                why = f"more take over {seconds:g} s; a longer max_time is for more"
+                if isinstance(self._judge, Program):
+                    why = "of so many columns others add nothing to those of a linear model"
+                note = f"{few:,} of {len(gates):,} gates: {why}"
                 gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
         return activation_patterns(task.X, with_fitted(gates, fitted))
 
+    @property
+    def _linear(self) -> bool:
+        """Whether planes of linear models are there."""
+        return self._chosen and self._samples if self.linear == "auto" else bool(self.linear)
+
+    def _quadratic(self, task: Task) -> bool:
+        return as_loss(task.loss, type(self).__name__, self._own_delta).is_quadratic
+
+    def _settled(self, task: Task) -> Task:
+        task = super()._settled(task)
+        self._weight, self._judge = None, None
+        if self._linear and not self._exhaustive and not self._quadratic(task):
+            self._weight = linear_weight(self, task)
+        if self._chosen and self.penalty == "group_l2" and not self._exhaustive:
+            self._judge = judge_of(self, task, self._quadratic(task))
+        return task
+
+    def _prefers_logistic(self, task: Task) -> bool:
+        """Where beta is chosen and gates are sampled: cones take the time, whatever the loss."""
+        return self._chosen and self._samples
+
+    def _planes(self, task: Task) -> Gates:
+        """Both sides of the planes of a linear model: least squares, or that of another loss with its own weight."""
+        if self._quadratic(task):
+            return fitted_gates(task.X, task.targets, self._offset, task.weights)
+        weight = linear_weight(self, task) if self._weight is None else self._weight
+        return planes_of(task.X, linear_coefficients(self, task, weight), self._offset, task.weights)
+
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
-        """Judge the gated network on the same gates, where they are sampled and the norms are its own."""
-        if self.penalty != "group_l2" or self._exhaustive:
+        """Judge a network that stands for this one, where gates are sampled and the norms are its own."""
+        if self._judge is None:
             return super()._judged(task, shared, X)
-        if not shared:
-            patterns, gates = self._task_patterns(task)
-            options = {"bias": self._free_bias, **self._options(task)}
-            shared += [gates, GatedReLUProblem(task.rows, task.targets, patterns, self.beta_, **options), None, []]
-        gates, problem, start, kernel = shared
-        problem.penalty.beta = _DEARER * self.beta_
-        with self._limited(AutoSolver, task) as solver:
-            result = solver.solve(problem, start, kernel)
-        if result.interrupted:
-            raise KeyboardInterrupt("while beta was chosen; there is no network yet")
-        shared[2] = problem.point(result.coefficients)
-        coefficients = without_feature(result.coefficients, task.feature)
-        norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
-        return gated_predictions(X, gates, coefficients), int(np.count_nonzero(norms))
+        return self._judge.judged(self, task, shared, X)
 
     def _expected(self, task: Task, n_patterns: int) -> float:
         """Return the seconds that training over so many patterns is expected to take."""
+        outputs = task.targets.shape[1] - (not as_loss(task.loss, type(self).__name__, self._own_delta).separable)
         n, d = task.rows.shape
-        work = float(n_patterns) * n * d**2
         if self._by_columns(task.targets):
-            return float(work * _PROJECTION * _ROUNDS * 2 * max(1, _SEARCHED * (task.targets.shape[1] - 1)))
-        return float(work * _BLOCK * _STEPS)
+            return columns_seconds(n, d, outputs, n_patterns)
+        return program_seconds(n, d, n_patterns, isinstance(self._judge, Program))
 
     def _ask_for_limits(self, task: Task, n_patterns: int) -> None:
         """Refuse to begin what takes long by itself, where no limit was given."""
@@ -160,12 +184,10 @@ class ConvexReLU(GatedFamily):
             raise fail("max_time", type(self).__name__, rule, None, hint)
 
     def _top(self, task: Task) -> float:
-        if self.penalty != "group_l2" or self._exhaustive:
+        if self._judge is None:
             return super()._top(task)
-        patterns = self._task_patterns(task).patterns
-        self._ask_for_limits(task, patterns.shape[1])
-        options = {"bias": self._free_bias, **self._options(task)}
-        return float(GatedReLUProblem(task.rows, task.targets, patterns, 1.0, **options).beta_max()) / _DEARER
+        self._ask_for_limits(task, self._task_patterns(task).patterns.shape[1])
+        return self._judge.top(self, task)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X, targets = task.X, task.targets
@@ -184,7 +206,7 @@ class ConvexReLU(GatedFamily):
             family = replace(family, kind="gates", members=gates)
             result = self._solve_program(task, self._problem(task, patterns))
             network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
-            result = replace(result, coefficients=network.to_neurons(family.p))
+            result = self._at_least(replace(result, coefficients=network.to_neurons(family.p)), task, family)
             result = self._pruned(result, task, family)  # an interior point uses every unit: make the solution basic
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = gate_scope(gates), len(gates)
@@ -245,7 +267,7 @@ class ConvexReLU(GatedFamily):
         """Solve on the distinct rows, and bring back what all rows have; the lifted ones have their feature last."""
         distinct = DistinctRows(task.rows, task.targets, task.weights)
         pricer = family.pricer(distinct.X[:, : task.X.shape[1]])
-        start = shared.pop() if shared else None
+        start = shared.pop() if shared else self._first(family)
         options = self._options(task) | {"sample_weight": distinct.weights}
         with self._limited(WorkingSet, task) as solver:
             found = solver.solve(distinct.X, distinct.y, self.beta_, pricer, start=start, **options)
@@ -253,17 +275,43 @@ class ConvexReLU(GatedFamily):
             shared.append(found.coefficients.neurons)  # to start from, all the atoms are better than the pruned ones
         return distinct.restored(found), pricer
 
+    def _first(self, family: Family) -> Neurons | None:
+        """Return the neurons of the gates themselves where linear models are among them."""
+        gates = family.members
+        return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
+
+    def _at_least(self, result: Result[WeightedNeurons], task: Task, family: Family) -> Result[WeightedNeurons]:
+        """Return the network of the gates' own neurons where the solver ended before it had a better one."""
+        neurons = None if result.converged else self._first(family)
+        if neurons is None:
+            return result
+        problem = LassoProblem(neurons.columns(task.rows), task.targets, self.beta_, **self._options(task))
+        own = InteriorPoint(tol=_OWN).solve(problem)
+        if not own.objective < result.objective:
+            return result
+        bound = result.objective - result.duality_gap
+        columns, values, intercept = own.coefficients
+        return replace(
+            result,
+            objective=own.objective,
+            duality_gap=own.objective - bound,
+            relative_gap=problem.relative_gap(own.objective, bound),
+            coefficients=WeightedNeurons(neurons.take(columns), values, intercept),
+            fitted=own.fitted,
+        )
+
     def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
         method: Any = "cvxpy"
         if self.solver != "cvxpy":
-            small = self.solver == "interior_point" or (self.solver == "auto" and ConeInteriorPoint.suits(problem))
+            suits = self.solver == "auto" and not isinstance(self._judge, Program) and ConeInteriorPoint.suits(problem)
+            small = self.solver == "interior_point" or suits
             method = ConeInteriorPoint if small else AugmentedLagrangian
         with self._limited(method, task) as solver:
             result: Result[Any] = solver.solve(problem)
             return result
 
 
-class ConvexReLUClassifier(ConvexReLU, NetworkClassifier):
+class ConvexReLUClassifier(ConvexReLU, LossChoosingClassifier):
     """Two-layer ReLU classifier, trained to the optimum of the constrained convex program.
 
     {family}
@@ -276,6 +324,14 @@ class ConvexReLUClassifier(ConvexReLU, NetworkClassifier):
     >>> model.certificate_.relative_gap <= 1e-6, model.certificate_.scope
     (True, 'global: all 1,562 patterns')
     """
+
+    loss: str = "auto"
+
+    _parts: ClassVar[dict[str, str]] = {
+        "loss": loss_lines("classification", "auto")
+        + """    "auto": "logistic" where ``beta`` is "auto" too and gates are sampled, else "squared": see ``loss_``.
+"""
+    }
 
 
 class ConvexReLURegressor(ConvexReLU, NetworkRegressor):

@@ -45,9 +45,24 @@ def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = N
     if size == 0:
         return Gates.without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
     W = np.linalg.solve(C + _SHARE * size * np.eye(d), Z.T @ (share[:, None] * T))
+    return planes_of(X, W, bias, weights, np.sqrt(share @ T**2))
+
+
+def planes_of(
+    X: Array, W: Array, bias: bool, weights: Array | None = None, spread: Array | float | None = None
+) -> Gates:
+    """Gates (w, c) and (-w, -c) of the columns w of W (d, C), through the mean row or, without bias, the origin.
+
+    A plane through a row is left out, and one whose w changes predictions by a rounding of the ``spread`` of targets.
+    """
+    d = X.shape[1]
+    share = np.full(len(X), 1.0 / len(X)) if weights is None else weights / weights.sum()
+    mean = share @ X if bias else np.zeros(d)
+    size = float(share @ ((X - mean) ** 2).sum(axis=1)) / d
     c = -mean @ W
     lengths = np.linalg.norm(W, axis=0)
-    some = lengths * np.sqrt(size) > _CLEAR * np.sqrt(share @ T**2)
+    least = lengths.max(initial=0.0) * np.sqrt(size) if spread is None else spread
+    some = lengths * np.sqrt(size) > _CLEAR * least
     near = np.linalg.norm(X, axis=1)[:, None] * lengths + np.abs(c)
     exact = (near == 0) & (not bias)  # a row 0 is on a central plane, however it is summed
     some &= ((np.abs(X @ W + c) > _CLEAR * near) | exact).all(axis=0)
