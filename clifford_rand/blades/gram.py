@@ -11,8 +11,6 @@ from clifford_rand.blades.rows import LN2, spread
 from clifford_rand.crossproduct.scaled import unit_scaled
 
 _EXACT_UP_TO = 16  # determinants of whole numbers take d^4 operations on Python's; eigenvalues do past this
-_LARGEST_INVERSE = 1e3  # of a Gram matrix of rows of length 1: three digits are lost, of the volume's relative error
-_LEAST_LOG = 1 - float(np.log(_LARGEST_INVERSE))  # then λ_min ≥ det/e ≥ 10⁻³, see `log_least_eigenvalue`
 _DOUBTFUL = 1e8  # conditions of A G Bᵀ past this make us look whether A or B has dependent rows, which costs two QRs
 
 
@@ -64,30 +62,6 @@ def log_det_metric(metric: Metric) -> tuple[float, float]:
     gram, exponent = unit_scaled(gram, None)
     sign, log = np.linalg.slogdet(gram)
     return float(sign), float(log) + int(exponent) * len(gram) * LN2
-
-
-def log_gram_volume(rows: NDArray[np.float64]) -> tuple[Any, NDArray[np.bool_]]:
-    """Return log √det(R Rᵀ) of rows (..., k, d), and where it is as good as by a factorisation of the rows.
-
-    With rows of length 1 the determinant of the Gram matrix C is off by at most k eps |C⁻¹|, relatively, so it serves
-    where |C⁻¹| ≤ 10³; the rows are independent there. In most cases det C itself is large enough to tell; the inverse
-    is looked at for the others.
-    """
-    gram = rows @ rows.swapaxes(-1, -2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = np.diagonal(gram, axis1=-2, axis2=-1) ** -0.5
-        gram *= shrink[..., None]
-        gram *= shrink[..., None, :]
-        sign, log = np.linalg.slogdet(gram)
-        volume = log / 2 - np.log(shrink).sum(axis=-1)
-    good = np.asarray((sign > 0) & (log >= _LEAST_LOG))
-    if good.all():
-        return volume, good
-    rest = (sign > 0) & ~good
-    if rest.any():
-        bounded = np.abs(np.linalg.inv(gram[rest])).sum(axis=-1).max(axis=-1) <= _LARGEST_INVERSE
-        good[rest] = bounded
-    return volume, good
 
 
 def log_det(M: NDArray[np.float64]) -> tuple[Any, Any, NDArray[np.bool_]]:

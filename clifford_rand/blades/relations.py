@@ -9,7 +9,15 @@ from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.blades.products import Products
 from clifford_rand.blades.rows import broadcast, check_rows, frame_of, relative, scaled_rows
 from clifford_rand.blades.storage import Storage, truth
-from clifford_rand.blades.subspace import DISTANCES, common_part, orientation, outside, principal_angles, sines
+from clifford_rand.blades.subspace import (
+    DISTANCES,
+    common_part,
+    only_angles,
+    orientation,
+    outside,
+    principal_angles,
+    sines,
+)
 from clifford_rand.crossproduct.scaled import row_peaks
 
 
@@ -75,6 +83,15 @@ class Relations(Products):
         """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
         other, dtype = self._pair(b, owner)
         P, Q = self._frame, other._frame
+        apart = only_angles(P.basis, Q.basis, relative(dtype, rtol))
+        if apart is not None:
+            V, log, sign = apart
+            batch = V.shape[:-2]
+            whole = np.concatenate([broadcast(P.basis, batch), V], axis=-2)
+            turn = orientation(whole)
+            join = self._make(whole, turn, 0.0, dtype)
+            none = np.empty((*batch, 0, self.d))
+            return join, self._make(none, P.sign * Q.sign * sign * turn, P.log_volume + Q.log_volume + log, dtype)
         parts = common_part(P.basis, Q.basis, relative(dtype, rtol), owner)
         whole = np.concatenate([parts.only_a, parts.common, parts.only_b], axis=-2)
         frame = frame_of(whole, 0.0)

@@ -10,11 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
-from clifford_rand.blades.gram import check_metric, log_gram_volume
-from clifford_rand.blades.rows import LN2, Frame, default_rtol, frame_of, is_ordinary, scaled_rows
+from clifford_rand.blades.gram import check_metric
+from clifford_rand.blades.rows import (
+    LARGEST_GRAM_RTOL,
+    LN2,
+    Frame,
+    default_rtol,
+    frame_of,
+    is_ordinary,
+    scaled_rows,
+    unit_gram,
+)
 from clifford_rand.crossproduct.scaled import row_peaks
-
-_LARGEST_GRAM_RTOL = 1e-3  # well-conditioned vectors are independent to this; a larger tolerance asks for a frame
 
 
 @lru_cache(maxsize=8)
@@ -176,10 +183,10 @@ class Storage:
         By the Gram matrix of the vectors where that is well-conditioned, which half of a QR's products and no
         orthonormal basis give; by the frame elsewhere, and where it is there already.
         """
-        if "_frame" in self.__dict__ or not self.grade or self._zero_rtol > _LARGEST_GRAM_RTOL:
+        if "_frame" in self.__dict__ or not self.grade or self._zero_rtol > LARGEST_GRAM_RTOL:
             return self._frame.sign == 0, self._frame.log_volume
         rows, sign, log = self._rows
-        found, good = log_gram_volume(rows)
+        _, _, found, good = unit_gram(rows)
         if not good.any():
             return self._frame.sign == 0, self._frame.log_volume
         zero = np.asarray(sign == 0)

@@ -1,5 +1,6 @@
 """Subspaces by orthonormal rows: principal angles, distances, sums and intersections, pivots; no metric is used."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 
+_LEAST_SQUARE = 0.01  # of a sine: rows divided by it are orthogonal to 100 eps
+_POOL = 512  # columns among which pivots are looked for
 _TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
 
 
@@ -82,6 +85,23 @@ class Common(NamedTuple):
     sign_b: Array
 
 
+def only_angles(P: Array, Q: Array, rtol: float) -> tuple[Array, Array, Array] | None:
+    """Return (V, log, sign) if no direction of Q's span is near to P's, else None: q1∧… = ± Π sin θ v1∧… beside P.
+
+    V (..., b, d) are orthonormal rows, orthogonal to P, with p1∧…∧q1∧… = sign · exp(log) · p1∧…∧v1∧…. By the
+    eigenvectors of the Gram matrix of what of Q is outside P; sines below 0.1, and ``rtol``, are left to `common_part`.
+    """
+    if not Q.shape[-2] or P.shape[-2] + Q.shape[-2] > P.shape[-1]:
+        return None
+    rest = outside(Q, P)
+    squares, turn = np.linalg.eigh(rest @ rest.swapaxes(-1, -2))
+    if not np.all(squares[..., 0] > max(_LEAST_SQUARE, 4 * rtol**2)):
+        return None
+    sine = np.sqrt(squares)
+    V = (turn.swapaxes(-1, -2) @ rest) / sine[..., None]
+    return V, np.log(sine).sum(axis=-1), np.sign(np.linalg.det(turn))
+
+
 def common_part(P: Array, Q: Array, rtol: float, owner: str) -> Common:
     """Return adapted bases of the spans of P (..., a, d) and Q (..., b, d); common is what has a sine ≤ ``rtol``."""
     batch = np.broadcast_shapes(P.shape[:-2], Q.shape[:-2])
@@ -130,16 +150,33 @@ def pivots(Q: Array) -> NDArray[np.int64]:
         return np.arange(d)
     units = np.empty((k, k))
     size = np.einsum("ij,ij->j", Q, Q)
-    taken = np.empty(k, dtype=np.int64)
-    for i in range(k):
-        column = int(np.argmax(size >= (1 - _TIE) * size.max()))
-        unit = outside(Q[:, column][None], units[:i])[0]
-        units[i] = unit / np.linalg.norm(unit)
-        part = units[i] @ Q  # as of what is left of Q: the units are orthogonal
-        size -= part * part
-        size[column] = -np.inf
-        taken[i] = column
-    return np.sort(taken)
+    taken: list[int] = []
+    pool_size = _POOL
+    while len(taken) < k:
+        # no part grows, so a few columns with the largest parts are enough until others may be as large
+        first = len(taken)
+        pool = np.sort(np.argpartition(size, d - pool_size)[d - pool_size :]) if pool_size < d else np.arange(d)
+        left, within = size[pool], np.ascontiguousarray(Q[:, pool])
+        outer = float(np.delete(size, pool).max(initial=0.0)) if pool_size < d else 0.0
+        while len(taken) < k:
+            largest = (1 - _TIE) * left.max()
+            if largest <= outer:
+                break
+            column = int(np.argmax(left >= largest))
+            unit, before = within[:, column], units[: len(taken)]
+            for _ in range(2):
+                unit = unit - (before @ unit) @ before
+            unit = unit / math.sqrt(unit @ unit)
+            units[len(taken)] = unit
+            part = unit @ within  # as of what is left of Q: the units are orthogonal
+            left -= part * part
+            left[column] = -np.inf
+            taken.append(int(pool[column]))
+        if pool_size < d:
+            size -= np.square(units[first : len(taken)] @ Q).sum(axis=0)
+            size[taken] = -np.inf
+            pool_size = _POOL if len(taken) > first else min(d, 4 * pool_size)
+    return np.sort(np.array(taken, dtype=np.int64))
 
 
 def batch_pivots(Q: Array) -> NDArray[np.int64]:

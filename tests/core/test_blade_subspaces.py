@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.blades.subspace import pivots
 from support.metrics import algebras
 
 SCALES = (1.0, 1e150, 1e-150)
@@ -333,3 +334,64 @@ def test_null_blades():
         cr.Blade(np.ones((2, 3))).project_vectors(np.ones(3))
     with pytest.raises(cr.ArgumentError, match="leading axes that fit the batch"):
         cr.Blade(np.ones((2, 1, 3))).project_vectors(np.ones((3, 3)))
+
+
+def greedy(Q):
+    """The pivots by the definition: every part anew, by projection."""
+    taken, rest = [], Q.copy()
+    for _ in range(len(Q)):
+        size = np.square(rest).sum(axis=0)
+        size[taken] = -1.0
+        column = int(np.argmax(size >= (1 - 1e-6) * size.max()))
+        taken.append(column)
+        unit = rest[:, column] / np.linalg.norm(rest[:, column])
+        rest = rest - np.outer(unit, unit @ rest)
+    return sorted(taken)
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 600), (5, 512), (7, 2000), (40, 700), (3, 40), (20, 21)])
+@pytest.mark.parametrize("kind", ["generic", "equal", "few"])
+def test_pivots_are_those_of_the_definition(k, d, kind):
+    """Columns of all sizes, columns of equal size in groups, and nearly all of them zero, among more than a pool."""
+    rng = np.random.default_rng(k)
+    X = rng.standard_normal((k, d))
+    if kind == "equal":
+        X = np.repeat(rng.standard_normal((k, -(-d // 4))), 4, axis=1)[:, :d]
+    if kind == "few":
+        X[:, rng.permutation(d)[2 * k :]] *= 1e-9
+    Q = np.linalg.qr(X.T)[0].T
+    assert pivots(Q).tolist() == greedy(Q)
+
+
+@pytest.mark.parametrize(("k", "d"), [(2, 20_000), (30, 1000), (100, 300)])
+def test_large_frames_are_orthonormal_and_keep_the_blade(k, d):
+    """By products where the vectors are well-conditioned, by a QR factorisation (the last rows) where not."""
+    rng = np.random.default_rng(k)
+    for spoil in (1.0, 1e-3, 1e-9):
+        X = rng.standard_normal((k, d)) * 10 ** rng.uniform(-3, 3, (k, 1))
+        X[-1] = spoil * X[-1] + (1 - spoil) * X[0]
+        A = cr.Blade(X)
+        Q, sign, log = A.orthonormalized().factors, A.orthonormalized().sign, A.orthonormalized().log_scale
+        np.testing.assert_allclose(Q @ Q.T, np.eye(k), rtol=0, atol=1e-14)
+        T = X @ Q.T  # X = T Q: the same span, and det T is the scalar
+        np.testing.assert_allclose(T @ Q, X, rtol=0, atol=1e-13 * np.abs(X).max())
+        wanted = np.linalg.slogdet(T)
+        assert sign == wanted[0]
+        np.testing.assert_allclose(log, wanted[1], rtol=1e-6 if spoil == 1e-9 else 1e-12)
+
+
+def test_joins_and_meets_of_large_blades_with_and_without_common_vectors():
+    """(M join(A, B)) = A ∧ B without common vectors; with some, J = A'∧M∧B', at d = 900 and in a batch."""
+    rng = np.random.default_rng(0)
+    for shape in ((), (2,)):
+        X, Y = rng.standard_normal((2, *shape, 20, 900))
+        A, B = cr.Blade(X), cr.Blade(Y)
+        J, M = A.join(B), A.meet(B)
+        assert M.grade == 0
+        assert np.all((J * M.norm() * M.sign).isclose(A ^ B))
+        Y[..., :3, :] = X[..., 4:7, :]
+        B = cr.Blade(Y)
+        J, M = A.join(B), A.meet(B)
+        assert (J.grade, M.grade) == (37, 3)
+        for larger, smaller in ((A, M), (B, M), (J, A), (J, B)):
+            assert np.all(larger.contains(smaller))
