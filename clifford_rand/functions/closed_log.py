@@ -22,6 +22,7 @@ from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_ex
 from clifford_rand.functions.simple_log import complex_log
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
+from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
 from clifford_rand.plans.choice import keep, plan_of
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class RotorCode:
 
         return corrected
 
-    def log(self, rows: Rows, eps: float) -> tuple[Rows, NDArray[np.bool_]]:
+    def log(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of scales and bivectors, and where exp of these agrees with R."""
         u = self.unit(rows, eps)
         f = self.functions(u)
@@ -180,7 +181,7 @@ class RotorCode:
             return result, np.zeros_like(fine)
         return result, fine & self._agrees(image, u, eps)
 
-    def sqrt(self, rows: Rows, eps: float) -> tuple[Rows, NDArray[np.bool_]]:
+    def sqrt(self, rows: Rows, eps: float, like: "Multivector") -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows of the roots, and where their squares agree with R."""
         u = self.unit(rows, eps)
         _, _, c0, c1, g0, g1 = self.functions(u)
@@ -254,16 +255,19 @@ def rotor_code(metric: Metric) -> RotorCode:
     return keep(metric, "rotors", RotorCode(metric)) if found is None else found
 
 
-def _each_chunk(R: "Multivector", code: RotorCode, kept: Any, rows: int, work: Any) -> tuple[Any, Any]:
-    """Return the rows (``rows``, N) and the mask that ``work`` gives of each chunk of the batch R."""
+def _each_chunk(R: "Multivector", kept: Any, root: bool) -> tuple[Any, Any]:
+    """Return the rows of the logarithms, scales first, or of the roots, and the mask of where they hold."""
+    d = R.algebra.d
+    code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
     parts = layout.components(R._on(code.even).coefficients)
-    result = np.empty((rows, parts.shape[1]), dtype=kept)
+    result = np.empty((code.even.size if root else 1 + code.bivectors.size, parts.shape[1]), dtype=kept)
     fine = np.empty(parts.shape[1], dtype=bool)
     eps = float(np.finfo(kept).eps)
     with np.errstate(all="ignore"):
         for start in range(0, len(fine), CHUNK):
             part = slice(start, start + CHUNK)
-            result[:, part], fine[part] = work(parts[:, part].astype(np.float64), eps)
+            work = code.sqrt if root else code.log
+            result[:, part], fine[part] = work(parts[:, part].astype(np.float64), eps, R)
     return result, fine
 
 
@@ -272,9 +276,9 @@ def closed_form(R: "Multivector", work: Any, kept: Any) -> "tuple[Multivector | 
     if np.dtype(work).kind == "c":
         return complex_log(R, work, kept)
     d = R.algebra.d
-    if d > MOST or not R.algebra.form.is_numeric:
+    if d > DIMENSIONS or not R.algebra.form.is_numeric:
         return None, np.zeros(R.shape, dtype=bool)
-    if not R.ndim and d > 1:
+    if not R.ndim and 1 < d <= MOST:
         code = rotor_code(R.algebra.form)
         found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=False)
         if found is not None:
@@ -283,26 +287,28 @@ def closed_form(R: "Multivector", work: Any, kept: Any) -> "tuple[Multivector | 
                 return R._make(code.bivectors, np.array(F, dtype=kept)), np.ones((), dtype=bool)
             keys = keys_of_grades(d, (0, 2))
             return R._make(keys, np.array([math.log(scale), *F], dtype=kept)), np.ones((), dtype=bool)
-    code = rotor_code(R.algebra.form)
-    F, fine = _each_chunk(R, code, kept, code.n, code.log)
+    F, fine = _each_chunk(R, kept, root=False)
     if not fine.any() and len(fine):
         return None, fine.reshape(R.shape)
-    first = 0 if F[0][fine].any() or code.n == 1 else 1
-    keys = keys_of_grades(d, ((0,) if not first else ()) + code.bivectors.grades)
+    first = 0 if F[0][fine].any() or d < 2 else 1
+    keys = keys_of_grades(d, ((0,) if not first else ()) + ((2,) if d > 1 else ()))
     return R._make(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
 
 
 def closed_root(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
-    """Return the roots of real even R, d ≤ 5, in ``kept``, and a mask of where they hold; None for no formula."""
-    if R.algebra.d > MOST or not R.algebra.form.is_numeric:
+    """Return the roots of real even R, d ≤ 6, in ``kept``, and a mask of where they hold; None for no formula."""
+    d = R.algebra.d
+    if d > DIMENSIONS or not R.algebra.form.is_numeric:
         return None, np.zeros(R.shape, dtype=bool)
-    code = rotor_code(R.algebra.form)
-    if not R.ndim:
+    if not R.ndim and d <= MOST:
+        code = rotor_code(R.algebra.form)
         found = code.of_one(R._on(code.even).coefficients.tolist(), float(np.finfo(kept).eps), root=True)
         if found is not None:
             values = np.array(found[0], dtype=kept)
             return R._make(code.even, values * math.sqrt(found[1])), np.ones((), dtype=bool)
-    root, fine = _each_chunk(R, code, kept, code.even.size, code.sqrt)
+    root, fine = _each_chunk(R, kept, root=True)
     if not fine.any() and len(fine):
         return None, fine.reshape(R.shape)
-    return R._make(code.even, layout.coefficients(root, R.shape)), fine.reshape(R.shape)
+    return R._make(keys_of_grades(d, tuple(range(0, d + 1, 2))), layout.coefficients(root, R.shape)), fine.reshape(
+        R.shape
+    )

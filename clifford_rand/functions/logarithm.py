@@ -1,4 +1,4 @@
-"""The logarithm and the square root of even versors: closed forms up to five dimensions, so(G) in general."""
+"""The logarithm and the square root of even versors: closed forms up to six dimensions, so(G) in general."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -40,9 +40,10 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
 
     Notes
     -----
-    For d ≤ 5 f(S) B with A = S + B, S of the grades 0 and 4, in every metric and over a batch at once. Where that is
-    none (minus a boost), and for d > 5, the real logarithm of the orthogonal map in so(G), improved by Gauss-Newton
-    steps on exp(B) = A. Either way exp(B) is compared with A. Complex A: only where one plane turns.
+    For d ≤ 5 it is f(S) B with A = S + B, S of the grades 0 and 4, in every metric and over a batch at once; for d = 6
+    by the invariant decomposition of ⟨A⟩_2/⟨A⟩_0. Where that is none (minus a boost, planes that turn equally for
+    d = 6), and for d > 6, the real logarithm of the orthogonal map in so(G), improved by Gauss-Newton steps on
+    exp(B) = A. Either way exp(B) is compared with A. Complex A: only where one plane turns.
 
     Examples
     --------

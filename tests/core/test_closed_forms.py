@@ -226,6 +226,26 @@ def test_splits_in_every_signature(d):
     assert closed > 0.9 * total
 
 
+@pytest.mark.parametrize("signature", [(6,), (0, 6), (5, 1), (3, 3), (4, 1, 1), (3, 0, 3), (1, 1, 4)])
+def test_six_dimensions(signature):
+    rng = np.random.default_rng(20)
+    alg = cr.Algebra(*signature)
+    B = alg.random_multivector(rng, (30,), 2)
+    B = B * (rng.uniform(0.01, 1.4, 30) / np.linalg.norm(B.values, axis=-1))
+    B = B * np.r_[0.0, 1e-12, np.ones(28)]
+    R = B.exp() * np.r_[np.ones(25), np.full(5, 7.0)]
+    L, Q = R.log(), R.sqrt()
+    assert np.abs((L.grade(2) - B).coefficients).max() < 1e-12
+    np.testing.assert_allclose(L["1"], np.r_[np.zeros(25), np.full(5, np.log(7))], atol=1e-13)
+    assert error(Q * Q, R).max() < 1e-12
+    assert closed_form(R, np.dtype(float), np.dtype(float))[1].mean() > (0.9 if alg.r < 2 else 0.0)
+    if alg.p > 1 and alg.q == 0:  # s < 0: with a full turn
+        turned = -(B[2:12].exp())
+        assert error(turned.log().exp(), turned).max() < 1e-12
+        assert error(turned.sqrt() * turned.sqrt(), turned).max() < 1e-12
+        assert closed_form(turned, np.dtype(float), np.dtype(float))[1].any() or alg.r > 1
+
+
 def test_empty_batches():
     for signature in [(2,), (4,), (4, 1)]:
         B = cr.Algebra(*signature).random_multivector(0, (0, 3), grades=2)
