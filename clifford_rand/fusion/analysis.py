@@ -107,6 +107,8 @@ def _of_two_planes(B: Any, s: int, q: Any, t: int) -> Any:
     p, negative, _ = algebra.form.counts
     if B.grades != (2,) or not algebra.form.is_numeric or (p >= 2 and negative >= 2) or not graph.real[abs(s)]:
         raise TraceError("it has the exponential of a multivector whose planes may be complex")
+    if graph.whole:
+        raise TraceError("it has the exponential of two planes, which does not differentiate where they meet")
 
     def constant(number: Any) -> int:
         return graph.constant(number)

@@ -25,10 +25,12 @@ NEAR = 0.5  # |s| up to which the derivative is its series, as it is a differenc
 def cosh_and_sinhc(graph: Graph, s: int, precision: np.dtype) -> tuple[int, int]:
     """Return cosh √s and sinh √s / √s: cos and sin of √-s for s < 0, both 1 for s = 0."""
     kind: Any = precision.type
-    if not graph.real[abs(s)]:
-        return _complex(graph, s)
     if not s:
         return graph.constant(1), graph.constant(1)
+    if graph.whole:
+        return graph.call("cosh_root", s), graph.call("sinhc_root", s)
+    if not graph.real[abs(s)]:
+        return _complex(graph, s)
     z = graph.call("sqrt", graph.add(graph.call("abs", s), graph.constant(TINY[kind])))
     sign = graph.sign_of(s)
     turn = None if sign > 0 else _cos_and_sinc(graph, z, kind)
@@ -43,6 +45,8 @@ def cosh_and_sinhc(graph: Graph, s: int, precision: np.dtype) -> tuple[int, int]
 
 def sinhc_derivative(graph: Graph, s: int, C: int, S: int, precision: np.dtype) -> int:
     """Return d/ds (sinh √s / √s) = (C - S) / (2s) from C = cosh √s and S = sinh √s / √s."""
+    if graph.whole:
+        return graph.call("sinhc_root_slope", s)
     count = DEGREES[precision.type][2]
     series = polynomial(graph, s, [Fraction(k, math.factorial(2 * k + 1)) for k in range(1, count + 1)])
     near = graph.call("lt", graph.call("abs", s), graph.constant(NEAR))
@@ -53,7 +57,7 @@ def sinhc_derivative(graph: Graph, s: int, C: int, S: int, precision: np.dtype) 
 
 def grown(graph: Graph, z: int, precision: np.dtype) -> int:
     """Return e^z."""
-    if not graph.real[abs(z)]:
+    if graph.whole or not graph.real[abs(z)]:
         return graph.call("exp", z)
     kind: Any = precision.type
     k = graph.call("rint", graph.mul(z, graph.constant(float(1 / LN2))))

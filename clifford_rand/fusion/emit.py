@@ -5,10 +5,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand.fusion.graph import ARITHMETIC, Graph
+from clifford_rand.fusion.graph import ARITHMETIC, ROOTS, Graph
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
+_STANDARD = {  # names of the array API where NumPy has others
+    "rint": "round",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arctan2": "atan2",
+}
 _SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
 
 
@@ -18,6 +26,7 @@ class Input(NamedTuple):
     labels: tuple[str, ...]
     batched: bool
     is_number: bool
+    is_scalar: bool = False
 
 
 class Output(NamedTuple):
@@ -46,12 +55,15 @@ class Operations(NamedTuple):
 
 
 class _Writer:
-    """The lines of one program; ``array`` for whole arrays of samples instead of one sample."""
+    """The lines of one program; ``array`` for whole arrays of samples instead of one sample.
 
-    def __init__(self, program: Program, array: bool) -> None:
-        self.program, self.array = program, array
+    ``library`` is for arrays (..., components) of other libraries than NumPy, whose numbers take the arrays' dtype.
+    """
+
+    def __init__(self, program: Program, array: bool, library: bool = False) -> None:
+        self.program, self.array, self.library = program, array, library
         self.graph = program.graph
-        self.double = program.precision == np.float64
+        self.double = library or program.precision == np.float64
         self.batch = sum(1 << k for k, one in enumerate(program.inputs) if one.batched)
         self.names: dict[int, str] = {}
         self.constants: dict[str, str] = {}
@@ -123,11 +135,17 @@ class _Writer:
             return f"({arguments[0]} {_SIGNS[name]} {arguments[1]})"
         if name == "where" and not self.array:
             return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        if self.library and name in (*ROOTS, "where"):
+            return f"_{name}({', '.join(['_xp', *arguments, *(['_a0'] if name == 'where' else [])])})"
+        if self.library and name in _STANDARD:
+            return f"_xp.{_STANDARD[name]}({', '.join(arguments)})"
         if name == "power":
             return f"{arguments[0]} ** {arguments[1]}"
         if name == "abs":
             return f"abs({arguments[0]})"
-        return f"_{name}({', '.join(arguments)})" if name == "pow2" else f"_np.{name}({', '.join(arguments)})"
+        if name == "pow2":
+            return f"_pow2({arguments[0]})"
+        return f"{'_xp' if self.library else '_np'}.{name}({', '.join(arguments)})"
 
     def lines(self, fixed: bool) -> list[str]:
         """Return an assignment for each node that has a line: of the same value for all samples, or not."""
@@ -181,7 +199,9 @@ class _Writer:
                 continue
             label = source.labels[component]
             self.names[ref] = label
-            if source.is_number and not batched:
+            if self.library:
+                found.append(f"{label} = _a{argument}" + ("" if source.is_scalar else f"[..., {component}]"))
+            elif source.is_number and not batched:
                 found.append(f"{label} = _a{argument}" if self.double else f"{label} = _f32(_a{argument})")
             elif batched and not self.array:
                 found.append(f"{label} = _load(_a{argument}, {component}, _i)")
@@ -284,3 +304,25 @@ def array_source(program: Program, title: str) -> str:
     head.append(f"def kernel({', '.join(arguments)}):")
     constants = [f"{label} = _f32({text})" for text, label in writer.constants.items()]
     return "\n".join([*head, *(f"    {line}" for line in [*constants, *lines])]) + "\n"
+
+
+def tensor_source(program: Program, title: str) -> str:
+    """Return a module with the function ``kernel`` of arrays (..., components) of any library, namespace first."""
+    writer = _Writer(program, array=True, library=True)
+    arguments = [f"_a{k}" for k in range(len(program.inputs))]
+    lines = (
+        writer.reads(batched=True) + writer.reads(batched=False) + writer.lines(fixed=True) + writer.lines(fixed=False)
+    )
+    results = []
+    for output in program.outputs:
+        sources = 0
+        for ref in output.refs:
+            sources |= program.graph.sources[abs(ref)]
+        like = next((k for k in range(len(program.inputs)) if sources >> k & 1 and not program.inputs[k].is_number), 0)
+        first = f"_a{like}" if program.inputs[like].is_scalar else f"_a{like}[..., 0]"
+        results.append(f"_stack(_xp, [{', '.join(writer.name(ref) for ref in output.refs)}], {first})")
+    lines.append(f"return [{', '.join(results)}]")
+    head = [f'"""{title}"""', ""]
+    head += [f"from clifford_rand.fusion.tensors import {name} as _{name}" for name in (*ROOTS, "stack", "where")]
+    head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
+    return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"

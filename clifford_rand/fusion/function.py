@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Operations
 from clifford_rand.fusion.kernel import FusedKernel
 from clifford_rand.fusion.scalar import TraceError
@@ -86,6 +87,44 @@ class FusedFunction:
     def operations(self, *args: Any, **kwargs: Any) -> Operations:
         """Return the numbers of multiplications, additions and other operations on one sample."""
         return self._kernel(args, kwargs, "operations").operations
+
+    def array_function(self, *args: Any, **kwargs: Any) -> ArrayFunction:
+        """Return the function of coefficient arrays, for PyTorch, JAX and every library with the array API.
+
+        Plain code without guards or Python objects: differentiate it, give it to `torch.compile` or `jax.jit`.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments as for a call: their blades and static values count, their coefficients do not.
+
+        Returns
+        -------
+        ArrayFunction
+            Of arrays (..., components), one for each multivector, and (...) for each scalar; its results likewise,
+            ``keys`` has their blades.
+
+        Raises
+        ------
+        ArgumentError
+            If the function cannot be traced.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr, numpy as np
+        >>> alg = cr.Algebra(3)
+        >>> turn = cr.fused(lambda B, x: B.exp() * x * ~B.exp()).array_function(alg.e12, alg.vector([1, 0, 0]))
+        >>> turn(np.array([[-np.pi / 4]]), np.array([[1.0, 0, 0]])).round(12), turn.keys[0].masks
+        (array([[0., 1., 0.]]), array([1, 2, 4]))
+        """
+        args, kwargs, names = self._bound(args, kwargs)
+        leaves: list[Any] = []
+        self._key(args, kwargs, names, leaves)
+        tracing = Tracing(leaves, (*args, *kwargs.values()), self._static, whole=True)
+        try:
+            return tracing.array_function(self.function, names, args, kwargs)
+        except TraceError as error:
+            raise fail("function", "array_function", "one that can be traced", describe(str(error))) from None
 
     @property
     def compiled_for(self) -> list[str]:
@@ -184,7 +223,7 @@ def fused(
     FusedFunction
         Called as the plain function. ``source(…)`` is the code for these arguments, ``operations(…)`` counts what it
         computes for one sample, ``compiled_for`` lists what it was compiled for, ``fallback_reason`` says why the last
-        call ran the plain function, if it did.
+        call ran the plain function, if it did. ``array_function(…)`` is plain code for PyTorch, JAX and others.
 
     Warns
     -----

@@ -26,6 +26,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 EVEN = frozenset({"abs", "cos", "cosh"})
 ODD = frozenset({"sin", "tan", "sinh", "tanh", "arcsin", "arctan", "arcsinh", "rint"})
 FUNCTIONS = EVEN | ODD | {"sqrt", "exp", "log", "floor", "arccos", "arctan2", "power", "pow2", "reciprocal"}
+ROOTS = ("cosh_root", "sinhc_root", "sinhc_root_slope")  # cosh √s, sinh √s / √s and its derivative
 POSITIVE = frozenset({"abs", "exp", "cosh", "sqrt", "pow2"})
 
 
@@ -41,10 +42,12 @@ class Graph:
     """Nodes in the order in which they can be computed.
 
     ``sign`` is 1 or -1 where a node is known to be ≥ 0 or ≤ 0, ``sources`` holds the bits of the arguments it comes
-    from, and ``real`` tells whether it is a real number in any case.
+    from, and ``real`` tells whether it is a real number in any case. With ``whole`` the functions of `elementary` are
+    nodes of their own.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = False) -> None:
+        self.whole = whole
         self.nodes: list[Node] = [Node("constant", (), Fraction(0))]
         self.values: list[int] = [0]
         self.sign: list[int] = [1]

@@ -61,7 +61,7 @@ class _Copy:
     """Nodes of one graph in another."""
 
     def __init__(self, graph: Graph) -> None:
-        self.source, self.graph = graph, Graph()
+        self.source, self.graph = graph, Graph(whole=graph.whole)
         self._held = {0: 0}
 
     def node(self, ref: int) -> int:

@@ -17,8 +17,8 @@ class TraceError(TypeError, AttributeError):
 class Trace:
     """The graph of one function, and the conditions under which it is the function."""
 
-    def __init__(self, precision: np.dtype) -> None:
-        self.graph = Graph()
+    def __init__(self, precision: np.dtype, *, whole: bool = False) -> None:
+        self.graph = Graph(whole=whole)
         self.precision = precision  # float32 or float64, that of complex numbers' parts too
         self.guards: list[int] = []
 

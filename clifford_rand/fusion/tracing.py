@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Input, Output, Program
 from clifford_rand.fusion.kernel import FusedKernel, Result
 from clifford_rand.fusion.linear import by_coefficients
@@ -52,9 +53,11 @@ class Tracing:
         Where the function does what cannot be traced; it may raise anything else as well.
     """
 
-    def __init__(self, leaves: list[Any], values: Sequence[Any], static: Sequence[str] = ()) -> None:
+    def __init__(
+        self, leaves: list[Any], values: Sequence[Any], static: Sequence[str] = (), *, whole: bool = False
+    ) -> None:
         self._static = static
-        self.trace = Trace(_precision(values))
+        self.trace = Trace(_precision(values), whole=whole)
         self.many = any(isinstance(leaf, np.ndarray) and leaf.ndim > 1 for leaf in leaves)
         self._inputs: list[Input] = []
         self._dtypes: list[np.dtype] = []
@@ -64,20 +67,30 @@ class Tracing:
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any], backend: str
     ) -> FusedKernel:
         """Return the compiled function; ``names`` are those of ``args``."""
+        program, results, build, title = self._traced(function, names, args, kwargs)
+        return FusedKernel(by_coefficients(program), self._dtypes, results, build, self.many, backend, title)
+
+    def array_function(
+        self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> ArrayFunction:
+        """Return the function of arrays of any library."""
+        return ArrayFunction(*self._traced(function, names, args, kwargs))
+
+    def _traced(
+        self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Program, list[Result], Callable[[list[Any]], Any], str]:
         pairs = list(zip(names, args, strict=True))
         given = [self._input(value, name) for name, value in pairs]
         named = {name: self._input(value, name) for name, value in kwargs.items()}
         parts: list[Any] = []
         build = _structure(function(*given, **named), parts)
         batch = sum(1 << k for k, one in enumerate(self._inputs) if one.batched)
-        results = [self._result(part) for part in parts]
         outputs = tuple(Output(_refs(part), bool(part.shape_from & batch)) for part in parts)
         trace = self.trace
         program = Program(trace.graph, tuple(self._inputs), outputs, tuple(trace.guards), trace.precision)
-        program = by_coefficients(program)
         described = ", ".join(self._described(name, value) for name, value in [*pairs, *kwargs.items()])
         title = f"{getattr(function, '__name__', 'function')}({described})"
-        return FusedKernel(program, self._dtypes, results, build, self.many, backend, title)
+        return program, [self._result(part) for part in parts], build, title
 
     def _result(self, part: Any) -> Result:
         refs, real = _refs(part), self.trace.graph.real
@@ -110,7 +123,7 @@ class Tracing:
             return value
         array = np.asarray(value)
         real = array.dtype.kind != "c"
-        self._inputs.append(Input((self._label(name),), array.ndim > 0, array.ndim == 0))
+        self._inputs.append(Input((self._label(name),), array.ndim > 0, array.ndim == 0, True))
         self._dtypes.append(self._dtype(real))
         return TracedScalar(self.trace, self.trace.graph.input(number, 0, real), 1 << number)
 
