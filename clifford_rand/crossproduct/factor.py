@@ -24,6 +24,7 @@ _BLAS_THREADS_FROM = 128
 # the 0.1 s in which NumPy's threads still spin. From here on the gain is worth the wait.
 _LARGE = 2048
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: no growth short of Wilkinson's takes them out of range
+_LAPACK_FROM = 40  # dimensions up to which a call for each matrix takes longer than its work
 _PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
@@ -121,6 +122,8 @@ def inverses(
         exponent[:] = 0
     else:
         work = np.ldexp(work, -exponent[..., None])
+    if d < _LAPACK_FROM:
+        return _stacked_inverses(work, exponent, rtol)
     getrf, getri, getri_lwork = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=work.dtype)
     lwork = int(getri_lwork(d)[0].real)
     columns = np.zeros(work.shape, work.dtype)
@@ -149,3 +152,25 @@ def inverses(
         with ONE_BLAS_THREAD if d < _LARGE or m > 1 else nullcontext():  # getri runs threads from smaller sizes on
             for_each_slice(invert, m, least=1 + 2**17 // d**2)
     return columns, exponent, log_det + exponent.sum(axis=1) * np.log(2.0), sign, good
+
+
+def _stacked_inverses(
+    work: NDArray[Any], exponent: NDArray[np.int64], rtol: float
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return what `inverses` does for matrices that are scaled, by NumPy's stacked factorisations: one call for all."""
+    m, d, _ = work.shape
+    columns = np.empty_like(work)
+    log_det, sign = np.empty(m), np.empty(m)
+    good = np.empty(m, dtype=bool)
+
+    def invert(part: slice) -> None:
+        B = work[part]
+        sign[part], log_det[part] = np.linalg.slogdet(B.astype(np.float64, copy=False))
+        singular = sign[part] == 0
+        inverse = np.linalg.inv(np.where(singular[:, None, None], np.eye(d, dtype=B.dtype), B) if singular.any() else B)
+        condition = np.abs(B).sum(axis=-1).max(axis=-1) * np.abs(inverse).sum(axis=-1).max(axis=-1)
+        good[part] = ~singular & (condition * rtol < 1)  # not so for NaN and infinity
+        columns[part] = inverse.swapaxes(-1, -2)
+
+    for_each_slice(invert, m, least=1 + 2**17 // d**2)
+    return columns, exponent, log_det + exponent.sum(axis=1) * np.log(2.0), np.where(sign == 0, 1.0, sign), good

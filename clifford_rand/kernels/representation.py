@@ -126,11 +126,16 @@ def from_matrices(M: NDArray[np.complexfloating], tables: Representation) -> NDA
     return values
 
 
-def transform_product(a: NDArray, b: NDArray, signature: tuple[int, ...]) -> NDArray:
+def transform_product(a: NDArray, b: NDArray, signature: tuple[int, ...], swapped: int = 0) -> NDArray:
     """Return the geometric products of (..., 2^d) and (..., 2^d), coefficients in the order of their masks.
 
-    The signature's null vectors come first, then entries 1 and -1; real input gives real output.
+    The signature's null vectors come first, then entries 1 and -1; real input gives real output. AB + ``swapped`` BA
+    for a ``swapped`` of 1 or -1, from the same matrices.
     """
+    if swapped and 0 in signature:
+        product = transform_product(a, b, signature)
+        product += swapped * transform_product(b, a, signature)
+        return product
     null = sum(1 for entry in signature if entry == 0)
     tables = representation_of(signature[null:])
     parts = 1 << null
@@ -150,6 +155,8 @@ def transform_product(a: NDArray, b: NDArray, signature: tuple[int, ...]) -> NDA
             v = target ^ u
             left = M_i[u] if v.bit_count() % 2 else M_a[u]
             term = np.matmul(left, M_b[v])
+            if swapped:
+                term += swapped * np.matmul(M_b[v], left)
             if sum((u >> (i + 1)).bit_count() for i in range(null) if v >> i & 1) % 2:
                 term = -term
             total = term if total is None else total + term

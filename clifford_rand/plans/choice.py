@@ -10,7 +10,15 @@ from clifford_rand._checks import check_choice
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import BY_SUBSETS, BY_TRANSFORM, METRIC_FREE, RULES, SCALAR
-from clifford_rand.plans.fast import LARGEST_TABLE, VECTOR_RULES, CongruencePlan, SubsetPlan, TransformPlan, VectorPlan
+from clifford_rand.plans.fast import (
+    LARGEST_TABLE,
+    VECTOR_RULES,
+    CongruencePlan,
+    ScalarPlan,
+    SubsetPlan,
+    TransformPlan,
+    VectorPlan,
+)
 from clifford_rand.plans.table_plan import TablePlan
 
 Plan = Any  # has .keys and is called with two coefficient arrays
@@ -67,4 +75,4 @@ def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
                 return TransformPlan(metric, rule, a, b)
         elif rule in BY_SUBSETS and (subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
             return SubsetPlan(metric, rule, a, b)
-    return TablePlan(metric, rule, a, b)
+    return (ScalarPlan if rule in SCALAR else TablePlan)(metric, rule, a, b)

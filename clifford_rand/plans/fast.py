@@ -31,6 +31,27 @@ def _possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+class ScalarPlan(TablePlan):
+    """⟨A B⟩_0 or ⟨A ~B⟩_0 by the table, for one pair of floats as one dot product."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        super().__init__(metric, rule, a, b)
+        left, right = self.table.left, self.table.right
+        every = np.arange(len(left))
+        self._direct = self.keys.size == 1 and len(left) > 0 and self.table.coef.dtype.kind in "fi"
+        self._whole = a.size == b.size == len(left) and np.array_equal(left, every) and np.array_equal(right, every)
+
+    def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the coefficients (..., 1) of the products of (..., n_a) and (..., n_b)."""
+        if self._direct and a.ndim == b.ndim == 1 and a.dtype is b.dtype and a.dtype.kind in "fc":
+            if not self._whole:
+                a, b = a[self.table.left], b[self.table.right]
+            found = np.empty(1, dtype=a.dtype)
+            found[0] = (a * self._coef(a.dtype)).dot(b)
+            return found
+        return super().__call__(a, b)
+
+
 class RoundingPlan:
     """A product through floating transforms, but by the table for fractions, symbols, and integers in such a metric."""
 
@@ -160,6 +181,9 @@ class SubsetPlan(DensePlan):
         return np.asarray(self.metric.weight(masks)), signs, reverse
 
 
+_SWAPPED = {"gp": 0, "commutator": -1, "anticommutator": 1}
+
+
 class TransformPlan(DensePlan):
     """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""
 
@@ -190,10 +214,9 @@ class TransformPlan(DensePlan):
         if self._order is not None:
             masks, signs = signed_permutation(self._order)
             a, b = a[..., masks] * signs, b[..., masks] * signs
-        product = transform_product(a, b, self._signature)
+        product = transform_product(a, b, self._signature, _SWAPPED[self.rule])
         if self.rule != "gp":
-            other = transform_product(b, a, self._signature)
-            product = (product - other if self.rule == "commutator" else product + other) / 2
+            product /= 2
         if self._order is not None:
             back = np.empty_like(product)
             back[..., masks] = product * signs

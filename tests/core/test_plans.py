@@ -31,13 +31,31 @@ def test_what_is_preferred():
     assert kind(small, "gp", dense_keys(3), dense_keys(3)) == "TablePlan"
     assert kind(large, "gp", dense_keys(10), dense_keys(10)) == "TransformPlan"
     assert kind(large, "gp", keys_of_grades(10, (1,)), keys_of_grades(10, (2,))) == "TablePlan"
-    assert kind(large, "inner", dense_keys(10), dense_keys(10)) == "TablePlan"
+    assert kind(large, "inner", dense_keys(10), dense_keys(10)) == "ScalarPlan"
     assert kind(cr.Algebra(14), "wedge", dense_keys(14), dense_keys(14)) == "SubsetPlan"
     vectors = keys_of_grades(100, (1,))
     assert kind(cr.Algebra(100), "gp", vectors, vectors) == "VectorPlan"
     skew = cr.Algebra(metric=np.eye(8) + 0.1)
     assert kind(skew, "gp", dense_keys(8), dense_keys(8)) == "CongruencePlan"
     assert kind(skew, "wedge", keys_of_grades(8, (1,)), keys_of_grades(8, (2,))) == "TablePlan"
+
+
+@pytest.mark.parametrize("rule", ["inner", "scalar_product"])
+def test_one_dot_product_is_the_table(rule):
+    """Dense and sparse operands, real and complex, in unit, weighted and skew metrics; no common blade gives zero."""
+    rng = np.random.default_rng(0)
+    metrics = [np.eye(5), np.diag([1.0, -1, 0, 1, 1]), np.diag([2.0, -3, 0.5, 1, 0]), np.eye(5) + 0.2]
+    for metric in metrics:
+        alg = cr.Algebra(metric=metric)
+        for first, second in ((range(6), range(6)), ((1, 3), (0, 1, 2)), ((2,), (2,)), ((1,), (4,))):
+            a, b = keys_of_grades(5, tuple(first)), keys_of_grades(5, tuple(second))
+            plan, table = choose(alg.form, rule, a, b), TablePlan(alg.form, rule, a, b)
+            for dtype in (np.float32, np.float64, np.complex128):
+                x, y = rng.standard_normal(a.size).astype(dtype), rng.standard_normal(b.size).astype(dtype)
+                x, y = (x * (1 + 2j), y * (1 - 1j)) if dtype == np.complex128 else (x, y)
+                found, expected = plan(x, y), table(x[None], y[None])[0]
+                assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                np.testing.assert_allclose(found, expected, rtol=0, atol=40 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("d", [6, 7, 8, 9, 10])
