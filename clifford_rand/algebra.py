@@ -11,7 +11,7 @@ from clifford_rand import geometry
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
-from clifford_rand.basis.coefficients import as_coefficients
+from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.parse import Blades, parse_expression
@@ -163,6 +163,10 @@ class Algebra(Space):
         >>> alg.multivector({"e1": 1, "e32": 2})
         e1 - 2*e23
         """
+        if values.__class__ is np.ndarray and grades is None and dtype is None:
+            keys = self._all_keys
+            if values.shape == (keys.size,) and values.dtype in FLOATS:  # the rest of this, for the most of its calls
+                return self._new(keys, values.copy())
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)

@@ -17,7 +17,7 @@ from clifford_rand._checks import as_array, describe, fail
 INT = np.dtype(np.int64)
 MOST = 2**63 - 1
 _FEW = 64  # integers of which a Python list has the largest sooner than NumPy
-_FLOATS = frozenset(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
+FLOATS = frozenset(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
 
 
 def as_coefficients(
@@ -29,12 +29,12 @@ def as_coefficients(
     float64 or complex128. Text, dates, masked entries and ragged lists are refused. With ``own`` it is a copy that
     nobody else holds.
     """
-    if value.__class__ is np.ndarray and value.dtype in _FLOATS:
+    if value.__class__ is np.ndarray and value.dtype in FLOATS:
         return value.copy() if own else value
     array = as_array(value, name, owner)
     if own and not isinstance(value, list | tuple | numbers.Number):
         array = array.copy()
-    if array.dtype in _FLOATS:
+    if array.dtype in FLOATS:
         return array
     kind = array.dtype.kind
     if kind in "biu":

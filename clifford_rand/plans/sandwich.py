@@ -40,7 +40,9 @@ class SandwichPlan:
         self._inner = _rows(first, first.keys.masks, first.coef)
         self._outer = _rows(second, x.masks, second.coef * sign[second.right])
         self.work = sum(len(rows[1]) for rows in (self._square, self._inner, self._outer))
+        self.n_square = len(self._square[0]) - 1
         self._coefs: dict[Any, tuple[Table, Table, Table]] = {}
+        self._tensors: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
         """Return coefficients (..., n_x), or None where R is no versor, to rounding, or the kernel is not worth it yet.
@@ -48,14 +50,9 @@ class SandwichPlan:
         R and X of one real floating dtype.
         """
         if r.size == self.size[0] and self._tensor is not None:
-            flat = r.reshape(-1)
-            found = (flat[:, None] * flat).reshape(-1).dot(self._tensor_as(r.dtype))
-            limit = ROUNDING * _EPS[r.dtype.char] * float(flat.dot(flat))
-            n_square = len(self._square[0]) - 1
-            norm = found[0]
-            if not abs(norm) > limit or (n_square > 1 and not np.abs(found[1:n_square]).max() <= limit):
+            matrix = self._matrix(r if r.ndim == 1 else r.reshape(-1))
+            if matrix is None:
                 return None
-            matrix = found[n_square:].reshape(-1, self.size[1]) / norm
             if x.ndim == 1 and r.ndim == 1:
                 return matrix.dot(x)
             batch = np.broadcast_shapes(r.shape[:-1], x.shape[:-1])
@@ -85,8 +82,7 @@ class SandwichPlan:
     def _tensor(self) -> NDArray[np.float64] | None:
         """The forms of R ~R, then of the matrix of X ↦ R X ~R: (n_r², n_square + n_x n_x), of the products R_i R_j."""
         n_r, n_x = self.size
-        n_square = len(self._square[0]) - 1
-        if n_r**2 * (n_square + n_x**2) > LARGEST:
+        if n_r**2 * (self.n_square + n_x**2) > LARGEST:
             return None
         square = _dense(self._square, n_r, n_r)  # (i, component, j)
         inner, outer = _dense(self._inner, n_r, n_x), _dense(self._outer, len(self._inner[0]) - 1, n_r)
@@ -94,9 +90,19 @@ class SandwichPlan:
         forms = np.swapaxes(square, 1, 2).reshape(n_r**2, -1), maps.reshape(n_r**2, -1)
         return np.ascontiguousarray(np.hstack(forms))
 
-    def _tensor_as(self, dtype: np.dtype) -> NDArray[Any]:
-        assert self._tensor is not None
-        return self._tensor if dtype == np.float64 else self._tensor.astype(dtype)
+    def _matrix(self, r: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the matrix (n_x, n_x) of the map of one R, or None where R is no versor to rounding."""
+        tensor = self._tensors.get(r.dtype)
+        if tensor is None:
+            assert self._tensor is not None
+            tensor = self._tensors.setdefault(r.dtype, self._tensor.astype(r.dtype))
+        found = (r[:, None] * r).reshape(-1).dot(tensor)
+        limit = ROUNDING * _EPS[r.dtype.char] * float(r.dot(r))
+        norm, n = float(found[0]), self.n_square
+        if not abs(norm) > limit or (n > 1 and not max(map(abs, found[1:n].tolist())) <= limit):
+            return None
+        matrix: NDArray[Any] = found[n:].reshape(-1, self.size[1]) / norm
+        return matrix
 
     def _tables_as(self, dtype: np.dtype) -> tuple[Table, Table, Table]:
         found = self._coefs.get(dtype)
