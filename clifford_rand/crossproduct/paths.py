@@ -40,7 +40,7 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     """
     m = len(X) // 2 if index is None else len(index)
     most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
-    exponent = np.zeros(m, np.int64)
+    exponent = np.broadcast_to(np.int64(0), m)
     if _pairs_by_kernel(m):
         from clifford_rand.kernels.null_vectors import pair_crosses
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 _LN2 = float(np.log(2.0))
 _SHORT = 8
+_CHUNK = 2**15  # entries at a time: larger temporaries leave the cache, and are new pages every time
 _BEYOND_EVERY_FLOAT = 1 << 14  # exponents past this overflow or underflow whatever the mantissa
 
 
@@ -55,21 +56,37 @@ def renormalized(scaled: ScaledVectors) -> ScaledVectors:
 
 
 def to_value(scaled: ScaledVectors) -> NDArray[Any]:
-    """Return ``vector * 2**exponent`` (m, d): exact scaling, inf or 0 where the format ends, never NaN."""
+    """Return ``vector * 2**exponent`` (m, d): exact scaling, inf or 0 where the format ends, never NaN.
+
+    The vectors are the caller's own: where every exponent is 0 they are the result.
+    """
     if not scaled.exponent.any():
-        return scaled.vector + 0.0
+        scaled.vector[:] += 0.0
+        return scaled.vector
     exponent = np.clip(scaled.exponent, -_BEYOND_EVERY_FLOAT, _BEYOND_EVERY_FLOAT).astype(np.int32)
-    value: NDArray[Any] = np.ldexp(scaled.vector, exponent[:, None]) + 0.0  # + 0.0 turns -0 to 0
+    value: NDArray[Any] = np.ldexp(scaled.vector, exponent[:, None])
+    value += 0.0  # turns -0 to 0
     return value
 
 
 def to_direction(scaled: ScaledVectors) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return unit directions (m, d) and natural log-norms (m,), both in the vectors' dtype; 0 and -inf for zeros."""
-    dtype = scaled.vector.dtype
-    vector, exponent = renormalized(scaled)
+    m, d = scaled.vector.shape
+    direction, log_norm = np.empty_like(scaled.vector), np.empty(m, scaled.vector.dtype)
+    step = max(1, _CHUNK // d)
+    for start in range(0, m, step):
+        part = slice(start, start + step)
+        _write_direction(*renormalized(ScaledVectors(*(x[part] for x in scaled))), direction[part], log_norm[part])
+    return direction, log_norm
+
+
+def _write_direction(
+    vector: NDArray[Any], exponent: NDArray[np.int64], direction: NDArray[Any], log_norm: NDArray[Any]
+) -> None:
     # float64 for the norm; it lies in [1/2, √d), or is 0
     norm = np.sqrt(np.einsum("bi,bi->b", vector, vector, dtype=np.float64))
     zero = norm == 0.0
     norm[zero] = 1.0
-    log_norm = np.where(zero, -np.inf, np.log(norm) + exponent * _LN2)
-    return (vector / norm[:, None]).astype(dtype, copy=False) + 0.0, log_norm.astype(dtype, copy=False)
+    log_norm[:] = np.where(zero, -np.inf, np.log(norm) + exponent * _LN2)
+    direction[:] = vector / norm[:, None]
+    direction += 0.0
