@@ -19,10 +19,10 @@ from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.saved import finite, infinite, kernel, search
 from clifford_rand_nn.saved.parts import FORMAT
 
-VERSION = 6  # raised when a reader of the old layout could not read the new one
+VERSION = 7  # raised when a reader of the old layout could not read the new one
 # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates.
 # Models without what is new are written so that older readers can read them.
-_READABLE = (1, 2, 3, 4, 5, 6)
+_READABLE = (1, 2, 3, 4, 5, 6, 7)
 
 Model = finite.Network | infinite.Network | BetaCV
 

@@ -25,7 +25,7 @@ class Neurons:
         :math:`b_j`.
     rows : (m, k) int
         The rows of [X; I] that span each hyperplane: an index below n is a row of the data, n + i the basis vector
-        :math:`e_i`. k = 0 if they are not known.
+        :math:`e_i`; -1 throughout for a neuron that no rows span. k = 0 if they are not known.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class Neurons:
         """
         K = self.columns(X)
         if self.rows.shape[1]:
-            neuron, place = np.nonzero(self.rows < len(K))
+            neuron, place = np.nonzero((self.rows >= 0) & (self.rows < len(K)))
             on_plane = K[self.rows[neuron, place], neuron]
             largest = float(np.abs(X).max(initial=0.0))
             scale = largest * self.norms(1) + np.abs(self.offsets)

@@ -153,7 +153,7 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
 def _note_many_columns(model: Any, n: int, d: int) -> None:
     """Say beforehand that a dictionary is so large that the fit may take minutes or years."""
     if isinstance(model, CrossProductLasso) and model.subsample is None:
-        kind = "mixed" if model.penalty == "l1" else "rows"
+        kind = "rows" if model.penalty == "l2" else "mixed"
         columns = 2 * count_subsets(n, d + (model._bias == "penalised"), kind, model._free_bias)
         if columns > _MANY_COLUMNS:
             size = f"{float(columns):.1e}" if columns < sys.float_info.max else "more than 1e308"
@@ -181,7 +181,7 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
     if infinite:
         rows += chosen(model)
     else:
-        rows.append(("model", f"{type(model).__name__}, {model.loss_} loss, {model.penalty} penalty"))
+        rows.append(("model", f"{type(model).__name__}, {model.loss_} loss, {_penalty(model)} penalty"))
         rows += [*_candidates(model), ("beta", f"{model.beta_:.3g}{_compared(model)}")]
     rows += [
         ("objective", f"{proof.primal:.8g}"),
@@ -196,6 +196,10 @@ def _report(model: Any, table: Table, held_out: Table | None, seconds: float) ->
         with refused_data(str(held_out.path)):
             rows.append((f"test {score}", f"{_score(model, held_out)} on {len(held_out.X)} rows"))
     return [*rows, ("solver", model.reason_ if infinite else _solver(model.result_)), ("seconds", f"{seconds:.2f}")]
+
+
+def _penalty(model: Any) -> str:
+    return str(getattr(model, "penalty_", model.penalty))
 
 
 def _compared(model: Any) -> str:

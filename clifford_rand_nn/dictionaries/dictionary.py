@@ -292,8 +292,8 @@ def cross_product_dictionary(
         Relative pivot size up to which rows count as dependent, see `clifford_rand.cross`.
     graded : bool
         Draw the subsets of the mixed family by their number of data rows instead of uniformly: without bias first those
-        of basis vectors alone, which are the columns of X; then half with one row of data, a quarter with two, and so
-        on. m rows give a neuron with weights on m + 1 columns, with bias m.
+        of basis vectors alone, which are the columns of X, where they are at most half of all; then half with one row
+        of data, a quarter with two, and so on. m rows give a neuron with weights on m + 1 columns, with bias m.
 
     Raises
     ------

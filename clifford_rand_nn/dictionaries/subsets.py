@@ -141,8 +141,9 @@ def draw_subsets(
     """Return ``wanted`` distinct subsets that span a hyperplane some row is off, or as many as turn up, and notes.
 
     Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors. They are
-    uniform, or ``graded``: first those of basis vectors alone, then half of them with one row of data, a quarter with
-    two, and so on; a neuron of m rows has weights on m + 1 columns (with bias m), and those on few say most.
+    uniform, or ``graded``: first those of basis vectors alone, where they are at most half, then half of the others
+    with one row of data, a quarter with two, and so on; a neuron of m rows has weights on m + 1 columns (with bias m),
+    and those on few say most.
     """
     n, d = X.shape
     k = d - 1 + bias
@@ -156,7 +157,8 @@ def draw_subsets(
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
         elif graded:
-            new = _graded_mixed(n, d, k, most_data, wanted - len(found) + 8, rng, first=not len(drawn))
+            axes = not len(drawn) and 2 * d <= wanted
+            new = _graded_mixed(n, d, k, most_data, wanted - len(found) + 8, rng, axes)
         elif most_data == k:
             new = random_subsets(n_rows, k, wanted - len(found) + 8, rng)
         else:
@@ -179,15 +181,15 @@ def draw_subsets(
 
 
 def _graded_mixed(
-    n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator, first: bool
+    n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator, axes: bool
 ) -> NDArray[np.int64]:
-    """Return m k-subsets of n rows and d basis vectors, a share 2^-i with i rows; ``first`` those without any."""
+    """Return m k-subsets of n rows and d basis vectors, a share 2^-i with i rows; the ``axes`` first, without any."""
     counts = np.arange(max(1, k - d), min(n, most_data) + 1)
     shares = 0.5**counts
     subsets = _mixed(n, d, k, rng.choice(counts, m, p=shares / shares.sum()), rng)
-    if first and k < d:
-        axes = n + np.array([np.delete(np.arange(d), i) for i in range(d)], dtype=np.int64)
-        subsets = np.concatenate([axes, subsets])[:m]
+    if axes and k < d:
+        alone = n + np.array([np.delete(np.arange(d), i) for i in range(d)], dtype=np.int64)
+        subsets = np.concatenate([alone, subsets])[:m]
     return subsets
 
 

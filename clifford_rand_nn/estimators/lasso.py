@@ -1,18 +1,20 @@
 """ReLU networks trained as a Lasso over a dictionary of cross products, as scikit-learn estimators."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import enet_path
 
-from clifford_rand._checks import as_generator, check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
+from clifford_rand_nn.datafits.choice import loss_lines, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.targets import NetworkClassifier, NetworkRegressor
+from clifford_rand_nn.estimators.followed import FollowedLasso
+from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
+from clifford_rand_nn.gates.fitted import fitted_gates, fitted_neurons
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.relu import beta_max_over
@@ -33,11 +35,11 @@ _ENTRIES_A_SECOND = 3e7
 _ROUNDS = 12
 _LONG = 30.0  # seconds of work that nobody should wait for without having asked
 _HELD_BYTES = 2**29
-_JUDGED_TOL, _JUDGED_STEPS = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
 _ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes them all
 _PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
 _ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws times outputs, and hyperplanes at most
-_CROSS = 3e9  # operations of their cross products, d³ each
+_LARGE = 0.5 ** np.array([0.25, 0.5])  # shares of the largest beta, where there are linear models
+_STRENGTHS = (0.1, 1.0, 10.0)  # of the squares of linear models, as shares of the mean variance of the columns
 _FEWER, _MOST = 4, 2000  # columns a row, and columns, up to which the same is true of several outputs
 _FEW = 16  # columns a row up to which all at once are faster than a working set: 8 took 0.4 of its time, 150 twice it
 
@@ -57,14 +59,16 @@ class CrossProductLasso(ConvexNetwork):
     ----------
     {beta}
         The paper's figures use :math:`\sum_i(f_i-y_i)^2+\beta_p||z||_1`, which is :math:`\beta=\beta_p/(2n)`.
-    penalty : {"l1", "l2"}, default "l1"
+    penalty : {"auto", "l1", "l2"}, default "auto"
         Norm in which directions have length 1. "l1": the exact dictionary, of subsets of the rows of [X; I]. "l2": the
-        paper's, of subsets of the rows of X, which bounds the optimum but does not reach it.
+        paper's, of subsets of the rows of X, which bounds the optimum but does not reach it. "auto" is "l1", unless
+        ``beta`` and ``subsample`` are "auto" and columns have to be drawn: then nothing is exact, and "l2" also serves
+        rows whose columns all say a little. ``penalty_`` says which.
     subsample : int, "auto" or None, default "auto"
         Number of hyperplanes to draw from the dictionary, each with both sides; None takes all of them. "auto" takes
-        all where they are few (five million entries of the matrix of columns), and else as many as take some seconds:
-        the columns of X themselves, then planes through one row of data in half of the cases, two in a quarter, and so
-        on; the certificate says so.
+        all where they are few (five million entries of the matrix of columns), and else as many of the rows of [X; I]
+        as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
+        row of data in half of the cases, two in a quarter, and so on; the certificate says so.
     {loss}
     {bias}
     {intercept}
@@ -77,13 +81,22 @@ class CrossProductLasso(ConvexNetwork):
         ``max_time``.
     {limits}
     {random_state}
+    linear : bool or "auto", default "auto"
+        Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand beside columns that
+        are drawn; see `fitted_gates`, here with a tenth, once and ten times the mean variance as the weight of the
+        squares. As :math:`w\cdot x=(w\cdot x)_+-(-w\cdot x)_+`, two such neurons are a linear model. "auto" adds them
+        where "auto" for ``penalty`` comes to "l2". With "l1" they change little: there a linear model costs the same as
+        the columns of X that it is a sum of.
 
     Attributes
     ----------
     {neurons}
     rows_ : (m, k) int
         The rows of [X; I] that span each neuron's hyperplane: below n a row of X, n + i the basis vector :math:`e_i`.
-        With penalised biases they span it in the space of [X c], whose last basis vector is :math:`e_d`.
+        With penalised biases they span it in the space of [X c], whose last basis vector is :math:`e_d`. -1 throughout
+        for a neuron of a linear model, whose hyperplane no rows span.
+    penalty_ : {"l1", "l2"}
+        The one that was given, or that "auto" came to.
     dictionary_ : CrossProductDictionary
         Of the rows X, or [X c].
     {relu}
@@ -95,10 +108,13 @@ class CrossProductLasso(ConvexNetwork):
     {errors}
     """
 
-    penalty: str = "l1"
+    penalty: str = "auto"
     subsample: int | str | None = "auto"
+    linear: bool | str = "auto"
 
-    _penalties = ("l1", "l2")
+    _chosen = False  # whether this fit began with beta="auto"
+    _draws = False  # whether columns are drawn for it, in the norm that is not exact
+    _penalties = ("auto", "l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
 
     def _check_parameters(self) -> None:
@@ -106,13 +122,28 @@ class CrossProductLasso(ConvexNetwork):
         self._require_intercept()
         if self.subsample is not None and self.subsample != "auto":
             check_integer(self.subsample, "subsample", type(self).__name__)
+        check_choice(self.linear, "linear", type(self).__name__, (True, False, "auto"))
+
+    @property
+    def _norm(self) -> str:
+        """The penalty of this fit, "l1" or "l2"."""
+        if self.penalty == "auto":
+            return "l2" if self._draws else "l1"
+        return self.penalty
+
+    def _settled(self, task: Task) -> Task:
+        self._chosen, self._draws = isinstance(self.beta, str), False
+        if self._chosen and self.penalty == "auto" and self.subsample == "auto":
+            self._draws = self._few(task.rows, task.targets.shape[1]) is not None
+        self.penalty_ = self._norm
+        return super()._settled(task)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X = task.rows
         self.dictionary_, family, pricer = self._family(task)
         kept = shared.pop() if shared else None
         if self._holds(pricer):
-            atoms, K = kept or self._columns(X)
+            atoms, K = kept or self._columns(X, family)
             result = self._solve_columns(task, LassoProblem(K, task.targets, self.beta_, **self._options(task)))
             columns, values, intercept = result.coefficients
             found = WeightedNeurons(atoms.take(columns), values, intercept)
@@ -136,19 +167,25 @@ class CrossProductLasso(ConvexNetwork):
             task.classes,
         )
 
+    def _shares(self) -> Array:
+        # A linear model has seen the targets, so it takes half of them up at once: larger betas are compared too.
+        shares = super()._shares()
+        return np.concatenate([_LARGE, shares]) if self._linear else shares
+
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
-        """Follow the Lasso by coordinate descent where its columns are held and the loss is squared."""
-        if self.loss != "squared" or self.solver != "auto":
+        """Follow the Lasso by coordinate descent where its columns are held, for the losses that this is for."""
+        if self.loss_ not in ("squared", "logistic") or self.solver != "auto":
             return super()._judged(task, shared, X)
         if not shared:
-            self.dictionary_, _, pricer = self._family(task)
+            self.dictionary_, family, pricer = self._family(task)
             if not self._holds(pricer):
                 return super()._judged(task, shared, X)
-            atoms, K = self._columns(task.rows)
-            shared.append(_Followed(atoms, K, task, self.fit_intercept))
-        if not isinstance(shared[0], _Followed):
+            atoms, K = self._columns(task.rows, family)
+            datafit = make_datafit(task.loss, task.targets, len(K), type(self).__name__, None, task.weights)
+            shared.append(FollowedLasso(atoms, K, datafit, self.fit_intercept))
+        if not isinstance(shared[0], FollowedLasso):
             return super()._judged(task, shared, X)
-        followed: _Followed = shared[0]
+        followed: FollowedLasso = shared[0]
         values, intercept = followed.at(self.beta_)
         some = np.flatnonzero(values.any(axis=1))
         columns = followed.atoms.take(some).columns(with_feature(X, task.feature))
@@ -158,12 +195,18 @@ class CrossProductLasso(ConvexNetwork):
         """Return the dictionary, what it stands for and its pricer; ask for a limit where that takes long."""
         owner, X = type(self).__name__, task.rows
         rng = as_generator(self.random_state, owner, "random_state")
-        graded = self.subsample == "auto"
-        subsample = self._few(X, task.targets.shape[1]) if isinstance(self.subsample, str) else self.subsample
+        drawn = self._few(X, task.targets.shape[1]) if isinstance(self.subsample, str) else self.subsample
+        graded = isinstance(self.subsample, str) and drawn is not None
         dictionary = cross_product_dictionary(
-            X, self.penalty, bias=self._free_bias, subsample=subsample, rng=rng, graded=graded
+            X,
+            self._norm,
+            bias=self._free_bias,
+            family="mixed" if graded else None,
+            subsample=drawn,
+            rng=rng,
+            graded=graded,
         )
-        family = Family.of(dictionary, task.feature)
+        family = Family.of(dictionary, task.feature, self._linear_models(task, dictionary))
         pricer = family.pricer(task.X)
         seconds = len(X) * pricer.n_atoms / _ENTRIES_A_SECOND
         listed = isinstance(pricer, BlockPricer) and not self._holds(pricer)
@@ -174,15 +217,28 @@ class CrossProductLasso(ConvexNetwork):
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
 
+    @property
+    def _linear(self) -> bool:
+        """Whether linear models stand beside columns that are drawn."""
+        return self._draws if self.linear == "auto" else bool(self.linear)
+
+    def _linear_models(self, task: Task, dictionary: CrossProductDictionary) -> Neurons | None:
+        """Return both sides of the planes of linear models, where they are wanted."""
+        if not self._linear:
+            return None
+        gates = fitted_gates(task.X, task.targets, self._offset, task.weights, _STRENGTHS)
+        k = dictionary.neurons().rows.shape[1]
+        return fitted_neurons(gates, dictionary.p, task.feature, self._free_bias, k)
+
     def _few(self, X: Array, outputs: int) -> int | None:
         """Return the number of hyperplanes that "auto" draws, or None for all of them."""
         n, d = X.shape
-        total = 2 * count_subsets(n, d, "mixed" if self.penalty == "l1" else "rows", self._free_bias)
-        if n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES):
+        mixed = 2 * count_subsets(n, d, "mixed", self._free_bias)
+        total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
+        if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None
-        least = 2 * d if self.penalty == "l1" else 50
-        most = _PLANES if self.penalty == "l1" else max(50, min(_PLANES, int(_CROSS // d**3)))
-        return min(total // 2, max(least, min(most, int(_ENTRIES // (2 * n * outputs)))))
+        least = 2 * d if self._norm == "l1" else 50
+        return min(mixed // 2, max(least, min(_PLANES, int(_ENTRIES // (2 * n * outputs)))))
 
     def _holds(self, pricer: Pricer) -> bool:
         """Tell whether the columns are held as a matrix: always by some solvers, by "auto" where that is faster."""
@@ -191,11 +247,11 @@ class CrossProductLasso(ConvexNetwork):
         most = min(_HELD_BYTES, np.inf if self.max_memory is None else self.max_memory)
         return isinstance(pricer, BlockPricer) and 8.0 * len(pricer.X) * pricer.n_atoms <= most
 
-    def _columns(self, X: Array) -> tuple[Neurons, Array]:
-        n = self.dictionary_.n_columns
+    def _columns(self, X: Array, family: Family) -> tuple[Neurons, Array]:
+        n = len(family.members) if isinstance(family.members, Neurons) else self.dictionary_.n_columns
         needed, hint = 8.0 * len(X) * n, "Use solver='working_set', or a subsample."
         check_memory(type(self).__name__, self.max_memory, needed, f"{n} columns", hint)
-        atoms = self.dictionary_.neurons()
+        atoms = family.members if isinstance(family.members, Neurons) else self.dictionary_.neurons()
         return atoms, atoms.training_columns(X)
 
     def _beta_max(self, task: Task) -> float:
@@ -237,36 +293,7 @@ class CrossProductLasso(ConvexNetwork):
         return solution_at(path, problem, self.tol)
 
 
-class _Followed:
-    """Lasso weights of columns K (n, m) from beta to beta, each from the last ones, to a gap enough to judge."""
-
-    def __init__(self, atoms: Neurons, K: Array, task: Task, fit_intercept: bool) -> None:
-        self.atoms = atoms
-        root = np.ones(len(K)) if task.weights is None else np.sqrt(task.weights)
-        share = root**2 / (root @ root) if fit_intercept else np.zeros(len(K))
-        self._mean, self._target = share @ K, share @ task.targets
-        self._K = np.asfortranarray(root[:, None] * (K - self._mean))
-        self._y = np.asfortranarray(root[:, None] * (task.targets - self._target))
-        self._values: Array = np.zeros((K.shape[1], task.targets.shape[1]))
-
-    def at(self, beta: float) -> tuple[Array, Array]:
-        """Return the weights (m, C) and the intercept (C,)."""
-        if self._K.shape[1]:
-            found = enet_path(
-                self._K,
-                self._y,
-                l1_ratio=1.0,
-                alphas=[beta],
-                coef_init=np.asfortranarray(self._values.T),
-                tol=_JUDGED_TOL,
-                max_iter=_JUDGED_STEPS,
-                check_input=False,
-            )[1]
-            self._values = np.ascontiguousarray(found[:, :, 0].T)
-        return self._values, np.asarray(self._target - self._mean @ self._values)
-
-
-class CrossProductLassoClassifier(CrossProductLasso, NetworkClassifier):
+class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):
     """Two-layer ReLU classifier, trained as a Lasso over a dictionary of cross products.
 
     {family}
@@ -279,6 +306,22 @@ class CrossProductLassoClassifier(CrossProductLasso, NetworkClassifier):
     >>> model.certificate_.relative_gap <= 1e-6, model.certificate_.scope
     (True, 'global: all 1,562 patterns')
     """
+
+    loss: str = "auto"
+
+    _parts: ClassVar[dict[str, str]] = {
+        "loss": loss_lines("classification", "auto")
+        + """    "auto": "logistic" for two classes where ``beta`` is "auto" too; else "squared". ``loss_`` says which.
+"""
+    }
+
+    @property
+    def _may_prefer_logistic(self) -> bool:
+        return isinstance(self.beta, str) and self.solver != "homotopy"
+
+    def _prefers_logistic(self, task: Task) -> bool:
+        """Where beta is chosen, for two classes: the softmax takes five times as long to choose beta by."""
+        return self._may_prefer_logistic and task.targets.shape[1] == 1
 
 
 class CrossProductLassoRegressor(CrossProductLasso, NetworkRegressor):

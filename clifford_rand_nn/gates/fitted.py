@@ -1,24 +1,28 @@
 """Hyperplanes of linear models of the targets, from both sides."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import Gates, joined_gates
+from clifford_rand_nn.neurons import Neurons
 
-_SHARE = 0.1  # of the mean variance of the columns: the weight of the squares
+_SHARES = (0.1,)  # of the mean variance of the columns: the weight of the squares
 _CLEAR = 1e-9  # of |x||w| + |c|: nearer rows have no side, and w of this share of what it could be is rounding
 
 
-def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = None) -> Gates:
-    r"""Gates (w, c) and (-w, -c) of the linear least-squares fit of every output, up to 2C of them.
+def fitted_gates(
+    X: Array, targets: Array, bias: bool, weights: Array | None = None, shares: Sequence[float] = _SHARES
+) -> Gates:
+    r"""Gates (w, c) and (-w, -c) of linear least-squares fits of every output, up to 2C of them for each share.
 
     .. math:: \min_{w,t}\ \sum_i\omega_i(w\cdot x_i+t-y_i)^2+\lambda\sum_i\omega_i\,||w||^2,\qquad c=-w\cdot\bar x,
 
-    :math:`\lambda` a tenth of the mean variance of the columns: planes through the mean row, or the origin, and t = 0,
-    without bias. As :math:`z = (z)_+-(-z)_+`, ReLU neurons of two patterns make this linear model. A plane without a
-    direction, or through a row, is left out.
+    :math:`\lambda` a share, one tenth, of the mean variance of the columns: planes through the mean row, or the origin,
+    and t = 0, without bias. As :math:`z = (z)_+-(-z)_+`, ReLU neurons of two patterns make this linear model. A plane
+    without a direction, or through a row, is left out.
 
     Parameters
     ----------
@@ -28,6 +32,8 @@ def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = N
         Whether gates have an offset.
     weights : (n,), optional
         :math:`\omega`, of the rows.
+    shares : sequence of float > 0
+        That :math:`\lambda` is of the mean variance, one after the other.
 
     Examples
     --------
@@ -44,8 +50,9 @@ def fitted_gates(X: Array, targets: Array, bias: bool, weights: Array | None = N
     size = float(np.trace(C)) / d
     if size == 0:
         return Gates.without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
-    W = np.linalg.solve(C + _SHARE * size * np.eye(d), Z.T @ (share[:, None] * T))
-    return planes_of(X, W, bias, weights, np.sqrt(share @ T**2))
+    towards = Z.T @ (share[:, None] * T)
+    W = np.hstack([np.linalg.solve(C + s * size * np.eye(d), towards) for s in shares])
+    return planes_of(X, W, bias, weights, np.tile(np.sqrt(share @ T**2), len(shares)))
 
 
 def planes_of(
@@ -68,6 +75,19 @@ def planes_of(
     some &= ((np.abs(X @ W + c) > _CLEAR * near) | exact).all(axis=0)
     W, c = W[:, some], c[some]
     return Gates.without_incidence(np.hstack([W, -W]), np.concatenate([c, -c]), "fitted")
+
+
+def fitted_neurons(gates: Gates, p: int, feature: float | None, bias: bool, k: int) -> Neurons:
+    r"""Neurons :math:`(v\cdot x+b)_+` of gates, :math:`||v||_p=1`; no rows span them, which k times -1 stands for.
+
+    With a ``feature`` c they are of the rows [X c], the offset over c among the weights; else b is there with ``bias``.
+    """
+    V, b = gates.directions, gates.offsets
+    if feature is not None:
+        V = np.vstack([V, b / feature])
+    lengths = np.linalg.norm(V, ord=p, axis=0)
+    offsets = b / lengths if bias and feature is None else np.zeros(len(gates))
+    return Neurons(np.ascontiguousarray(V / lengths), offsets, np.full((len(gates), k), -1, dtype=np.intp))
 
 
 def with_fitted(gates: Gates, fitted: Gates) -> Gates:

@@ -66,16 +66,22 @@ class Family:
             raise fail("members", "Family", f"{name} for kind={self.kind!r}", describe(type(self.members).__name__))
 
     @classmethod
-    def of(cls, dictionary: CrossProductDictionary, feature: float | None = None) -> "Family":
+    def of(
+        cls, dictionary: CrossProductDictionary, feature: float | None = None, also: Neurons | None = None
+    ) -> "Family":
         """Family of a dictionary: of the exact one, every neuron there is, for their optima are the same.
 
-        With a ``feature`` c the dictionary is that of the rows [X c].
+        With a ``feature`` c the dictionary is that of the rows [X c]. Neurons ``also`` stand beside columns that were
+        drawn.
         """
         if dictionary.exact:
             return cls("all", 1, dictionary.bias, feature=feature)
         if dictionary.subsample is None and dictionary.family == "rows":
             return cls("cross", dictionary.p, dictionary.bias, feature=feature)
-        return cls("neurons", dictionary.p, dictionary.bias, dictionary.neurons(), feature)
+        members = dictionary.neurons()
+        if also is not None and len(also):
+            members = Neurons.joined([members, also]) if len(members) else also
+        return cls("neurons", dictionary.p, dictionary.bias, members, feature)
 
     @property
     def d_of_members(self) -> int | None:
@@ -96,7 +102,7 @@ class Family:
         if isinstance(self.members, Gates):
             return ConePricer(X, self.members.on(rows), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
-            return BlockPricer(X, self.members, f"over {len(self.members):,} columns of the dictionary")
+            return BlockPricer(X, self.members, _column_scope(self.members))
         if self.kind == "cross":
             return BlockPricer(X, _counted(cross_product_dictionary(X, "l1" if self.p == 1 else "l2", bias=self.bias)))
         if X.shape[1] <= _SWEEP_D:
@@ -121,6 +127,13 @@ def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:
             "Draw some of them with subsample=…, or train gated networks, whose gates are sketched.",
         )
     return dictionary
+
+
+def _column_scope(members: Neurons) -> str:
+    """Words for what a bound over listed neurons covers; those that no rows span are of linear models."""
+    linear = int(np.count_nonzero((members.rows < 0).all(axis=1))) if members.rows.shape[1] else 0
+    also = f" and {linear:,} of linear models" if linear else ""
+    return f"over {len(members) - linear:,} columns of the dictionary{also}"
 
 
 def gate_scope(gates: Gates) -> str:

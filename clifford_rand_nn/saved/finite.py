@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
-from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
+from clifford_rand_nn.estimators.lasso import CrossProductLasso, CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -42,8 +42,8 @@ Network = (
 )
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 # Models without what is new are written so that older readers can read them.
-_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED = 2, 3, 4, 6
-_AUTO = ("loss", "linear")  # parameters that are left out where they are "auto", their default
+_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED, _UNSPANNED = 2, 3, 4, 6, 7
+_AUTO = ("loss", "linear", "penalty")  # parameters that are left out where they are "auto", their default
 
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
@@ -118,6 +118,9 @@ def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_.claim, KernelClaim):
         return kernel.VERSION
+    members = getattr(getattr(model.certificate_.claim, "family", None), "members", None)
+    if isinstance(members, Neurons) and (members.rows < 0).any():
+        return _UNSPANNED
     if _settled(model) or getattr(model, "linear", "auto") is True:
         return _SETTLED
     if model.bias_feature_ is not None or isinstance(model.bias, str) or isinstance(model.beta, str):
@@ -153,6 +156,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     claim: Claim
     if "family" in meta:
         claim = read_neurons(arrays, meta["family"], d, feature)
+        if isinstance(model, CrossProductLasso):
+            model.penalty_ = f"l{claim.family.p}"
         model._set_network(claim.network, str(meta["gates"]["method"]))
         outputs = len(claim.network.b2)
     elif "kernel" in meta:
@@ -201,7 +206,7 @@ def _family(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, featu
     elif kind == "neurons":
         found = Neurons(**{name: arrays[f"members_{name}"] for name in _NEURON_ARRAYS})
         agree(found.directions.shape[1:] == found.offsets.shape == found.rows.shape[:1])
-        agree(bool((found.rows >= 0).all()))
+        agree(bool(((found.rows >= 0).all(axis=1) | (found.rows == -1).all(axis=1)).all()))
     family = Family(kind, p, bool(meta["bias"]), found, feature)
     agree(family.d_of_members in (None, d), "the family does not fit the network")
     return family

@@ -58,7 +58,7 @@ def recomputed(model, X, y):
     f = np.full(len(X), t)
     for j in range(len(coef)):
         f = f + model.patterns_[:, j] * (X @ coef[j] + b[j])
-    p = 1 if model.penalty in ("l1", "group_l1") else 2
+    p = 1 if getattr(model, "penalty_", model.penalty) in ("l1", "group_l1") else 2
     r = np.abs(f - y)
     delta = model.huber_delta if model.loss == "huber" else np.inf
     loss = np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2 if np.isfinite(delta) else 0)
