@@ -102,11 +102,11 @@ class FusedKernel:
     def _one(self, leaves: list[Any]) -> tuple[bool, Any]:
         """Do the same for arguments without batch axes: one sample."""
         arguments = [
-            leaf if dtype is None else (leaf if leaf.dtype == dtype else _read_only(leaf.astype(dtype))).reshape(-1, 1)
+            leaf if dtype is None else (leaf if leaf.dtype == dtype else _read_only(leaf.astype(dtype)))[:, None]
             for leaf, dtype in zip(leaves, self._dtypes, strict=True)
         ]
         out = [np.empty(one.size, one.dtype) for one in self.results]
-        columns = [rows.reshape(-1, 1) if wide else rows for rows, (_, wide) in zip(out, self._outputs, strict=True)]
+        columns = [rows[:, None] if wide else rows for rows, (_, wide) in zip(out, self._outputs, strict=True)]
         if self.function(*arguments, *columns, *((0, 1) if self.backend == "numba" else ())):
             return False, None
         results = [
@@ -132,7 +132,7 @@ class FusedKernel:
         if own != shape:  # the same for samples that differ in other arguments only
             kept = (slice(0, 1) if size == 1 else slice(None) for size in own)
             index: tuple[Any, ...] = (slice(None), *(0,) * (len(shape) - len(own)), *kept)
-            rows = rows.reshape(one.size, *shape)[index].reshape(one.size, -1)
+            rows = rows.reshape(one.size, *shape)[index].reshape(one.size, math.prod(own))
         return one.wrap(rows, own)
 
 

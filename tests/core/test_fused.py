@@ -200,6 +200,19 @@ class TestCode:
         assert _is_same(twice(a, b), a * b)
         assert once.operations(a, b)[0] == 256
 
+    def test_results_that_vanish_and_arguments_without_blades(self):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(21)
+        nothing = alg.e12.grade(1)
+        for backend in ("numba", "numpy"):
+            zero = cr.fused(lambda a, b: (a - a, a.norm_squared() * 0, b * a, 1.5), backend=backend)
+            for shape in ((), (3,), (2, 1)):
+                a = alg.random_multivector(rng, shape, 1)
+                got, number, product, constant = zero(a, nothing)
+                assert got.shape == product.shape == np.shape(number) == shape
+                assert got.keys.size == product.keys.size == 0
+                assert not np.any(number)
+                assert constant == 1.5
+
     def test_the_source_is_the_code(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(9)
         fused = cr.fused(lambda a, t: (a + 1) * np.sin(t), backend="numpy")
