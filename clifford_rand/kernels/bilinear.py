@@ -11,7 +11,7 @@ TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
 # The tables are arguments: one compiled kernel for each dtype serves every algebra and every product. Four rows of a
 # table share one pass over a component of the result.
-@njit(nogil=True, fastmath={"contract"}, inline="always")
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def _component(A, B, indptr, left, right, coef, k, at_a, at_b, width, row):  # type: ignore[no-untyped-def]
     """Write component k of the product of ``width`` samples, from ``at_a`` and ``at_b`` on, to ``row``."""
     zero = A.dtype.type(0)
