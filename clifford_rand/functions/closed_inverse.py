@@ -25,7 +25,7 @@ from clifford_rand.functions.closed_exponential import CHUNK
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
-from clifford_rand.plans.choice import keep
+from clifford_rand.plans.choice import keep, plan_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -50,8 +50,16 @@ class InverseCode:
         self.by_reverse = code.function(*(numbers or ["0.0"]), f"[{', '.join(rest)}]")
         self.reverse = tuple(-1.0 if reverse_is_negative(k) else 1.0 for k in keys.grade_of.tolist())
         self.keys = keys
+        signs = np.array(self.reverse)
+        self.negative = [slice(group[0], group[-1] + 1) for group in _runs(np.flatnonzero(signs < 0))]
+        self.definite = metric.is_unit and bool(np.all(metric.weight(keys.masks) == 1))  # A ~A holds Σ |a|²
         self.always = not rest
         self.degree, self.adjugate, self.adjugate_keys = _adjugate(metric, keys)
+
+
+def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the runs of neighbouring places."""
+    return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]
 
 
 def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys]:
@@ -115,7 +123,7 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
     factor = 1 / N
     x = np.array([x * factor for x in adjugate], dtype=A.dtype)
     if not length > WELL[code.degree] * size ** (code.degree - 1):
-        x, done = _improved(A, A.coefficients, code.adjugate_keys, x)
+        x, done = newton_step(A.algebra.form, A.keys, code.adjugate_keys)(A.coefficients, x)
         if not done:
             return None
     return A._make(code.adjugate_keys, x)
@@ -125,35 +133,41 @@ def _limit(A: "Multivector", rtol: float | None) -> float:
     return 4 * eps_of(A.coefficients.dtype) * 2 ** ((A.keys.d + 1) // 2) if rtol is None else rtol
 
 
-def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: float) -> tuple[Any, Any]:
-    """Return ~A / (A ~A) for rows (K, N), and where that is the inverse."""
-    size = _length(rows)
+def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: float, out: NDArray[Any]) -> Any:
+    """Write ~A / (A ~A) for rows (K, N) into ``out``, and return where that is the inverse."""
     scalar, rest = code.by_reverse(rows)
     number = np.abs(scalar)
-    fine = (size > 1 / RANGE) & (size < RANGE) & (number > limit * size * size)
+    definite = code.definite and rows.dtype.kind == "f"
+    square = number if definite else _square(rows)
+    fine = (square > RANGE**-2) & (square < RANGE**2)
+    if not definite:
+        fine &= number > limit * square
     for row in rest:
         fine &= np.abs(row) <= VERSOR * eps * number
-    values = rows / np.where(fine, scalar, 1.0)
-    for k, sign in enumerate(code.reverse):
-        if sign < 0:
-            np.negative(values[k], out=values[k])
-    return values, fine
+    np.multiply(rows, 1 / (scalar if fine.all() else np.where(fine, scalar, 1.0)), out=out)
+    for part in code.negative:
+        np.negative(out[part], out=out[part])
+    return fine
 
 
-def inverse_of_rows(rows: NDArray[Any], code: InverseCode, limit: float) -> tuple[Any, Any, Any]:
-    """Return adj / N for rows (K, N), where it is the inverse, and where it is after a step of Newton's."""
-    size = _length(rows)
+def inverse_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, out: NDArray[Any]) -> tuple[Any, Any]:
+    """Write adj / N for rows (K, N) into ``out``; return where that is the inverse, and where Newton's step is due."""
+    size = np.sqrt(_square(rows))
     N, adjugate = code.adjugate(rows)
-    adjugate = np.array(adjugate)
-    length = _length(adjugate)
+    for k, row in enumerate(adjugate):
+        out[k] = row
+    length = np.sqrt(_square(out))
     clear = (size > 1 / RANGE) & (size < RANGE) & (np.abs(N) > max(CLEAR, limit) * size * length)
     well = length > WELL[code.degree] * size ** (code.degree - 1)
-    return adjugate / np.where(clear, N, 1.0), clear & well, clear & ~well
+    out *= 1 / (N if clear.all() else np.where(clear, N, 1.0))
+    return clear & well, clear & ~well
 
 
-def _length(rows: NDArray[Any]) -> NDArray[np.float64]:
-    square = rows.real**2 + rows.imag**2 if rows.dtype.kind == "c" else rows * rows
-    return np.asarray(np.sqrt(square.sum(axis=0)))
+def _square(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Σ |component|² of rows (K, N)."""
+    if rows.dtype.kind == "c":
+        return _square(rows.real) + _square(rows.imag)
+    return np.asarray(np.einsum("ij,ij->j", rows, rows))
 
 
 def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector | None, NDArray[np.bool_]]":
@@ -169,31 +183,54 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
         count = parts.shape[1]
         chunks = [slice(start, start + CHUNK) for start in range(0, count, CHUNK)]
         values, done = np.empty(parts.shape, dtype=parts.dtype), np.empty(count, dtype=bool)
-        keys, general = code.keys, False
-        for part in chunks:
-            values[:, part], done[part] = versors_of_rows(parts[:, part], code, limit, eps)
+        keys = code.keys
+        few = parts[:, :4]  # a look at these spares the rest where they are no versors
+        general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
+        for part in () if general else chunks:
+            done[part] = versors_of_rows(parts[:, part], code, limit, eps, values[:, part])
             if not (code.always or done[part].all()):
-                keys, general = code.adjugate_keys, True
+                general = True
                 break
         if general:
+            keys = code.adjugate_keys
             values, more = np.empty((keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
             for part in chunks:
-                values[:, part], done[part], more[part] = inverse_of_rows(parts[:, part], code, limit)
+                done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
             if more.any():
-                chosen = [layout.coefficients(array[:, more], (int(more.sum()),)) for array in (parts, values)]
-                better, done[more] = _improved(A, chosen[0], keys, chosen[1])
-                values[:, more] = layout.components(better)
+                step = newton_step(A.algebra.form, A.keys, keys)
+                better, done[more] = step(parts[:, more].T, values[:, more].T)
+                values[:, more] = better.T
     X = A._make(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
     return X, done.reshape(A.shape)
 
 
-def _improved(A: "Multivector", a: Any, keys: Keys, x: Any) -> tuple[Any, Any]:
-    """Return X after a step of Newton's iteration, X ← 2X - X A X, and where A X is 1 to rounding of |A| |X|.
+class NewtonStep:
+    """X ← X + X (1 - A X) for keys of A and X."""
 
-    ``a`` and ``x`` are coefficients (…, K) of A and X.
-    """
-    B, X = A._make(A.keys, a), A._make(keys, x)
-    X = (X * 2.0 - X * (B * X))._select(keys)
-    error = B * X - 1.0
-    bound = 16 * eps_of(X.dtype) * _length(np.moveaxis(a, -1, 0)) * _length(np.moveaxis(X.coefficients, -1, 0))
-    return X.coefficients, _length(np.moveaxis(error.coefficients, -1, 0)) <= bound
+    def __init__(self, metric: Metric, a: Keys, x: Keys) -> None:
+        self.first = plan_of(metric, "gp", a, x)
+        self.second = plan_of(metric, "gp", x, self.first.keys)
+        self.scalar = self.first.keys.find(0)
+        at = {int(mask): i for i, mask in enumerate(self.second.keys.masks)}
+        self.places = None if self.second.keys is x else np.array([at.get(int(mask), -1) for mask in x.masks])
+
+    def __call__(self, a: NDArray[Any], x: NDArray[Any]) -> tuple[NDArray[Any], Any]:
+        """Return coefficients (…, K) of the better X, and where its A X is 1 to rounding of |A| |X|.
+
+        As 1 - A X is squared by the step, the product need not be made again.
+        """
+        rest = -self.first(a, x)
+        rest[..., self.scalar] += 1
+        more = self.second(x, rest)
+        if self.places is not None:
+            more = np.where(self.places >= 0, more[..., self.places], 0)
+        x = x + more
+        left = (np.abs(rest) ** 2).sum(axis=-1)  # the square of |1 - A X|
+        sizes = np.sqrt((np.abs(a) ** 2).sum(axis=-1) * (np.abs(x) ** 2).sum(axis=-1))
+        return x, left <= 16 * eps_of(x.dtype) * sizes
+
+
+def newton_step(metric: Metric, a: Keys, x: Keys) -> NewtonStep:
+    """Return the step for these keys, made once."""
+    found: Any = metric.plans.get(("newton", a, x))
+    return keep(metric, ("newton", a, x), NewtonStep(metric, a, x)) if found is None else found
