@@ -61,7 +61,7 @@ def to_value(scaled: ScaledVectors) -> NDArray[Any]:
     The vectors are the caller's own: where every exponent is 0 they are the result.
     """
     if not scaled.exponent.any():
-        scaled.vector[:] += 0.0
+        np.add(scaled.vector, 0.0, out=scaled.vector)
         return scaled.vector
     exponent = np.clip(scaled.exponent, -_BEYOND_EVERY_FLOAT, _BEYOND_EVERY_FLOAT).astype(np.int32)
     value: NDArray[Any] = np.ldexp(scaled.vector, exponent[:, None])

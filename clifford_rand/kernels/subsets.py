@@ -11,6 +11,7 @@ from clifford_rand._threads import for_each_slice
 _BITS = 4  # of a block: sixteen coefficients, two to four vector registers
 _BLOCK = 1 << _BITS
 _WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
+_SLICE = 5e-4  # seconds of work that are worth a thread
 _SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 
@@ -102,8 +103,16 @@ def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: N
                 out[n, _BLOCK * target + c] = total[0, c] + (-odd if _odd(c) else odd)
 
 
+def wedge_seconds(d: int) -> float:
+    """Return the model of one product: 3^(d-4) pairs of blocks, and the matrices of 2^d coefficients."""
+    return 22e-9 * 3.0 ** (d - 4) + 15e-9 * 2.0**d
+
+
 def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return the wedge products of (N, 2^d) and (N, 2^d), d ≥ 4, coefficients in the order of their masks."""
+    """Return the wedge products of (N, 2^d) and (N, 2^d), d ≥ 4, coefficients in the order of their masks.
+
+    A single product goes in slices of its targets, one thread each, where that is worth a thread.
+    """
     size = a.shape[1]
     if size > 1 << _WHOLE:  # with e the last vector, (A + A'e) ∧ (B + B'e) = A∧B + (A∧B' + A'∧B̂) e, ^ the involution
         half = size // 2
@@ -115,8 +124,9 @@ def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     out = np.empty_like(a)
     n, blocks = len(a), size // _BLOCK
-    if n > 1:
-        for_each_slice(lambda part: wedge_blocks(a[part], b[part], 0, blocks, out[part]), n)
+    least = 1 + int(blocks * _SLICE / wedge_seconds(size.bit_length() - 1))
+    if n > 1 or blocks < 2 * least:
+        wedge_blocks(a, b, 0, blocks, out)
     else:
-        for_each_slice(lambda part: wedge_blocks(a, b, part.start, part.stop, out), blocks, least=1 << 6)
+        for_each_slice(lambda part: wedge_blocks(a, b, part.start, part.stop, out), blocks, least=least)
     return out

@@ -18,6 +18,7 @@ from clifford_rand.plans.fast import (
     SubsetPlan,
     TransformPlan,
     VectorPlan,
+    subset_seconds,
 )
 from clifford_rand.plans.table_plan import TablePlan
 
@@ -37,11 +38,6 @@ def transform_seconds(d: int, null: int) -> float:
     """Return the model of one product through matrices: three transforms and 3^null GEMMs of complex numbers."""
     live = d - null
     return float(3.0**null * (60e-6 + 60e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
-
-
-def subset_seconds(d: int) -> float:
-    """Return the model of one product over subsets: 3^(d-4) pairs of blocks, and four passes over 2^d coefficients."""
-    return 30e-6 + 22e-9 * 3.0 ** (d - 4) + 40e-9 * 2.0**d
 
 
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
@@ -73,6 +69,6 @@ def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
         if rule in BY_TRANSFORM:
             if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
                 return TransformPlan(metric, rule, a, b)
-        elif rule in BY_SUBSETS and (subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
+        elif rule in BY_SUBSETS and (30e-6 + subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
             return SubsetPlan(metric, rule, a, b)
     return (ScalarPlan if rule in SCALAR else TablePlan)(metric, rule, a, b)

@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._threads import cached_property
+from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.basis.coefficients import INT, common_dtype, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import RULES, is_odd_swap
 from clifford_rand.plans.table_plan import TablePlan
 
+CHUNK = (
+    2**12
+)  # coefficients of samples taken at a time: larger temporaries leave the cache, and are new pages each time
 LARGEST_TABLE = 2**25  # pairs of blades of one table
 
 
@@ -36,20 +39,34 @@ class ScalarPlan(TablePlan):
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
         super().__init__(metric, rule, a, b)
-        left, right = self.table.left, self.table.right
-        every = np.arange(len(left))
-        self._direct = self.keys.size == 1 and len(left) > 0 and self.table.coef.dtype.kind in "fi"
-        self._whole = a.size == b.size == len(left) and np.array_equal(left, every) and np.array_equal(right, every)
+        self._direct = self.keys.size == 1 and len(self.table.left) > 0 and self.table.coef.dtype.kind in "fi"
+        order = np.argsort(self.table.left, kind="stable")
+        self._places = [
+            _all_or(places[order], size) for places, size in ((self.table.left, a.size), (self.table.right, b.size))
+        ]
+        weights = self.table.coef[order]
+        self._weights = None if self._direct and bool(np.all(weights == 1)) else weights
+        self._weights_as: dict[np.dtype, NDArray[Any]] = {}
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., 1) of the products of (..., n_a) and (..., n_b)."""
         if self._direct and a.ndim == b.ndim == 1 and a.dtype is b.dtype and a.dtype.kind in "fc":
-            if not self._whole:
-                a, b = a[self.table.left], b[self.table.right]
+            left, right = self._places
+            a, b = a if left is None else a[left], b if right is None else b[right]
+            if self._weights is not None:
+                weights = self._weights_as.get(a.dtype)
+                if weights is None:
+                    weights = self._weights_as.setdefault(a.dtype, self._weights.astype(a.dtype))
+                a = a * weights
             found = np.empty(1, dtype=a.dtype)
-            found[0] = (a * self._coef(a.dtype)).dot(b)
+            found[0] = a.dot(b)
             return found
         return super().__call__(a, b)
+
+
+def _all_or(places: NDArray[Any], size: int) -> NDArray[Any] | None:
+    """Return None for all places in their order."""
+    return None if len(places) == size and np.array_equal(places, np.arange(size)) else places
 
 
 class RoundingPlan:
@@ -95,7 +112,7 @@ class RoundingPlan:
 class DensePlan(RoundingPlan):
     """A product of multivectors that are spread on all 2^d coefficients, in the order of their masks."""
 
-    _chunk: int  # coefficients of the samples that are taken at a time
+    _seconds: float | None = None  # of one product, where threads may share a batch
 
     def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
@@ -103,11 +120,18 @@ class DensePlan(RoundingPlan):
         flat_a = np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1])
         flat_b = np.broadcast_to(b, (*batch, b.shape[-1])).reshape(-1, b.shape[-1])
         flat = result.reshape(-1, self.keys.size)
-        step = max(1, self._chunk >> self.metric.d)
-        for start in range(0, len(flat), step):
-            part = slice(start, start + step)
-            dense_a, dense_b = self._spread(flat_a[part], self.keys_a), self._spread(flat_b[part], self.keys_b)
-            flat[part] = self._multiply(dense_a, dense_b)[..., self.keys.masks]
+        step = max(1, CHUNK >> self.metric.d)
+
+        def work(samples: slice) -> None:
+            for start in range(samples.start, samples.stop, step):
+                part = slice(start, min(start + step, samples.stop))
+                dense_a, dense_b = self._spread(flat_a[part], self.keys_a), self._spread(flat_b[part], self.keys_b)
+                flat[part] = self._multiply(dense_a, dense_b)[..., self.keys.masks]
+
+        if self._seconds is None or len(flat) * self._seconds < 1e-3:
+            work(slice(0, len(flat)))
+        else:
+            for_each_slice(work, len(flat), least=1 + int(5e-4 / self._seconds))
         return result
 
     def _spread(self, values: NDArray[Any], keys: Keys) -> NDArray[Any]:
@@ -119,6 +143,11 @@ class DensePlan(RoundingPlan):
         raise NotImplementedError
 
 
+def subset_seconds(d: int) -> float:
+    """Return the model of one product over subsets: 3^(d-4) pairs of blocks, and four passes over 2^d coefficients."""
+    return 22e-9 * 3.0 ** (d - 4) + 40e-9 * 2.0**d
+
+
 class SubsetPlan(DensePlan):
     """Wedge, contractions, dots and vee of dense multivectors: only the 3^d pairs that count are visited.
 
@@ -127,7 +156,9 @@ class SubsetPlan(DensePlan):
     enter as weights of the blade that is contracted, and A⌊B is the reverse of ~B⌋~A.
     """
 
-    _chunk = 2**18
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        super().__init__(metric, rule, a, b)
+        self._seconds = subset_seconds(metric.d)
 
     def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.subsets import wedge_products
@@ -186,8 +217,6 @@ _SWAPPED = {"gp": 0, "commutator": -1, "anticommutator": 1}
 
 class TransformPlan(DensePlan):
     """The geometric product, commutator or anticommutator through the matrices of a diagonal metric."""
-
-    _chunk = 2**12  # 64 KiB of complex numbers: larger temporaries leave the cache and are new pages every time
 
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
         super().__init__(metric, rule, a, b)
