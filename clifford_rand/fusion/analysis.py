@@ -17,6 +17,8 @@ VERSOR = 1e-9  # the rest of R ~R relative to its scalar, as in Multivector.sand
 EXACT = 1e-12  # the same where it enters the result to first order
 ROUNDING = 256  # units of rounding that neither is below
 SIMPLE = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector
+LARGEST_ANGLE = {np.float32: 1e4, np.float64: 1e6}  # that is reduced by π to the rounding of the angle itself
+LARGEST_GROWTH = {np.float32: 40.0, np.float64: 300.0}  # exponents of which two together are within range
 CLOSE = 0.25  # |s| + √|t| below which the divided difference of two planes is its series
 
 
@@ -70,7 +72,7 @@ def sandwich(R: Any, X: Any) -> Any:
         tolerance = max(EXACT if changes else VERSOR, ROUNDING * float(np.finfo(trace.precision).eps))
         size = graph.mul(graph.constant(tolerance), graph.call("abs", n))
         for ref in squared.values():
-            trace.guard(graph.call("le", graph.call("abs", ref), size))
+            trace.need("le", graph.call("abs", ref), size)
     return product.grade(*X.grades).times(graph.call("reciprocal", n))
 
 
@@ -81,6 +83,12 @@ def exponential(A: Any) -> Any:
     sigma = terms.pop(0, 0)
     B = A.of(terms)
     s, q, t = _split_square(B * B, "its exponential")
+    size = graph.call("abs", s)
+    if t:
+        size = graph.add(size, graph.call("sqrt", graph.call("abs", t)))
+    turns = graph.real[abs(s)] and graph.sign_of(s) < 0  # in all its planes
+    limit = (LARGEST_ANGLE if turns else LARGEST_GROWTH)[trace.precision.type]
+    trace.need("lt", size, graph.constant(limit**2))
     if not q.refs:
         C, S = cosh_and_sinhc(graph, s, trace.precision)
         result = B.times(S) + B.scalar(C)
@@ -92,6 +100,7 @@ def exponential(A: Any) -> Any:
     else:
         result = _of_two_planes(B, s, q, t)
     if sigma:
+        trace.need("lt", graph.call("abs", sigma), graph.constant(LARGEST_GROWTH[trace.precision.type]))
         result = result.times(grown(graph, sigma, trace.precision))
     return result
 
@@ -204,7 +213,7 @@ def _guard_range(A: Any) -> None:
     low, high = (graph.constant(limit) for limit in _safe_range(trace.precision))
     total = graph.sum(graph.call("abs", ref) for ref in A.refs)
     trace.guard(graph.call("or", graph.call("lt", low, terms), graph.call("eq", total, 0)))
-    trace.guard(graph.call("lt", terms, high))
+    trace.need("lt", terms, high)
 
 
 def _guard_divisor(A: Any, divisor: int, terms: int) -> None:
@@ -214,8 +223,8 @@ def _guard_divisor(A: Any, divisor: int, terms: int) -> None:
         raise TraceError("it divides by a multivector that has no inverse")
     size = graph.call("abs", divisor)
     low, high = _safe_range(trace.precision)
-    trace.guard(graph.call("lt", graph.constant(low), size))
-    trace.guard(graph.call("lt", size, graph.constant(high)))
+    trace.need("lt", graph.constant(low), size)
+    trace.need("lt", size, graph.constant(high))
     if terms != size:
         eps = 2 * float(np.finfo(trace.precision).eps) * len(A.refs)
-        trace.guard(graph.call("lt", graph.mul(graph.constant(4 * eps), terms), size))
+        trace.need("lt", graph.mul(graph.constant(4 * eps), terms), size)

@@ -12,7 +12,7 @@ from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Operations
 from clifford_rand.fusion.kernel import FusedKernel
 from clifford_rand.fusion.scalar import TraceError
-from clifford_rand.fusion.tracing import Tracing, kind_of
+from clifford_rand.fusion.tracing import TENSORS, Tracing, kind_of
 
 BACKENDS = ("numba", "numpy")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -167,6 +167,8 @@ class FusedFunction:
         """Return the kernel of a key, compiled if it is new, or why there is none."""
         if key in self._kernels:
             return self._kernels[key]
+        if TENSORS in key:
+            return TENSORS
         made: FusedKernel | str
         names = [*self._names, *(f"{self._rest}{i}" for i in range(len(args) - len(self._names)))]
         try:
@@ -185,7 +187,7 @@ class FusedFunction:
     def _plain(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: Any) -> Any:
         result = self.function(*args, **kwargs)
         self.fallback_reason = reason
-        if not self._warned:
+        if not self._warned and reason is not TENSORS:
             self._warned = True
             text = f"{self.function.__qualname__} runs as it is, not fused: {reason}."
             warnings.warn(text, FusionWarning, stacklevel=3)

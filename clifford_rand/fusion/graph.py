@@ -129,8 +129,10 @@ class Graph:
 
     def call(self, name: str, *arguments: int) -> int:
         """Return a function of `FUNCTIONS`, a comparison, "and", "or", "where" of nodes."""
-        if name == "where" and arguments[1] == arguments[2]:
-            return arguments[1]
+        if name in ("where", "and", "or"):
+            known_condition = self._decided(name, arguments)
+            if known_condition is not None:
+                return known_condition
         sign = 1
         if len(arguments) == 1:
             known, flipped = self.sign_of(arguments[0]), arguments[0] < 0
@@ -141,16 +143,27 @@ class Graph:
                 sign = 1 if name in EVEN else -1
         numbers = [self.number(ref) for ref in arguments]
         folded = None if None in numbers else _fold(name, numbers)
-        if isinstance(folded, bool):
-            raise ValueError(f"the comparison {name} of two constants")
         if folded is not None:
-            return sign * self.constant(folded)
+            return sign * self.constant(int(folded) if isinstance(folded, bool) else folded)
         real = all(self.real[abs(ref)] for ref in arguments) or name == "abs"
         known = 1 if name in POSITIVE and real else self.sign_of(arguments[0]) if name == "reciprocal" else 0
         if name == "where" and self.sign_of(arguments[1]) == self.sign_of(arguments[2]):
             known = self.sign_of(arguments[1])
         value = _random(name, tuple(self._value(ref) for ref in arguments))
         return sign * self._operation(name, arguments, value, known, real)
+
+    def _decided(self, name: str, arguments: tuple[int, ...]) -> int | None:
+        """Return "where", "and", "or" of a condition that is known, 1 or 0; None if it is not."""
+        if name == "where":
+            if arguments[1] == arguments[2]:
+                return arguments[1]
+            known = self.number(arguments[0])
+            return None if known is None else arguments[1] if known else arguments[2]
+        for this, other in (arguments, arguments[::-1]):
+            known = self.number(this)
+            if known is not None:
+                return other if bool(known) == (name == "and") else this
+        return None
 
     # ---- what is known of a reference
 

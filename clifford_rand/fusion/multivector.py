@@ -138,7 +138,7 @@ class TracedMultivector:
             if not divisor.ref:
                 raise ZeroDivisionError("division of a multivector by zero")
             if self.trace.graph.number(divisor.ref) is None:
-                self.trace.guard(self.trace.graph.call("ne", divisor.ref, 0))
+                self.trace.need("ne", divisor.ref, 0)
             return self.times(self.trace.graph.call("reciprocal", divisor.ref), divisor.shape_from)
         same = self.lift(other)
         return NotImplemented if same is None else self * same.inv()

@@ -31,7 +31,7 @@ def logarithm(R: Any) -> Any:
     one = graph.constant(1)
     eps = float(np.finfo(trace.precision).eps)
     away = graph.call("abs", graph.add(study.norm, -one))
-    trace.guard(graph.call("le", away, graph.mul(graph.constant(UNIT * eps), scalar_terms(R))))
+    trace.need("le", away, graph.mul(graph.constant(UNIT * eps), scalar_terms(R)))
     first = study.above(one)
     product = x = study.root(study.half(first[0]), study.half(first[1]))
     for _ in range(HALVINGS - 1):
@@ -40,7 +40,7 @@ def logarithm(R: Any) -> Any:
     far = graph.call("abs", graph.add(one, -x[0]))
     if x[1]:
         far = graph.add(far, graph.mul(graph.call("abs", x[1]), study.size))
-    trace.guard(graph.call("le", far, graph.constant(2 * NEAR_ONE)))
+    trace.need("le", far, graph.constant(2 * NEAR_ONE))
     w = (study.half(graph.add(one, -x[0])), study.half(-x[1]))
     total: Pair = (0, 0)
     for coefficient in reversed(SERIES):
@@ -75,9 +75,9 @@ class _Study:
         if not self.norm:
             raise TraceError(f"it has a multivector without inverse in {what}")
         size = graph.mul(graph.constant(max(EXACT, 256 * float(np.finfo(R.trace.precision).eps))), self.norm)
-        R.trace.guard(graph.call("lt", 0, self.norm))
+        R.trace.need("lt", 0, self.norm)
         for ref in square.values():
-            R.trace.guard(graph.call("le", graph.call("abs", ref), size))
+            R.trace.need("le", graph.call("abs", ref), size)
         self.t = (self.Q * self.Q).terms.get(0, 0) if self.Q.refs else None
         self.size = graph.call("sqrt", graph.call("abs", self.t)) if self.t else 0
 
@@ -91,14 +91,14 @@ class _Study:
         direct = graph.add(n, self.s)
         if self.t:
             lowest = graph.mul(graph.constant(LOWEST), n)
-            self.R.trace.guard(graph.call("lt", lowest, graph.add(self.s, -self.size)))
+            self.R.trace.need("lt", lowest, graph.add(self.s, -self.size))
             return direct, q
         low = graph.call("lt", self.s, 0)
         square = (self.B * self.B).terms.get(0, 0)
         divisor = graph.call("where", low, graph.add(self.s, -n), n)
         quotient = self.over((square, graph.mul(graph.add(self.s, self.s), q)), (divisor, q))
         total = graph.call("where", low, quotient[0], direct)
-        self.R.trace.guard(graph.call("lt", graph.mul(graph.constant(LEAST), n), total))
+        self.R.trace.need("lt", graph.mul(graph.constant(LEAST), n), total)
         return total, graph.call("where", low, quotient[1], q)
 
     def half(self, ref: int) -> int:

@@ -24,8 +24,15 @@ class Trace:
 
     def guard(self, condition: int) -> None:
         """Demand that a condition holds in every sample: where it does not, the plain function is run."""
-        if condition not in self.guards:
+        known = self.graph.number(condition)
+        if known is not None and not known:
+            raise TraceError("it has a number out of the range in which its code would be right")
+        if known is None and condition not in self.guards:
             self.guards.append(condition)
+
+    def need(self, comparison: str, a: int, b: int) -> None:
+        """Demand a comparison of two nodes in every sample."""
+        self.guard(self.graph.call(comparison, a, b))
 
     def scalar(self, value: Any) -> "TracedScalar":
         """Return a number or a traced scalar as a traced scalar."""

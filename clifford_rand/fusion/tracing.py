@@ -14,6 +14,7 @@ from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError
 from clifford_rand.multivector.multivector import Multivector
 
 _NUMBERS = (float, int, complex)
+TENSORS = "an argument is of another library than NumPy, whose compiler fuses the plain function; see array_function"
 
 
 def kind_of(value: Any, leaves: list[Any]) -> Any:
@@ -21,6 +22,8 @@ def kind_of(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, Multivector):
         array = value.coefficients
         leaves.append(array)
+        if array.__class__ is not np.ndarray:
+            return TENSORS
         return value.keys, array.dtype, array.ndim > 1, value.algebra, value.algebra.names
     kind = value.__class__
     if kind is float or kind is int or kind is complex:

@@ -254,6 +254,16 @@ class TestScalars:
         fused = cr.fused(lambda t, x: (axis * t).exp() * x * 2j.real + t * alg.e1 + np.float64(2) * x, backend="numpy")
         x = alg("e123 + 0.5*e012")
         assert _is_same(fused(0.3, x), fused.function(0.3, x))
+        assert fused.fallback_reason is None
+        turn = cr.fused(lambda x: ((x - x) + 0.25 * alg.e12 + 2 * alg.e03).exp() * x * 2.0, backend="numpy")
+        assert _is_same(turn(x), turn.function(x))
+        assert turn.fallback_reason is None
+        for chosen in (1.0, 3.0):
+
+            def pick(t, x, chosen=chosen):
+                return np.where((t * 0 + chosen > 2) | (t > 9), x["e123"], t)
+
+            assert cr.fused(pick, backend="numpy")(0.3, x) == pick(0.3, x)
 
     def test_static_arguments_are_part_of_the_code(self):
         alg = ALGEBRAS["Cl(3)"]
@@ -451,6 +461,16 @@ class TestFallback:
         hyperbolic = cr.Algebra(2, 2)
         assert "may be complex" in reason(lambda B: B.exp(), hyperbolic("e12 + 2.0*e34 + e13"))
 
+    def test_tensors_run_the_plain_function(self):
+        """Which the compilers of their libraries fuse: without a warning."""
+        torch = pytest.importorskip("torch")
+        alg = ALGEBRAS["Cl(3)"]
+        fused = cr.fused(lambda a: a)
+        tensor = object.__new__(cr.Multivector)
+        tensor.algebra, tensor.keys, tensor.coefficients = alg, alg.e1.keys, torch.ones(3, 1)
+        assert fused(tensor) is tensor
+        assert "array_function" in fused.fallback_reason
+
     def test_an_error_of_the_plain_function_is_its_error(self):
         with pytest.raises(cr.ArgumentError, match="integers from 0 to 3"):
             cr.fused(lambda a: a.grade(7), backend="numpy")(ALGEBRAS["Cl(3)"].e1)
@@ -468,6 +488,13 @@ class TestFallback:
         assert sandwich.fallback_reason is None
         norms = cr.fused(lambda x: (x.normalized(), x.norm()), backend=backend)
         assert _is_same(norms(x * 1e-170), ((x * 1e-170).normalized(), (x * 1e-170).norm()))
+        grown = cr.fused(lambda B: B.exp(), backend=backend)
+        assert _is_same(grown(400.0 * alg.g0 ^ alg.g1), (400.0 * alg.g0 ^ alg.g1).exp())
+        assert grown.fallback_reason
+        with pytest.raises(cr.ArgumentError, match="out of range"):
+            grown(1e5 * alg.g0 ^ alg.g1)
+        with pytest.raises(cr.ArgumentError, match="finite"):
+            grown(np.nan * alg.g0 ^ alg.g1)
         with pytest.raises(cr.ArgumentError, match="of non-zero norm"):
             norms(alg("g0 + g1"))
         with pytest.raises(cr.ArgumentError, match="invertible"):
