@@ -115,7 +115,9 @@ class ConvexNetwork(Parameters):
         self.candidates_ = None
         task = self._settled(self._with_feature(task))
         if isinstance(self.beta, str):
-            self.beta_, self.candidates_ = chosen_beta(self, task)
+            self.beta_, self.candidates_, settings = chosen_beta(self, task)
+            for name, value in settings.items():
+                setattr(self, name, value)
         else:
             self.beta_ = float(self.beta)
         self._train(task, shared)
@@ -264,6 +266,10 @@ class ConvexNetwork(Parameters):
     def _shares(self) -> Array:
         """Shares of the largest beta, falling, of which one is chosen."""
         return 0.5 ** np.arange(1.0, 15.0)
+
+    def _alternatives(self) -> list[dict[str, Any]]:
+        """Return the settings, attributes of this estimator, that are compared on held-out rows next to beta."""
+        return [{}]
 
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Train at ``beta_``, from what ``shared`` has of the last one; return outputs for X and the neurons' count."""

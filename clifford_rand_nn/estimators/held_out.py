@@ -49,34 +49,49 @@ class BetaScore(NamedTuple):
     wrong: float | None = None
 
 
-def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
-    """Return the beta that does best on held-out rows, and what was compared.
+def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str, Any]]:
+    """Return the beta that does best on held-out rows, what was compared with it, and the settings that it is for.
 
     Shares of the largest beta, falling, are tried until the loss has risen twice. The one with the least loss is
     chosen, for classes of those whose wrong labels are within half a standard error of the fewest. A fold is trained on
     four fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They are
     stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
-    copies of a row stay together.
+    copies of a row stay together. Where the model has several settings they are compared by the same rule.
 
     Raises
     ------
     KeyboardInterrupt
         There was an interrupt: no network on all rows is there yet.
     """
-    began = time.perf_counter()
     limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
-    top, shares = copy.copy(model)._top(task), model._shares()
-    size = float(np.abs(task.rows).max()) * float(np.abs(task.targets).max())
-    if top <= _NOTHING * size:  # what a constant target leaves is rounding
-        return 1.0, []
     place = folds(task.X, task.targets, task.classes is not None)
-    parts = [
-        _Part(model, task, place == k) for k in range(n_folds(len(place))) if (place == k).any() and (place != k).any()
-    ]
-    if not parts:
-        return float(top * shares[_BLIND]), []
+    held = [place == k for k in range(n_folds(len(place))) if (place == k).any() and (place != k).any()]
+    tried: list[tuple[list[BetaScore], dict[str, Any]]] = []
+    for settings in model._alternatives():
+        if tried and limit is not None and task.seconds > limit:
+            break
+        one = copy.copy(model)
+        vars(one).update(settings)
+        top, shares = copy.copy(one)._top(task), one._shares()
+        size = float(np.abs(task.rows).max()) * float(np.abs(task.targets).max())
+        if top <= _NOTHING * size:  # what a constant target leaves is rounding
+            return 1.0, [], settings
+        if not held:
+            return float(top * shares[_BLIND]), [], settings
+        tried.append((_scores(one, task, held, top * shares, limit), settings))
+    told = np.any(held, axis=0)
+    weights = np.ones(np.count_nonzero(told)) if task.weights is None else task.weights[told]
+    best = _best([score for scores, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights)))
+    scores, settings = next(one for one in tried if any(score is best for score in one[0]))
+    return best.beta, scores, settings
+
+
+def _scores(model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None) -> list[BetaScore]:
+    """Return what falling betas come to on held-out rows, until the loss has risen twice or time is up."""
+    began = time.perf_counter()
+    parts = [_Part(model, task, rows) for rows in held]
     scores: list[BetaScore] = []
-    for beta in top * shares:
+    for beta in betas:
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break
@@ -91,7 +106,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore]]:
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= _PATIENCE:
             break
-    return _best(scores, float(weights.sum() ** 2 / (weights @ weights))).beta, scores
+    return scores
 
 
 def _best(scores: list[BetaScore], n: float) -> BetaScore:

@@ -85,8 +85,8 @@ class CrossProductLasso(ConvexNetwork):
         Whether the hyperplanes of linear least-squares fits of the outputs, from both sides, stand beside columns that
         are drawn; see `fitted_gates`, here with a tenth, once and ten times the mean variance as the weight of the
         squares. As :math:`w\cdot x=(w\cdot x)_+-(-w\cdot x)_+`, two such neurons are a linear model. "auto" adds them
-        where "auto" for ``penalty`` comes to "l2". With "l1" they change little: there a linear model costs the same as
-        the columns of X that it is a sum of.
+        where "auto" for ``penalty`` comes to "l2", unless held-out rows are better off without them. With "l1" they
+        change little: there a linear model costs the same as the columns of X that it is a sum of.
 
     Attributes
     ----------
@@ -113,6 +113,7 @@ class CrossProductLasso(ConvexNetwork):
     linear: bool | str = "auto"
 
     _chosen = False  # whether this fit began with beta="auto"
+    _beside = False  # whether linear models stand beside columns, where "auto" decides
     _draws = False  # whether columns are drawn for it, in the norm that is not exact
     _penalties = ("auto", "l1", "l2")
     _solvers = ("auto", "working_set", "interior_point", "homotopy", "cvxpy")
@@ -132,7 +133,7 @@ class CrossProductLasso(ConvexNetwork):
         return self.penalty
 
     def _settled(self, task: Task) -> Task:
-        self._chosen, self._draws = isinstance(self.beta, str), False
+        self._chosen, self._draws, self._beside = isinstance(self.beta, str), False, False
         if self._chosen and self.penalty == "auto" and self.subsample == "auto":
             self._draws = self._few(task.rows, task.targets.shape[1]) is not None
         self.penalty_ = self._norm
@@ -220,7 +221,11 @@ class CrossProductLasso(ConvexNetwork):
     @property
     def _linear(self) -> bool:
         """Whether linear models stand beside columns that are drawn."""
-        return self._draws if self.linear == "auto" else bool(self.linear)
+        return self._beside if self.linear == "auto" else bool(self.linear)
+
+    def _alternatives(self) -> list[dict[str, Any]]:
+        both = self._draws and self.linear == "auto"
+        return [{"_beside": True}, {"_beside": False}] if both else super()._alternatives()
 
     def _linear_models(self, task: Task, dictionary: CrossProductDictionary) -> Neurons | None:
         """Return both sides of the planes of linear models, where they are wanted."""

@@ -115,6 +115,21 @@ def test_the_loss_of_two_classes_is_the_logistic_one_where_beta_is_chosen():
     assert three.loss_ == "squared"
 
 
+@pytest.mark.parametrize("better", [True, False])
+def test_linear_models_are_there_where_held_out_rows_are_better_off(better, monkeypatch):
+    """Predictions of the one are taken from the truth, those of the other are 0."""
+    X, y = WIDE[:40, :8], WIDE[:40, :8].sum(axis=1)
+    monkeypatch.setattr(
+        CrossProductLassoRegressor,
+        "_judged",
+        lambda self, task, shared, X: (X.sum(axis=1, keepdims=True) * (self._beside is better) * (1 - self.beta_), 3),
+    )
+    model = CrossProductLassoRegressor(random_state=0, tol=1e-2).fit(X, y)
+    assert ("linear models" in model.certificate_.scope) is better
+    assert model.beta_ == min(model.candidates_, key=lambda one: one.loss).beta
+    assert model.candidates_[-1].loss < np.mean(y**2) / 4  # of the better ones only
+
+
 def test_linear_is_a_truth_value_or_auto():
     with pytest.raises(ArgumentError, match="'linear'"):
         CrossProductLassoRegressor(linear="both").fit(WIDE, DENSE)
