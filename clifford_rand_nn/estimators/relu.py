@@ -115,20 +115,19 @@ class ConvexReLU(GatedFamily):
 
     def _task_patterns(self, task: Task) -> ActivationPatterns:
         """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
+        if isinstance(self._judge, Program):
+            note = f"0 of {self.n_gates:,} gates: beside so many columns they add nothing to a linear model"
+            return activation_patterns(task.X, replace(self._planes(task), notes=(note,)))
         found = self._gate_patterns(task.X, task.targets)
-        every = found.gates.method == "exhaustive"
-        if every or not self._linear:
+        if found.gates.method == "exhaustive" or not self._linear:
             return found
         fitted, gates = self._planes(task), found.gates
         if self._chosen and self._samples and self.solver == "auto":
             seconds = _SOON if self.max_time is None else _SHARE * self.max_time
             room = max(1, int(seconds / self._expected(task, 1))) if len(gates) else 0
-            few = 0 if isinstance(self._judge, Program) else max(0, room - len(fitted))
+            few = max(0, room - len(fitted))
             if few < len(gates):
-                why = f"more take over {seconds:g} s; a longer max_time is for more"
-                if isinstance(self._judge, Program):
-                    why = "of so many columns others add nothing to those of a linear model"
-                note = f"{few:,} of {len(gates):,} gates: {why}"
+                note = f"{few:,} of {len(gates):,} gates: more take over {seconds:g} s; a longer max_time is for more"
                 gates = replace(gates.take(np.arange(few)), notes=(*gates.notes, note))
         return activation_patterns(task.X, with_fitted(gates, fitted))
 
@@ -159,6 +158,11 @@ class ConvexReLU(GatedFamily):
             return fitted_gates(task.X, task.targets, self._offset, task.weights)
         weight = linear_weight(self, task) if self._weight is None else self._weight
         return planes_of(task.X, linear_coefficients(self, task, weight), self._offset, task.weights)
+
+    def _shares(self) -> Array:
+        return np.append(
+            1.0, super()._shares()
+        )  # a constant, where columns say nothing of labels
 
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Judge a network that stands for this one, where gates are sampled and the norms are its own."""
