@@ -237,7 +237,7 @@ def fit(
         "refine": refine,
         "subsample": _subsample(subsample),
         "beta": _beta(beta),
-        "loss": loss or ("auto" if model.value in ("network", "gated") else "squared"),
+        "loss": loss or ("auto" if model.value in ("network", "gated", "relu") else "squared"),
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
         "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,

@@ -60,7 +60,7 @@ def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     if "sketch_dim" in given and gates in ("gaussian", "opposite", "exhaustive", "infinite"):
         raise _useless("sketch_dim", given, f"--gates {gates}", "gates through sampled rows")
     known = sorted({name for names in _LOSSES.values() for name in names})
-    own = {"network": _OF_NETWORK, "gated": ("auto", *known)}
+    own = {"network": _OF_NETWORK} | dict.fromkeys(_SAMPLED, ("auto", *known))
     check_choice(loss, "--loss", _OWNER, own.get(model, known))
     if "huber_delta" in given and not has_delta(loss):
         losses = " and ".join(f"--loss {name}" for name in LOSSES if has_delta(name))

@@ -1,7 +1,7 @@
 """ReLU networks trained by the constrained convex program, as scikit-learn estimators."""
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from clifford_rand_nn.certificates import NetworkClaim
 from clifford_rand_nn.datafits.choice import as_loss, loss_lines, make_datafit
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.gated import GatedFamily
-from clifford_rand_nn.estimators.linear_model import linear_coefficients, linear_weight
+from clifford_rand_nn.estimators.linear_model import expected_beta, linear_coefficients, linear_weight
 from clifford_rand_nn.estimators.relu_judged import Judge, Program, judge_of, own_neurons
 from clifford_rand_nn.estimators.relu_seconds import columns_seconds, program_seconds
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
@@ -28,14 +28,14 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso.working_set import WorkingSet, solved_master
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish
-_OWN = 1e-6  # relative gap of the weights of the gates' own neurons
+_STEPS = 14  # factors of two to each side of the beta that is tried first
+_OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _LONG = 10.0  # seconds that nobody should wait for without having asked
 
 
@@ -103,8 +103,9 @@ class ConvexReLU(GatedFamily):
 
     linear: bool | str = "auto"
 
-    _weight: float | None = None  # of the squared norm of the linear model
-    _judge: Judge | None = None  # the network that stands for this one while beta is chosen
+    _weight = cast(float | None, None)  # of the squared norm of the linear model
+    _pivot = cast(float | None, None)  # the beta that is tried first
+    _judge = cast(Judge | None, None)  # the network that stands for this one while beta is chosen
     _penalties = ("group_l2", "group_l1")
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
@@ -141,9 +142,11 @@ class ConvexReLU(GatedFamily):
 
     def _settled(self, task: Task) -> Task:
         task = super()._settled(task)
-        self._weight, self._judge = None, None
+        self._weight, self._judge, self._pivot = None, None, None
         if self._linear and not self._exhaustive and not self._quadratic(task):
             self._weight = linear_weight(self, task)
+            if self._chosen:
+                self._pivot = expected_beta(self, task, self._weight) or None
         if self._chosen and self.penalty == "group_l2" and not self._exhaustive:
             self._judge = judge_of(self, task, self._quadratic(task))
         return task
@@ -160,9 +163,10 @@ class ConvexReLU(GatedFamily):
         return planes_of(task.X, linear_coefficients(self, task, weight), self._offset, task.weights)
 
     def _shares(self) -> Array:
-        return np.append(
-            1.0, super()._shares()
-        )  # a constant, where columns say nothing of labels
+        if self._pivot is None:
+            return super()._shares()
+        steps = np.arange(1.0, _STEPS)
+        return 2.0 ** np.append(0.0, np.column_stack([steps, -steps]).ravel())  # to both sides of what is expected
 
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Judge a network that stands for this one, where gates are sampled and the norms are its own."""
@@ -191,7 +195,7 @@ class ConvexReLU(GatedFamily):
         if self._judge is None:
             return super()._top(task)
         self._ask_for_limits(task, self._task_patterns(task).patterns.shape[1])
-        return self._judge.top(self, task)
+        return self._judge.top(self, task) if self._pivot is None else self._pivot
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         X, targets = task.X, task.targets
@@ -202,6 +206,7 @@ class ConvexReLU(GatedFamily):
         if self._by_columns(targets):
             result: Result[Any]
             result, pricer = self._generate_columns(task, family, shared)
+            result = self._at_least(result, task, family)
             result = self._pruned(result, task, family)
             network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
             scope, count = pricer.scope, pricer.n_atoms
@@ -290,7 +295,7 @@ class ConvexReLU(GatedFamily):
         if neurons is None:
             return result
         problem = LassoProblem(neurons.columns(task.rows), task.targets, self.beta_, **self._options(task))
-        own = InteriorPoint(tol=_OWN).solve(problem)
+        own = solved_master(problem, None, _OWN, None)  # a second at most, and more than time buys otherwise
         if not own.objective < result.objective:
             return result
         bound = result.objective - result.duality_gap

@@ -315,11 +315,11 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
 
 
 def test_several_classes_with_relu_neurons(folder):
-    for model in (("relu", "--n-gates", "6"), ("lasso", "--subsample", "20")):
+    for model, out in ((("relu", "--n-gates", "6"), "probability"), (("lasso", "--subsample", "20"), "score")):
         run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--tol", "1e-2", "--model", *model)
         run("predict", "m.npz", "test.csv", "--out", "p.csv")
         rows = read("p.csv")
-        assert list(rows[0]) == ["prediction", "score_high", "score_low", "score_mid"]
+        assert list(rows[0]) == ["prediction", *(f"{out}_{kind}" for kind in ("high", "low", "mid"))]
         assert np.mean([row["prediction"] for row in rows] == KIND[60:]) > 0.6
 
 
