@@ -11,7 +11,7 @@ from clifford_rand._threads import for_each_slice
 _BITS = 4  # of a block: sixteen coefficients, two to four vector registers
 _BLOCK = 1 << _BITS
 _WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
-_SLICE = 5e-4  # seconds of work that are worth a thread
+_SLICE = 1e-3  # seconds of work that are worth a thread, which may have to wait for a core
 _SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 

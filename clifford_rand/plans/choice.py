@@ -14,12 +14,12 @@ from clifford_rand.plans.fast import (
     LARGEST_TABLE,
     VECTOR_RULES,
     CongruencePlan,
-    ScalarPlan,
     SubsetPlan,
     TransformPlan,
     VectorPlan,
     subset_seconds,
 )
+from clifford_rand.plans.scalar import ScalarPlan
 from clifford_rand.plans.table_plan import TablePlan
 
 Plan = Any  # has .keys and is called with two coefficient arrays
