@@ -106,7 +106,7 @@ def sqrt(R: "Multivector") -> "Multivector":
     if result is not None and done.all():
         return result
     left = np.flatnonzero(~done.reshape(-1))
-    flat = even.coefficients.reshape(-1, even.keys.size)
+    flat = even.reshape(-1).coefficients
     others = (log(even._make(even.keys, flat[left]), "sqrt") / 2).exp()
     if result is None and len(left) == len(flat):
         parts = layout.components(others.coefficients).astype(kept)

@@ -395,7 +395,7 @@ def _plainly(rule, a, b):
     return total
 
 
-@pytest.mark.parametrize("d", [3, 5, 9])
+@pytest.mark.parametrize("d", [3, 5, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("skew", [False, True])
 @pytest.mark.parametrize("rule", ["rising", *sorted(set(RULES) - {"vee"})])
 def test_a_new_product_is_one_line(rule, d, skew, monkeypatch):
