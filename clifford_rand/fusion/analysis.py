@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.fusion.elementary import cosh_and_sinhc, grown, sinhc_derivative
+from clifford_rand.fusion.elementary import NEAR, SLOPE, cosh_and_sinhc, grown, polynomial, sinhc_derivative
 from clifford_rand.fusion.scalar import TracedScalar, TraceError
 
 VERSOR = 1e-9  # the rest of R ~R relative to its scalar, as in Multivector.sandwich
@@ -19,7 +19,6 @@ ROUNDING = 256  # units of rounding that neither is below
 SIMPLE = 5  # dimensions up to which R ~R scalar, R even or odd, makes R x ~R a vector
 LARGEST_ANGLE = {np.float32: 1e4, np.float64: 1e6}  # that is reduced by π to the rounding of the angle itself
 LARGEST_GROWTH = {np.float32: 40.0, np.float64: 300.0}  # exponents of which two together are within range
-CLOSE = 0.25  # |s| + √|t| below which the divided difference of two planes is its series
 
 
 def norm(A: Any) -> TracedScalar:
@@ -109,8 +108,8 @@ def _of_two_planes(B: Any, s: int, q: Any, t: int) -> Any:
     """Return C(P)C(M) + ½S(P)S(M) q + S₀ B + S₁ qB for P + M = s, 4PM = t: the squares of the two planes of B.
 
     C = cosh √, S = sinh √/√; S₁ = (C(P)S(M) - S(P)C(M)) / (2(P - M)), S₀ = ½(S(P)C(M) + C(P)S(M)) - s S₁; where P and
-    M are close, S₁ is the divided difference (S(x₊) - S(x₋)) / (x₊ - x₋) of x± = s ± √t, and where both are small its
-    series.
+    M are close, S₁ is the divided difference (S(x₊) - S(x₋)) / (x₊ - x₋) of x± = s ± √t, and where both are small the
+    first terms of its series.
     """
     trace, graph, algebra = B.trace, B.trace.graph, B.algebra
     p, negative, _ = algebra.form.counts
@@ -153,26 +152,14 @@ def _of_two_planes(B: Any, s: int, q: Any, t: int) -> Any:
         )
         difference = graph.call("where", alike, graph.add(plus, -minus), difference)
         divisor = graph.call("where", alike, rho, apart)
-    small = graph.call("lt", graph.add(graph.call("abs", s), rho), constant(CLOSE))
+    small = graph.call("lt", graph.add(graph.call("abs", s), rho), constant(NEAR[trace.precision.type]))
     divisor = graph.call("where", small, constant(1), divisor)
     quotient = times(constant(half), difference, graph.call("reciprocal", divisor))
-    S1 = graph.call("where", small, _divided_series(graph, s, discriminant), quotient)
+    S1 = graph.call("where", small, polynomial(graph, s, SLOPE), quotient)
     mean = times(constant(half), graph.add(times(SP, CM), times(CP, SM)))
     S0 = graph.add(mean, -times(s, S1))  # symmetric in P and M, whose difference has lost digits where it is small
     result = B.times(S0) + B.scalar(times(CP, CM)) + q.times(times(constant(half), SP, SM))
     return result + (q * B).times(S1)
-
-
-def _divided_series(graph: Any, s: int, product: int) -> int:
-    """Return Σ U_k / (2k+1)!, U_k the divided difference of x^k at x± = s ± √t, from s and x₊x₋ = s² - t."""
-    before, this, total = 0, graph.constant(1), 0
-    factorial = 6
-    for k in range(1, 9):
-        total = graph.add(total, graph.mul(graph.constant(Fraction(1, factorial)), this))
-        following = graph.add(graph.mul(graph.mul(graph.constant(2), s), this), -graph.mul(product, before))
-        before, this = this, following
-        factorial *= (2 * k + 2) * (2 * k + 3)
-    return total
 
 
 # ---- guards and parts

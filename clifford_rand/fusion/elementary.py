@@ -19,7 +19,10 @@ BITS = {np.float32: 12, np.float64: 30}  # of each part of π and ln 2, so that 
 TINY = {np.float32: 1e-30, np.float64: 1e-300}  # added to squares whose root is divided by: nothing beside 1
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 LN2 = Fraction("0.693147180559945309417232121458176568075500134360255254120680009493393621969694716")
-NEAR = 0.5  # |s| up to which the derivative is its series, as it is a difference divided by s
+# The derivative is a difference divided by s: its error is a rounding over s, but it multiplies what is of order s. So
+# the first two terms of its series serve where s is so small that the others are nothing.
+NEAR = {np.float32: 1e-3, np.float64: 1e-6}
+SLOPE = [Fraction(1, 6), Fraction(1, 60)]
 
 
 def cosh_and_sinhc(graph: Graph, s: int, precision: np.dtype) -> tuple[int, int]:
@@ -47,9 +50,8 @@ def sinhc_derivative(graph: Graph, s: int, C: int, S: int, precision: np.dtype) 
     """Return d/ds (sinh √s / √s) = (C - S) / (2s) from C = cosh √s and S = sinh √s / √s."""
     if graph.whole:
         return graph.call("sinhc_root_slope", s)
-    count = DEGREES[precision.type][2]
-    series = polynomial(graph, s, [Fraction(k, math.factorial(2 * k + 1)) for k in range(1, count + 1)])
-    near = graph.call("lt", graph.call("abs", s), graph.constant(NEAR))
+    series = polynomial(graph, s, SLOPE)
+    near = graph.call("lt", graph.call("abs", s), graph.constant(NEAR[precision.type]))
     safe = graph.call("where", near, graph.constant(1), s)
     quotient = graph.mul(graph.mul(graph.constant(Fraction(1, 2)), graph.add(C, -S)), graph.call("reciprocal", safe))
     return graph.call("where", near, series, quotient)
