@@ -11,9 +11,10 @@ from clifford_rand import geometry
 from clifford_rand._checks import as_generator, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
+from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import FLOATS, as_coefficients
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
-from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.multivector.multivector import Multivector, multivector_of
 from clifford_rand.multivector.parse import Blades, parse_expression
 from clifford_rand.space import MOST_NAMES, Space
 
@@ -170,16 +171,19 @@ class Algebra(Space):
         if isinstance(values, dict):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
-        array = as_coefficients(values, "values", "multivector")
+        if values.__class__ is not np.ndarray and is_tensor(values):
+            array = as_tensor(values, "values", "multivector")
+        else:
+            array = as_coefficients(values, "values", "multivector")
         keys = self._all_keys if grades is None else self._keys(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
                 "multivector",
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
-                describe(f"shape {array.shape}"),
+                describe(f"shape {tuple(array.shape)}"),
             )
-        made = self._new(keys, layout.own(array))
+        made = self._new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
         return made if dtype is None else made.astype(dtype)
 
     @cached_property
@@ -203,6 +207,8 @@ class Algebra(Space):
 
     def scalar(self, value: ArrayLike) -> Multivector:
         """Return a scalar, or a batch of scalars."""
+        if value.__class__ is not np.ndarray and is_tensor(value):
+            return multivector_of(self, keys_of_grades(self.d, (0,)), as_tensor(value, "value", "scalar")[..., None])
         return self._new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
 
     def symbols(self, name: str, grades: int | Iterable[int] | None = None, **assumptions: Any) -> Multivector:

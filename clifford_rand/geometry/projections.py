@@ -72,7 +72,10 @@ def project(A: "Multivector", B: Any) -> "Multivector":
     >>> alg("e1 + 2*e3").project(alg.e12)
     1.0*e1
     """
-    _, B, inverse = _with_inverse(A._operand(B, "project"), "project")
+    B = A._operand(B, "project")
+    if B.__class__ is not A.__class__:  # a tensor
+        return B._coerced(A).project(B)
+    _, B, inverse = _with_inverse(B, "project")
     return A.lc(B).lc(inverse)
 
 
@@ -94,7 +97,10 @@ def reject(A: "Multivector", B: Any) -> "Multivector":
     >>> alg("e1 + 2*e3").reject(alg.e12)
     2.0*e3
     """
-    _, B, inverse = _with_inverse(A._operand(B, "reject"), "reject")
+    B = A._operand(B, "reject")
+    if B.__class__ is not A.__class__:  # a tensor
+        return B._coerced(A).reject(B)
+    _, B, inverse = _with_inverse(B, "reject")
     return A.wedge(B).rc(inverse)
 
 
@@ -120,7 +126,10 @@ def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
     """
     from clifford_rand.geometry.versors import sandwich
 
-    grade, B, _ = _with_inverse(A._operand(B, "reflect"), "reflect")
+    B = A._operand(B, "reflect")
+    if B.__class__ is not A.__class__:  # a tensor
+        return B._coerced(A).reflect(B, inside=inside)
+    grade, B, _ = _with_inverse(B, "reflect")
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
 
 

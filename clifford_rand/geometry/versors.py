@@ -150,6 +150,8 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
     (1.0*e1, -1.0*e2)
     """
     X = R._operand(X, "sandwich")
+    if X.__class__ is not R.__class__:  # a tensor
+        return X._coerced(R).sandwich(X)
     r, x = R.coefficients, X.coefficients
     if r.dtype.kind == "f" and (x.dtype is r.dtype or x.dtype.kind == "i"):
         plan = sandwich_plan(R.algebra.form, R.keys, X.keys)

@@ -68,7 +68,7 @@ def _sorted_by(
 
 
 @lru_cache(maxsize=16)
-def _hadamard(k: int) -> NDArray[np.float64]:
+def hadamard(k: int) -> NDArray[np.float64]:
     matrix = np.ones((1, 1))
     for _ in range(k):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
@@ -81,7 +81,7 @@ def _walsh_hadamard(W: NDArray[np.complexfloating], m: int) -> NDArray[np.comple
     done = 0
     while done < m:
         k = min(_BLOCK, m - done)
-        factor = _hadamard(k).astype(W.real.dtype)
+        factor = hadamard(k).astype(W.real.dtype)
         inner = 1 << done
         if inner == 1:
             W = W.reshape(-1, 1 << k) @ factor

@@ -46,6 +46,8 @@ def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> An
     same = other if other.__class__ is A.__class__ and other.algebra is A.algebra else A._coerced(other)
     if same is None:
         return NotImplemented
+    if same.__class__ is not A.__class__:  # a tensor
+        return combine(same._coerced(A), same)
     a, b = A, same
     if a.keys is b.keys and a.dtype is b.dtype and a.dtype.kind == "f":
         return a._make(a.keys, combine(a.coefficients, b.coefficients))  # the rest of this, for the most of its calls

@@ -98,6 +98,8 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
     same = A._coerced(other)
     if same is None:
         raise fail("other", "isclose", "a multivector or a scalar", other)
+    if same.__class__ is not A.__class__:  # a tensor
+        return same.isclose(A, rtol, atol)
     a, b = aligned(A, same)
     if "O" in (a.dtype.kind, b.dtype.kind):
         try:

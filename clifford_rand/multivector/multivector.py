@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
+from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
@@ -121,6 +122,9 @@ class Multivector:
                 other = np.asarray(other, dtype=np.result_type(self.dtype, other))
             array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
             return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+        if is_tensor(other):
+            array = as_tensor(other, "other", type(self).__name__)
+            return multivector_of(self.algebra, keys_of_grades(self.algebra.d, (0,)), array[..., None])
         return None
 
     def __reduce__(self) -> Any:
@@ -303,3 +307,10 @@ class Multivector:
 
 
 _new = object.__new__
+
+
+def multivector_of(algebra: "Algebra", keys: Keys, tensor: Tensor) -> Multivector:
+    """Return the multivector whose coefficients are a tensor, as it is."""
+    from clifford_rand.multivector.tensor import made_of
+
+    return made_of(algebra, keys, tensor)

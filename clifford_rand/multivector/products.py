@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 def multiply(rule: str, a: Any, b: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of one algebra."""
+    if a.__class__ is not b.__class__:  # one of them has a tensor
+        from clifford_rand.multivector.tensor import multiply_mixed
+
+        return multiply_mixed(rule, a, b)
     metric = a.algebra.form
     plan = metric.plans.get((rule, a.keys, b.keys))
     if plan is None:

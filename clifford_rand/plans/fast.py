@@ -20,7 +20,7 @@ CHUNK = (
 LARGEST_TABLE = 2**25  # pairs of blades of one table
 
 
-def _possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
+def possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
     """Return the grades that a product of complete grades may have."""
     if rule == "vee":
         return tuple(sorted({r + s - d for r in a.grades for s in b.grades if r + s >= d}))
@@ -40,7 +40,7 @@ class RoundingPlan:
     def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
         self.metric, self.rule = metric, rule
         self.keys_a, self.keys_b = a, b
-        self.keys = keys_of_grades(metric.d, _possible_grades(rule, metric.d, a, b))
+        self.keys = keys_of_grades(metric.d, possible_grades(rule, metric.d, a, b))
         check_size(2**metric.d, rule)
         self._exact: TablePlan | None = None
 

@@ -1,0 +1,469 @@
+"""The class `TensorMultivector`: the operations of multivectors that tensors have, and a refusal of every other."""
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.arrays import Tensor, as_tensor, beside, constant, is_tensor, is_torch, namespace, promoted
+from clifford_rand.basis.coefficients import is_scalar
+from clifford_rand.basis.keys import Keys, keys_of_grades, union
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.plans.tensor_product import make_tensor_plan
+from clifford_rand.tensors import functions
+from clifford_rand.tensors.places import check_grades, map_of, part_of, placed_on
+
+HINT = "A.to_numpy() is the same multivector of NumPy, without a gradient."
+
+
+def multiply(rule: str, A: Any, B: Any) -> Any:
+    """Return one product, by the name of its rule, of two multivectors of tensors."""
+    metric = A.algebra.form
+    plan = metric.plans.get(("tensor", rule, A.keys, B.keys))
+    if plan is None:
+        plan = make_tensor_plan(metric, rule, A.keys, B.keys)
+    a, b = A.coefficients, B.coefficients
+    if a.dtype != b.dtype:
+        a, b = promoted(namespace(a), a, b)
+    return A._make(plan.keys, plan(a, b))
+
+
+def multiply_mixed(rule: str, A: Any, B: Any) -> Any:
+    """Return one product of a multivector of NumPy and one of tensors."""
+    if isinstance(A, TensorMultivector):
+        return multiply(rule, A, A._coerced(B))
+    return multiply(rule, B._coerced(A), B)
+
+
+def _operators(rule: str) -> tuple[Any, Any]:
+    def left(A: Any, other: Any) -> Any:
+        B = A._coerced(other)
+        return NotImplemented if B is None else multiply(rule, A, B)
+
+    def right(A: Any, other: Any) -> Any:
+        B = A._coerced(other)
+        return NotImplemented if B is None else multiply(rule, B, A)
+
+    return left, right
+
+
+def _product(rule: str) -> Callable[[Any, Any], Any]:
+    def method(A: Any, other: Any) -> Any:
+        return multiply(rule, A, A._operand(other, rule))
+
+    method.__name__, method.__doc__ = rule, f"Return the product {rule!r}: see `Multivector.{rule}`."
+    return method
+
+
+def _map(name: str) -> Callable[[Any], Any]:
+    def method(A: Any) -> Any:
+        plan = map_of(A.algebra.form, name, A.keys)
+        return A._make(plan.keys, plan(A.coefficients))
+
+    method.__name__, method.__doc__ = name, f"Return the image under the map {name!r}: see `Multivector.{name}`."
+    return method
+
+
+class TensorMultivector(Multivector):
+    """A multivector, or a batch, whose coefficients are a tensor: of torch, JAX, CuPy, or by the array API.
+
+    ``alg.vector(t)`` and ``alg.multivector(t, grades)`` keep the tensor: no copy, its device, dtype and gradient. NumPy
+    multivectors, numbers and arrays beside it become constants of its library, device and dtype. No value is looked at
+    and nothing is written in place, so every operation here differentiates, compiles and runs on an accelerator; what
+    has no inverse gives infinite or NaN coefficients, and `==` a tensor of truth values. Other operations are refused.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, torch
+    >>> t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    >>> alg = cr.Algebra(3)
+    >>> R = (alg.e12 * torch.tensor(0.25)).exp()
+    >>> (R >> alg.vector(t)).coefficients.sum().backward()
+    >>> t.grad
+    tensor([0.3982, 1.3570, 1.0000])
+    """
+
+    __slots__ = ()
+
+    coefficients: Tensor
+
+    def __init__(self, algebra: Any, keys: Keys, coefficients: Tensor) -> None:
+        array = as_tensor(coefficients, "coefficients", type(self).__name__)
+        if array.ndim == 0 or array.shape[-1] != keys.size:
+            rule = f"a tensor with {keys.size} components on its last axis"
+            raise fail("coefficients", type(self).__name__, rule, describe(f"shape {tuple(array.shape)}"))
+        self.algebra, self.keys, self.coefficients = algebra, keys, array
+
+    def _make(self, keys: Keys, coefficients: Tensor) -> "TensorMultivector":
+        return made_of(self.algebra, keys, coefficients)
+
+    def _coerced(self, other: object, *, keep: bool = True) -> "TensorMultivector | None":
+        """Return ``other`` as a multivector of tensors beside this one; None if it is none."""
+        if isinstance(other, Multivector):
+            if other.algebra is not self.algebra and other.algebra != self.algebra:
+                raise fail(
+                    "other",
+                    "Multivector",
+                    f"of the same algebra, {self.algebra!r}",
+                    describe(f"a multivector of {other.algebra!r}"),
+                    "Convert it with algebra.convert(…).",
+                )
+            if isinstance(other, TensorMultivector):
+                return other
+            return self._make(other.keys, constant(other.coefficients, self.coefficients, "Multivector"))
+        if is_tensor(other):
+            array = as_tensor(other, "other", "Multivector")
+        elif is_scalar(other) or isinstance(other, np.ndarray):
+            array = constant(np.asarray(other), self.coefficients, "Multivector")
+        else:
+            return None
+        return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+
+    def _operand(self, other: Any, owner: str) -> Any:
+        B = self._coerced(other)
+        if B is None:
+            raise fail("other", owner, "a multivector, a number, or a tensor of scalars", other)
+        return B
+
+    def __reduce__(self) -> Any:
+        return TensorMultivector, (self.algebra, self.keys, self.coefficients)
+
+    # ---- what is stored
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes."""
+        return tuple(self.coefficients.shape[:-1])
+
+    @property
+    def device(self) -> Any:
+        """Where the coefficients are."""
+        return self.coefficients.device
+
+    def to_numpy(self) -> Multivector:
+        """Return the same multivector of NumPy: a copy, without a gradient."""
+        array = self.coefficients
+        if is_torch(array):
+            array = array.detach().cpu()
+        elif hasattr(array, "get"):  # CuPy
+            array = array.get()
+        found: Multivector = Multivector(self.algebra, self.keys, np.asarray(array))
+        return found
+
+    def astype(self, dtype: Any) -> "TensorMultivector":
+        """Return the multivector with coefficients of another dtype of its library."""
+        return self._make(self.keys, namespace(self.coefficients).astype(self.coefficients, dtype))
+
+    def copy(self) -> "TensorMultivector":
+        """Return itself: no operation writes into a tensor."""
+        return self
+
+    def _on(self, keys: Keys) -> "TensorMultivector":
+        if keys is self.keys:
+            return self
+        return self._make(keys, placed_on(self.algebra.form, self.keys, keys)(self.coefficients))
+
+    _select = _on
+
+    # ---- batch axes
+
+    def __iter__(self) -> "Iterator[TensorMultivector]":
+        if not self.ndim:
+            raise TypeError("a single multivector is not iterable; its components are in .values")
+        return (self._make(self.keys, self.coefficients[i, ...]) for i in range(self.shape[0]))
+
+    def __getitem__(self, index: Any) -> Any:
+        array = self.coefficients
+        if isinstance(index, str):
+            position, sign = self.algebra.place(self.keys, index)
+            if position < 0:
+                return namespace(array).zeros(self.shape, **beside(array))
+            return array[..., position] if sign > 0 else -array[..., position]
+        if not self.ndim:
+            raise TypeError("a single multivector has no batch axis to index; use a blade's name, as in A['e12']")
+        parts = index if isinstance(index, tuple) else (index,)
+        if not any(part is Ellipsis for part in parts):
+            parts = (*parts, Ellipsis)
+        return self._make(self.keys, array[(*parts, slice(None))])
+
+    def reshape(self, *shape: Any) -> "TensorMultivector":
+        """Return the batch in another shape."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        if -1 in wanted:
+            known = -math.prod(wanted)
+            wanted = tuple(math.prod(self.shape) // known if n == -1 else n for n in wanted)
+        array = self.coefficients
+        return self._make(self.keys, namespace(array).reshape(array, (*wanted, self.keys.size)))
+
+    def _axes(self, axis: Any) -> tuple[int, ...]:
+        axes = tuple(range(self.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        for one in axes:
+            if not -self.ndim <= one < self.ndim:
+                raise fail("axis", "sum or mean", f"one of the {self.ndim} batch axes", axis)
+        return tuple(one % self.ndim for one in axes)
+
+    def sum(self, axis: Any = None) -> "TensorMultivector":
+        """Return the sum over batch axes, over all of them by default."""
+        axes = self._axes(axis)
+        array = self.coefficients
+        return self._make(self.keys, namespace(array).sum(array, axis=axes)) if axes else self
+
+    def mean(self, axis: Any = None) -> "TensorMultivector":
+        """Return the mean over batch axes, over all of them by default."""
+        axes = self._axes(axis)
+        return self.sum(axis) / math.prod(self.shape[one] for one in axes)
+
+    def prod(self, axis: int = 0, *, rule: str = "gp") -> Any:
+        """Return the product along a batch axis, first factor on the left; ``rule`` names it."""
+        (one,) = self._axes(axis)
+        if not self.shape[one]:
+            raise fail("axis", "prod", "an axis with at least one multivector", axis)
+        before = (slice(None),) * one
+        factors = [self._make(self.keys, self.coefficients[(*before, i, ...)]) for i in range(self.shape[one])]
+        return functools.reduce(lambda a, b: multiply(rule, a, b), factors)
+
+    # ---- comparison
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, lambda xp, a, b: xp.all(a == b, axis=-1))
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, lambda xp, a, b: xp.any(a != b, axis=-1))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _compared(self, other: object, test: Callable[[Any, Any, Any], Any]) -> Any:
+        B = self._coerced(other)
+        if B is None:
+            return NotImplemented
+        keys = union(self.keys, B.keys)
+        return test(namespace(self.coefficients), self._on(keys).coefficients, B._on(keys).coefficients)
+
+    def isclose(self, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
+        """Compare to rounding, max |a - b| ≤ atol + rtol · max(|a|, |b|): a tensor of truth values over the batch."""
+
+        def test(xp: Any, a: Tensor, b: Tensor) -> Tensor:
+            scale = xp.maximum(xp.max(xp.abs(a), axis=-1), xp.max(xp.abs(b), axis=-1))
+            return xp.max(xp.abs(a - b), axis=-1) <= atol + rtol * scale
+
+        found = self._compared(other, test)
+        if found is NotImplemented:
+            raise fail("other", "isclose", "a multivector or a scalar", other)
+        return found
+
+    def is_zero(self) -> Any:
+        """Tell whether every coefficient is zero: a tensor of truth values over the batch."""
+        return namespace(self.coefficients).all(self.coefficients == 0, axis=-1)
+
+    # ---- the vector space
+
+    def _sum(self, other: Any, sign: int) -> Any:
+        B = self._coerced(other)
+        if B is None:
+            return NotImplemented
+        keys = union(self.keys, B.keys)
+        a, b = self._on(keys).coefficients, B._on(keys).coefficients
+        return self._make(keys, a + b if sign > 0 else a - b)
+
+    def __add__(self, other: Any) -> Any:
+        return self if other.__class__ is int and other == 0 else self._sum(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._sum(other, 1)
+
+    def __neg__(self) -> "TensorMultivector":
+        return self._make(self.keys, -self.coefficients)
+
+    def __mul__(self, other: Any) -> Any:
+        if other.__class__ is float or other.__class__ is int:
+            return self._make(self.keys, self.coefficients * other)
+        B = self._coerced(other)
+        return NotImplemented if B is None else multiply("gp", self, B)
+
+    def __rmul__(self, other: Any) -> Any:
+        if other.__class__ is float or other.__class__ is int:
+            return self._make(self.keys, self.coefficients * other)
+        B = self._coerced(other)
+        return NotImplemented if B is None else multiply("gp", B, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        if other.__class__ is float or other.__class__ is int:
+            if other == 0:
+                raise ZeroDivisionError("division of a multivector by zero")
+            return self._make(self.keys, self.coefficients / other)
+        B = self._coerced(other)
+        return NotImplemented if B is None else multiply("gp", self, functions.inverse(B))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        B = self._coerced(other)
+        return NotImplemented if B is None else multiply("gp", B, functions.inverse(self))
+
+    def __pow__(self, exponent: Any) -> Any:
+        if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
+            raise fail("exponent", "**", "an integer", exponent, "Use exp(p * A.log()) for other powers of rotors.")
+        base: Any = self if exponent >= 0 else functions.inverse(self)
+        left, result = abs(int(exponent)), None
+        while left:
+            if left & 1:
+                result = base if result is None else result * base
+            left >>= 1
+            base = base * base if left else base
+        return self._coerced(1.0) if result is None else result
+
+    # ---- products
+
+    __xor__, __rxor__ = _operators("wedge")
+    __or__, __ror__ = _operators("fat_dot")
+    __and__, __rand__ = _operators("vee")
+    __lshift__, __rlshift__ = _operators("lc")
+    gp, vee, fat_dot, hestenes = (_product(rule) for rule in ("gp", "vee", "fat_dot", "hestenes"))
+    lc, rc, scalar_product, inner = (_product(rule) for rule in ("lc", "rc", "scalar_product", "inner"))
+    commutator, anticommutator = (_product(rule) for rule in ("commutator", "anticommutator"))
+
+    def wedge(self, other: Any, *more: Any) -> Any:
+        """Return the outer product of as many factors as are given."""
+        return functools.reduce(lambda a, b: multiply("wedge", a, a._operand(b, "wedge")), (other, *more), self)
+
+    # ---- linear maps of the blades
+
+    def grade(self, *grades: int) -> "TensorMultivector":
+        """Return the part of one or several grades."""
+        return self._of_grades(check_grades(grades, self.algebra.d))
+
+    def _of_grades(self, grades: tuple[int, ...]) -> "TensorMultivector":
+        plan = part_of(self.algebra.form, grades, self.keys)
+        return self._make(plan.keys, plan(self.coefficients))
+
+    def even(self) -> "TensorMultivector":
+        """Return the part of even grades."""
+        return self._of_grades(tuple(k for k in self.grades if k % 2 == 0))
+
+    def odd(self) -> "TensorMultivector":
+        """Return the part of odd grades."""
+        return self._of_grades(tuple(k for k in self.grades if k % 2 == 1))
+
+    involute, conjugate = _map("involute"), _map("conjugate")
+    reverse = __invert__ = _map("reverse")
+    left_complement, right_complement = _map("left_complement"), _map("right_complement")
+    _star, _star_right, _dual, _undual = _map("star"), _map("star_right"), _map("dual"), _map("undual")
+
+    def star(self) -> Any:
+        """Return the Hodge star I ~A."""
+        return self._star() if self.algebra.form.diagonal is not None else self.algebra.I * self.reverse()
+
+    def star_right(self) -> Any:
+        """Return ~A I."""
+        return self._star_right() if self.algebra.form.diagonal is not None else self.reverse() * self.algebra.I
+
+    def dual(self) -> Any:
+        """Return A I⁻¹."""
+        inverse = self.algebra.inverse_I  # refuses a degenerate metric
+        return self._dual() if self.algebra.form.is_unit else self * inverse
+
+    def undual(self) -> Any:
+        """Return A I."""
+        self.algebra.inverse_I  # noqa: B018  # refuses a degenerate metric
+        return self._undual() if self.algebra.form.diagonal is not None else self * self.algebra.I
+
+    # ---- functions
+
+    norm_squared = functions.norm_squared
+    norm = __abs__ = functions.norm
+    normalized = functions.normalized
+    inv = inverse = functions.inverse
+    exp = functions.exponential
+    log = functions.logarithm
+    sqrt = functions.square_root
+
+    # ---- versors and blades at work
+
+    def sandwich(self, X: Any) -> Any:
+        """Return R X R⁻¹: see `clifford_rand.tensors.functions.sandwich`."""
+        return functions.sandwich(self, self._operand(X, "sandwich"))
+
+    def __rshift__(self, X: Any) -> Any:
+        B = self._coerced(X)
+        return NotImplemented if B is None else functions.sandwich(self, B)
+
+    def __rrshift__(self, R: Any) -> Any:
+        B = self._coerced(R)
+        return NotImplemented if B is None else functions.sandwich(B, self)
+
+    def vector_matrix(self) -> Tensor:
+        """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors; R is taken for a versor."""
+        xp, keys = namespace(self.coefficients), keys_of_grades(self.algebra.d, (1,))
+        basis = self._make(keys, xp.eye(keys.size, **beside(self.coefficients)))
+        images = functions.sandwich(self._make(self.keys, self.coefficients[..., None, :]), basis)._on(keys)
+        return xp.matrix_transpose(images.coefficients)
+
+    def project(self, B: Any) -> Any:
+        """Return (A ⌋ B) B⁻¹ for a blade B of one grade."""
+        B = self._operand(B, "project")
+        return self.lc(B).lc(functions.blade_inverse(B, "project"))
+
+    def reject(self, B: Any) -> Any:
+        """Return (A ∧ B) B⁻¹ for a blade B of one grade."""
+        B = self._operand(B, "reject")
+        return self.wedge(B).rc(functions.blade_inverse(B, "reject"))
+
+    def reflect(self, B: Any, *, inside: bool = False) -> Any:
+        """Return the reflection of A in the mirror orthogonal to a blade B of one grade, or in B with ``inside``."""
+        B = self._operand(B, "reflect")
+        inverse = functions.blade_inverse(B, "reflect")
+        A = self.involute() if (B.keys.grades[0] + inside) % 2 else self
+        product = (B * A) * inverse
+        return product.grade(*(k for k in product.keys.grades if k in A.keys.grades))
+
+    # ---- what it looks like
+
+    def __repr__(self) -> str:
+        batch = "batch of " if self.ndim else "of "
+        return (
+            f"<TensorMultivector {batch}{self.algebra!r}: shape={self.shape}, grades={self.grades}, "
+            f"dtype={self.dtype}, device={self.device}>"
+        )
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+
+def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector:
+    """Return a multivector of a tensor as it is, without checks."""
+    made = object.__new__(TensorMultivector)
+    made.algebra = algebra
+    made.keys = keys
+    made.coefficients = coefficients
+    return made
+
+
+# ---- what Multivector has and a tensor has not
+
+SHARED = frozenset(  # attributes of Multivector that are right for tensors as they stand
+    ("algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense", "scalar_part", "__len__")
+    + ("__copy__", "__deepcopy__", "__bool__", "__pos__", "__array_ufunc__")
+    + ("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__")
+)
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def method(A: Any, *args: Any, **kwargs: Any) -> Any:
+        found = describe(f"a tensor of {namespace(A.coefficients).__name__.removeprefix('array_api_compat.')}")
+        raise fail("A", name, "a multivector of NumPy", found, HINT)
+
+    method.__name__, method.__doc__ = name, "Not for tensors."
+    return method
+
+
+REFUSED = tuple(name for name in vars(Multivector) if name not in SHARED and name not in vars(TensorMultivector))
+for _name in REFUSED:
+    setattr(TensorMultivector, _name, _refusal(_name))

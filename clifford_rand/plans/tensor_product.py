@@ -1,0 +1,228 @@
+"""Products of tensors: by one matrix of the table, by gathers of equal length, through matrices, or another basis.
+
+Each is written with functions of the array API and without a write into an array, so that it differentiates, compiles
+and runs where its operands are.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.basis.arrays import Constants, Tensor, namespace
+from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
+from clifford_rand.basis.table import product_table
+from clifford_rand.kernels.outermorphism import move_components, signed_permutation
+from clifford_rand.kernels.representation import hadamard, representation_of
+from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, keep, table_seconds, transform_seconds
+from clifford_rand.plans.fast import possible_grades
+
+DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them zeros, that beat a gather
+
+
+def tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
+    """Return the plan of one product of tensors, made at its first use and kept with the metric."""
+    found = metric.plans.get(("tensor", rule, a, b))
+    return make_tensor_plan(metric, rule, a, b) if found is None else found
+
+
+def make_tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
+    """Return a new plan of one product of tensors."""
+    return keep(metric, ("tensor", rule, a, b), _choose(metric, rule, a, b))
+
+
+def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
+    pairs, d = a.size * b.size, metric.d
+    if metric.diagonal is None and rule not in METRIC_FREE:
+        if pairs > RECURSION:
+            return MovedProduct(metric, rule, a, b)
+    elif rule in BY_TRANSFORM and pairs > SMALL_TRANSFORM and d <= 22:
+        if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
+            return MatrixProduct(metric, rule, a, b)
+    if rule not in SCALAR:
+        check_size(pairs // 2, rule, "the product's table")
+    return TableProduct(metric, rule, a, b)
+
+
+class TableProduct:
+    """A product by its table: one matrix where it is small, else gathers of both operands.
+
+    Components of the result that have equally many terms stand together, so that each sum is one over a last axis.
+    """
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        table = product_table(metric, rule, a, b)
+        self.keys, self.sizes = table.keys, (a.size, b.size)
+        self.dense = a.size * b.size * table.keys.size <= DENSE
+        coef = table.coef.astype(np.float64)
+        if self.dense:
+            matrix = np.zeros((a.size * b.size, table.keys.size))
+            matrix[table.left.astype(np.int64) * b.size + table.right, table.out] = coef
+            self.constants = Constants(matrix=matrix)
+            return
+        length = np.diff(table.indptr)
+        order = np.argsort(length, kind="stable")
+        rows = np.concatenate([np.arange(table.indptr[k], table.indptr[k + 1]) for k in order.tolist()])
+        lengths, counts = np.unique(length, return_counts=True)
+        self.groups = list(zip(lengths.tolist(), counts.tolist(), strict=True))
+        self.constants = Constants(
+            left=table.left[rows].astype(np.int64),
+            right=table.right[rows].astype(np.int64),
+            coef=coef[rows],
+            order=np.argsort(order),
+        )
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
+        xp, of = namespace(a), self.constants.of
+        if self.dense:
+            outer = a[..., :, None] * b[..., None, :]
+            return xp.reshape(outer, (*outer.shape[:-2], self.sizes[0] * self.sizes[1])) @ of("matrix", a)
+        terms = xp.take(a, of("left", a), axis=-1) * xp.take(b, of("right", a), axis=-1) * of("coef", a)
+        parts, start = [], 0
+        for length, count in self.groups:
+            part = terms[..., start : start + length * count]
+            parts.append(xp.sum(xp.reshape(part, (*terms.shape[:-1], count, length)), axis=-1))
+            start += length * count
+        return parts[0] if len(parts) == 1 else xp.take(xp.concat(parts, axis=-1), of("order", a), axis=-1)
+
+
+class MatrixProduct:
+    """The geometric product, commutator or anticommutator of many blades: `kernels.representation` without a write.
+
+    Blades lie in the order of their masks in a basis with the null vectors first, of squares 0, 1 and -1.
+    """
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        d, diagonal = metric.d, metric.diagonal
+        assert diagonal is not None
+        sign = np.sign(diagonal.astype(np.float64)).astype(int)
+        order = (*np.flatnonzero(sign == 0).tolist(), *np.flatnonzero(sign != 0).tolist())
+        signature = tuple(int(sign[i]) for i in order)
+        self.rule, self.null = rule, metric.counts[2]
+        self.keys = keys_of_grades(d, possible_grades(rule, d, a, b))
+        tables = representation_of(signature[self.null :])
+        self.inner, self.qubits = tables.d, tables.m
+        masks, signs = signed_permutation(order)
+        scale = np.ones(1)
+        for value in diagonal.astype(np.float64):
+            scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
+        factor = signs * scale[masks]
+        half = 1 << 2 * tables.m
+        arrays = {
+            "source": tables.source.astype(np.int64),
+            "phase": tables.phase,
+            "hadamard": hadamard(tables.m),
+            "gather": tables.gather.astype(np.int64),
+            "back": np.argsort(tables.source).astype(np.int64),
+            "involution": 1.0 - 2.0 * (np.bitwise_count(np.arange(1 << tables.d)) % 2),
+        }
+        if tables.twist is not None:
+            source, phase = tables.twist
+            arrays |= {"source_2": source + np.int64(half), "phase_2": phase, "back_2": np.argsort(source)}
+        self.twisted = tables.twist is not None
+        for name, keys in (("a", a), ("b", b)):
+            place = np.full(1 << d, keys.size, dtype=np.int64)  # the one behind the last is zero
+            place[keys.masks] = np.arange(keys.size)
+            arrays |= {f"spread_{name}": place[masks], f"scale_{name}": factor}
+        position = np.argsort(masks)[self.keys.masks]
+        arrays |= {"kept": position, "scale_kept": 1 / factor[position]}
+        self.constants = Constants(**arrays)
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
+        xp, of = namespace(a), self.constants.of
+        A, B = self._parts(xp, a, "a"), self._parts(xp, b, "b")
+        product = self._product(xp, A, B)
+        if self.rule != "gp":
+            other = self._product(xp, B, A)
+            product = (product - other) / 2 if self.rule == "commutator" else (product + other) / 2
+        if xp.isdtype(a.dtype, "real floating"):
+            product = xp.real(product)
+        return xp.take(product, of("kept", a), axis=-1) * of("scale_kept", a)
+
+    def _parts(self, xp: Any, values: Tensor, name: str) -> list[tuple[Tensor, Tensor]]:
+        """Return the matrices of A_u and of its involution for every u of Σ_u e_u A_u, e_u of null vectors."""
+        of = self.constants.of
+        padded = xp.concat([values, xp.zeros_like(values[..., :1])], axis=-1)
+        dense = xp.take(padded, of("spread_" + name, values), axis=-1) * of("scale_" + name, values)
+        parts = xp.reshape(dense, (*values.shape[:-1], 1 << self.inner, 1 << self.null))
+        found = []
+        for u in range(1 << self.null):
+            matrix = self._to_matrices(xp, parts[..., u])
+            turned = self._to_matrices(xp, parts[..., u] * of("involution", values)) if self.null else matrix
+            found.append((matrix, turned))
+        return found
+
+    def _to_matrices(self, xp: Any, values: Tensor) -> Tensor:
+        of, size = self.constants.of, 1 << self.qubits
+        lead = tuple(values.shape[:-1])
+        W = xp.take(values, of("source", values), axis=-1) * of("phase", values)
+        W = xp.reshape(W, (*lead, 1, size, size))
+        if self.twisted:
+            T = xp.take(values, of("source_2", values), axis=-1) * of("phase_2", values)
+            T = xp.reshape(T, (*lead, 1, size, size))
+            W = xp.concat([W + T, W - T], axis=-3)
+        V = xp.reshape(W @ of("hadamard", W), (*W.shape[:-2], size * size))
+        return xp.reshape(xp.take(V, of("gather", values), axis=-1), W.shape)
+
+    def _from_matrices(self, xp: Any, M: Tensor) -> Tensor:
+        of, size = self.constants.of, 1 << self.qubits
+        V = xp.reshape(M, (*M.shape[:-2], size * size))
+        V = xp.reshape(xp.take(V, of("gather", M), axis=-1), M.shape)
+        W = xp.reshape(V @ of("hadamard", V), (*M.shape[:-2], size * size)) / size
+        phase = xp.conj(xp.asarray(of("phase", M)))
+        if not self.twisted:
+            return xp.take(W[..., 0, :] * phase, of("back", M), axis=-1)
+        first, second = W[..., 0, :], W[..., 1, :]
+        low = xp.take((first + second) / 2 * phase, of("back", M), axis=-1)
+        phase = xp.conj(xp.asarray(of("phase_2", M)))
+        return xp.concat([low, xp.take((first - second) / 2 * phase, of("back_2", M), axis=-1)], axis=-1)
+
+    def _product(self, xp: Any, A: Any, B: Any) -> Tensor:
+        parts = []
+        for target in range(1 << self.null):
+            total = None
+            for u in range(target + 1):
+                v = target ^ u
+                if u & ~target:
+                    continue
+                term = A[u][v.bit_count() % 2] @ B[v][0]  # e_u A_u e_v B_v = ± e_u e_v (A_u or its involution) B_v
+                if sum((u >> (i + 1)).bit_count() for i in range(self.null) if v >> i & 1) % 2:
+                    term = -term
+                total = term if total is None else total + term
+            parts.append(self._from_matrices(xp, total))
+        if not self.null:
+            return parts[0]
+        together = xp.stack(parts, axis=-1)
+        return xp.reshape(together, (*together.shape[:-2], together.shape[-2] * together.shape[-1]))
+
+
+class MovedProduct:
+    """A product in a metric that is not diagonal, in an orthogonal basis and back: a matrix of minors for each step."""
+
+    def __init__(self, metric: Metric, rule: str, a: Keys, b: Keys) -> None:
+        inner, change = metric.congruence
+        self._inner = tensor_plan(inner, rule, a.filled, b.filled)
+        self.keys = self._inner.keys
+        check_size(max(a.filled.size, b.filled.size, self.keys.size) ** 2, rule, "the matrix of the change of basis")
+        there, back = change.T, np.linalg.inv(change.T)
+        self.constants = Constants(
+            a=_matrix(a, there, a.filled), b=_matrix(b, there, b.filled), back=_matrix(self.keys, back, self.keys)
+        )
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
+        of = self.constants.of
+        product = self._inner(a @ of("a", a), b @ of("b", a))
+        return product @ of("back", a)
+
+
+def _matrix(source: Keys, F: NDArray[np.float64], target: Keys) -> NDArray[np.float64]:
+    """Return the matrix (n_source, n_target) of the images of the blades under a linear map of the vectors."""
+    moved: NDArray[np.float64] = move_components(np.eye(source.size), source.masks, F, target.masks)
+    return moved
+
+

@@ -1,0 +1,265 @@
+"""Norms, inverse, exponential, logarithm and square root of tensors: no branch on values, so that all differentiate.
+
+A branch of formulas is a ``where`` between two that are both computed, each with arguments that are safe for it.
+"""
+
+from typing import Any
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.arrays import Tensor, beside, namespace
+from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.functions.inverse import inverse_grades
+from clifford_rand.tensors import study
+
+LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
+
+
+def norm_squared(A: Any) -> Tensor:
+    """Return ⟨A ~A⟩_0 over the batch."""
+    return A.inner(A).coefficients[..., 0]
+
+
+def norm(A: Any) -> Tensor:
+    """Return √|⟨A ~A⟩_0| over the batch; its gradient at zero is 0. Squares must be within the range of the dtype."""
+    xp = namespace(A.coefficients)
+    return root(xp, xp.abs(norm_squared(A)))
+
+
+def root(xp: Any, x: Tensor) -> Tensor:
+    """Return √x for x ≥ 0, with gradient 0 at 0."""
+    return xp.where(x == 0, xp.zeros_like(x), xp.sqrt(xp.where(x == 0, xp.ones_like(x), x)))
+
+
+def normalized(A: Any) -> Any:
+    """Return A / norm(A); infinite or NaN where the norm is zero, as no value is looked at."""
+    xp = namespace(A.coefficients)
+    return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
+
+
+# ---- the inverse
+
+
+def inverse(A: Any) -> Any:
+    """Return A⁻¹; infinite or NaN where there is none, as no value is looked at.
+
+    ~A/(A ~A) where the keys say that this is a scalar; for d ≤ 5 by involutions in any metric (Hitzer and Sangwine,
+    "Multivector and multivector matrix inverses in real Clifford algebras", Applied Mathematics and Computation 311,
+    2017, sections 4 and 5); beyond it the linear system A X = 1.
+    """
+    keys, d = A.keys, A.algebra.d
+    if keys.size == 1 or keys.grades in ((1,), (d - 1,)):
+        return _over(A.reverse(), norm_squared(A))
+    if d > LARGEST_CLOSED:
+        return _by_solving(A)
+    other = A.conjugate()
+    square = _kept(A * other, lambda k: k % 4 in (0, 3))  # what is its own Clifford conjugate
+    if _is_scalar(square):
+        return _over(other, square["1"])
+    if d == 5:
+        turned = square.involute()
+        other, square = other * turned, square * turned
+        turned = _negated(square, (1, 4))
+    else:
+        turned = _negated(square, (3, 4))
+    scalar = (square * turned)["1"]
+    result = other * turned
+    return _over(_kept(result, set(inverse_grades(keys, d)).__contains__), scalar)
+
+
+def _is_scalar(A: Any) -> bool:
+    return all(k == 0 for k in A.keys.grades)
+
+
+def _kept(A: Any, wanted: Any) -> Any:
+    """Return the part of the grades that are wanted."""
+    return A.grade(*(k for k in A.keys.grades if wanted(k)))
+
+
+def _negated(A: Any, grades: tuple[int, ...]) -> Any:
+    """Return A with the parts of some grades negated."""
+    return A - 2 * _kept(A, grades.__contains__)
+
+
+def _over(A: Any, scalar: Tensor) -> Any:
+    return A._make(A.keys, A.coefficients / scalar[..., None])
+
+
+def _by_solving(A: Any) -> Any:
+    """Return X with A X = 1, of the parity of A where it has one."""
+    xp, d = namespace(A.coefficients), A.algebra.d
+    parity = {k % 2 for k in A.keys.grades}
+    odd = parity == {1}
+    unknown = keys_of_grades(d, tuple(range(int(odd), d + 1, 2 if len(parity) == 1 else 1)))
+    given = keys_of_grades(d, tuple(range(0, d + 1, 2 if len(parity) == 1 else 1)))
+    basis = A._make(unknown, xp.eye(unknown.size, **beside(A.coefficients)))
+    one = A._make(A.keys, A.coefficients[..., None, :])
+    images = (one * basis)._select(given).coefficients  # row S: the image of e_S
+    matrix = xp.permute_dims(images, (*range(images.ndim - 2), images.ndim - 1, images.ndim - 2))
+    right = xp.eye(unknown.size, **beside(A.coefficients))[:, :1]  # 1 is the first of the even blades
+    right = xp.broadcast_to(right, (*matrix.shape[:-2], unknown.size, 1))
+    solved = A._make(unknown, xp.linalg.solve(matrix, right)[..., 0])
+    return _kept(solved, set(inverse_grades(A.keys, d)).__contains__)
+
+
+# ---- exponential
+
+
+def exponential(A: Any) -> Any:
+    """Return Σ A^k / k!: in closed form where the keys say that A², or its square, is a scalar; else by squaring."""
+    d = A.algebra.d
+    B = A.grade(*(k for k in A.keys.grades if k)) if 0 in A.keys.grades else A
+    factor = namespace(A.coefficients).exp(A["1"])[..., None] if 0 in A.keys.grades else None
+    if not B.keys.size:
+        result = A._coerced(1.0) + B
+    else:
+        square = B.anticommutator(B)
+        q = square.grade(*(k for k in square.keys.grades if k))
+        if not q.keys.size:
+            C, S = study.cosh_sinhc(square["1"])
+            result = _with_scalar(C, B._make(B.keys, B.coefficients * S[..., None]))
+        else:
+            fourth = q.anticommutator(q)
+            real = namespace(A.coefficients).isdtype(A.dtype, "real floating")
+            if real and all(k == 0 for k in fourth.keys.grades):
+                result = _of_two_planes(B, square["1"], q, fourth["1"])
+            else:
+                result = _by_squaring(B)
+    if all(k % 2 == 0 for k in A.keys.grades) and d:
+        result = _kept(result, lambda k: k % 2 == 0)
+    return result if factor is None else result._make(result.keys, result.coefficients * factor)
+
+
+def _with_scalar(scalar: Tensor, B: Any) -> Any:
+    return B._make(keys_of_grades(B.algebra.d, (0,)), scalar[..., None]) + B
+
+
+def _of_two_planes(B: Any, s: Tensor, q: Any, t: Tensor) -> Any:
+    """Return C₀ + C₁ q + S₀ B + S₁ q B where B² = s + q, q² = t."""
+    C0, C1, S0, S1 = study.cosh_sinhc_of_pair(s, t)
+    third = B.anticommutator(q)
+    result = _with_scalar(C0, B._make(B.keys, B.coefficients * S0[..., None]))
+    result = result + q._make(q.keys, q.coefficients * C1[..., None])
+    return result + third._make(third.keys, third.coefficients * S1[..., None])
+
+
+SQUARINGS = 12  # of every element: those that need fewer keep what they have
+THETA = 0.8  # θ^17/17! = 6e-17
+DEGREE = 16
+
+
+def _by_squaring(B: Any) -> Any:
+    """Return exp B by Taylor's polynomial of B/2^n, squared n times; NaN beyond Σ|components| = 2^12 · 0.8."""
+    xp, d = namespace(B.coefficients), B.algebra.d
+    even = all(k % 2 == 0 for k in B.keys.grades)
+    keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if even else 1)))
+    size = xp.sum(xp.abs(B.coefficients), axis=-1)
+    steps = xp.ceil(xp.log2(xp.where(size > THETA, size, xp.ones_like(size) * THETA) / THETA))
+    scale = xp.exp2(-steps) if hasattr(xp, "exp2") else xp.exp(-steps * 0.6931471805599453)
+    small = B._make(B.keys, B.coefficients * xp.astype(scale, B.dtype)[..., None])
+    result = B._coerced(1.0)
+    for k in range(DEGREE, 0, -1):
+        result = (small * result) * (1.0 / k) + 1.0
+    array = result._on(union(result.keys, keys)).coefficients
+    keys = union(result.keys, keys)
+    for n in range(SQUARINGS):
+        again = (B._make(keys, array) * B._make(keys, array))._on(keys).coefficients
+        array = xp.where((steps > n)[..., None], again, array)
+    nothing = xp.asarray(float("nan"), **beside(array))
+    return B._make(keys, xp.where((steps > SQUARINGS)[..., None], nothing, array))
+
+
+# ---- logarithm and square root of even versors
+
+
+def logarithm(R: Any) -> Any:
+    """Return log s + B with s exp(B) = R, of an even versor R of at most five dimensions, or of the grades 0 and 2.
+
+    R = s (S + F), S of the grades 0 and 4, is halved as often as makes F small, √(S + F) = c + F/(2c) with
+    c = √((1 + S)/2) in the numbers x + y Q, Q² a scalar; then B = 2^n Σ c_k (F²)^k F, arsinh's series. Near -1, where
+    the logarithm is not differentiable, it loses digits.
+    """
+    S, F, size = _unit_parts(R, "log")
+    xp = namespace(R.coefficients)
+    for _ in range(study.HALVINGS):
+        S, F = _half(S, F)
+    square = F.anticommutator(F)
+    s, q = _study(square)
+    f0, f1 = study.arsinhc(xp, s, _square_of(q, s))
+    B = _times_study(F, f0, q, f1)
+    B = B._make(B.keys, B.coefficients * 2.0**study.HALVINGS)
+    return _with_scalar(xp.log(size), B)
+
+
+def square_root(R: Any) -> Any:
+    """Return Q with Q² = R, of an even versor as for `logarithm`."""
+    S, F, size = _unit_parts(R, "sqrt")
+    S, F = _half(S, F)
+    xp = namespace(R.coefficients)
+    result = F + S
+    return result._make(result.keys, result.coefficients * xp.sqrt(size)[..., None])
+
+
+def _unit_parts(R: Any, owner: str) -> tuple[Any, Any, Tensor]:
+    """Return S and F of R = s (S + F), of the grades 0 and 4, and 2; and s."""
+    d, grades = R.algebra.d, set(R.keys.grades)
+    xp = namespace(R.coefficients)
+    if not grades <= {0, 2, 4} or (d > LARGEST_CLOSED and 4 in grades) or not xp.isdtype(R.dtype, "real floating"):
+        rule = "a real even versor of at most five dimensions, or of the grades 0 and 2, where it is a tensor"
+        found = describe(f"grades {R.keys.grades} of {R.algebra!r}, dtype {R.dtype}")
+        raise fail("A", owner, rule, found, "Use A.to_numpy(), which leaves the gradient behind.")
+    size = norm(R)
+    unit = R._make(R.keys, R.coefficients / size[..., None])
+    return unit.grade(0, 4) if d >= 4 else unit.grade(0), unit.grade(2), size
+
+
+def _study(A: Any) -> tuple[Tensor, Any]:
+    """Return the scalar part, and that of grade 4."""
+    return A["1"], A.grade(4) if A.algebra.d >= 4 else A.grade()
+
+
+def _square_of(q: Any, like: Tensor) -> Tensor:
+    """Return q² for q of grade 4 of at most five dimensions, a scalar."""
+    return q.anticommutator(q)["1"] if q.keys.size else namespace(like).zeros_like(like)
+
+
+def _times_study(F: Any, x: Tensor, q: Any, y: Tensor) -> Any:
+    """Return (x + y q) F, of grade 2."""
+    once = F._make(F.keys, F.coefficients * x[..., None])
+    if not q.keys.size:
+        return once
+    turned = F.anticommutator(q).grade(2)
+    return once + turned._make(turned.keys, turned.coefficients * y[..., None])
+
+
+def _half(S: Any, F: Any) -> tuple[Any, Any]:
+    """Return c = √((1 + S)/2) and F/(2c), so that their sum squared is S + F."""
+    xp = namespace(S.coefficients)
+    s, q = _study(S)
+    t = _square_of(q, s)
+    c0, c1 = study.root_of_half(xp, s, t)  # c = c0 + c1 q
+    n = c0 * c0 - c1 * c1 * t
+    half = _times_study(F, c0 / (2 * n), q, -c1 / (2 * n))
+    return _with_scalar(c0, q._make(q.keys, q.coefficients * c1[..., None])), half
+
+
+# ---- versors
+
+
+def sandwich(R: Any, X: Any) -> Any:
+    """Return R X R⁻¹. R whose keys are even, or odd, is taken for a versor: ~R/⟨R ~R⟩_0 is its inverse, X keeps its grades.
+
+    No value is looked at; write ``R * X * R.inv()`` for other even and odd multivectors.
+    """
+    if len({k % 2 for k in R.keys.grades}) == 1:
+        product = (R * X) * R.reverse()
+        kept = _kept(product, set(X.keys.grades).__contains__)
+        return _over(kept, norm_squared(R))
+    return (R * X) * inverse(R)
+
+
+def blade_inverse(B: Any, owner: str) -> Any:
+    """Return ~B/⟨B ~B⟩_0 for a blade, which its keys must make of one grade."""
+    if len(B.keys.grades) != 1:
+        raise fail("B", owner, "a blade of one grade", describe(f"grades {B.keys.grades}"), "Use grade(k).")
+    return _over(B.reverse(), norm_squared(B))
+
