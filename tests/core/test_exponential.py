@@ -294,3 +294,10 @@ def test_symbols_and_fractions():
     assert sympy.simplify(shifted["1"] - sympy.exp(t) * sympy.cos(t)) == 0
     with pytest.raises(cr.ArgumentError, match="a part with scalar square"):
         (t * alg.e12 + t * alg.e03).exp()
+
+
+def test_a_batch_whose_elements_are_scaled_differently_is_the_batch_of_their_exponentials():
+    alg = cr.Algebra(3)
+    A = alg.random_multivector(0, (4,)) * np.array([0.1, 1.0, 5.0, 20.0])  # no closed form: all grades
+    expected = [A[i].exp() for i in range(4)]
+    assert all(A.exp()[i].isclose(expected[i], rtol=1e-11) for i in range(4))
