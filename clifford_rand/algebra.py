@@ -172,10 +172,13 @@ class Algebra(Space):
             made = self(values)
             return made if dtype is None else made.astype(dtype)
         if values.__class__ is not np.ndarray and is_tensor(values):
-            array = as_tensor(values, "values", "multivector")
+            array, keys = (
+                as_tensor(values, "values", "multivector"),
+                self._keys_of_tensor(grades, "multivector", "values"),
+            )
         else:
             array = as_coefficients(values, "values", "multivector")
-        keys = self._all_keys if grades is None else self._keys(grades, "multivector", "values")
+            keys = self._all_keys if grades is None else self._keys(grades, "multivector", "values")
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "values",
@@ -183,7 +186,9 @@ class Algebra(Space):
                 f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})",
                 describe(f"shape {tuple(array.shape)}"),
             )
-        made = self._new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
+        made = (
+            self._new(keys, layout.own(array)) if array.__class__ is np.ndarray else multivector_of(self, keys, array)
+        )
         return made if dtype is None else made.astype(dtype)
 
     @cached_property
@@ -208,7 +213,9 @@ class Algebra(Space):
     def scalar(self, value: ArrayLike) -> Multivector:
         """Return a scalar, or a batch of scalars."""
         if value.__class__ is not np.ndarray and is_tensor(value):
-            return multivector_of(self, keys_of_grades(self.d, (0,)), as_tensor(value, "value", "scalar")[..., None])
+            return multivector_of(
+                self, self._keys_of_tensor(0, "scalar", "value"), as_tensor(value, "value", "scalar")[..., None]
+            )
         return self._new(keys_of_grades(self.d, (0,)), as_coefficients(value, "value", "scalar", own=True)[..., None])
 
     def symbols(self, name: str, grades: int | Iterable[int] | None = None, **assumptions: Any) -> Multivector:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail, quantity
 from clifford_rand._threads import cached_property
+from clifford_rand.basis.arrays import constant_of_a_trace
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.names import Names, custom_names, default_names
@@ -146,6 +147,17 @@ class Space:
     @cached_property
     def _places(self) -> dict[tuple[Keys, str], tuple[int, int]]:
         return {}
+
+    def _keys_of_tensor(self, grades: Any, owner: str, name: str) -> Keys:
+        """Return what `_keys` does, for a tensor."""
+        listed = grades if grades is None or isinstance(grades, int) else tuple(grades)
+        found: Keys = getattr(self.form.shelf, self._label_of(listed, owner, name))
+        return found
+
+    @constant_of_a_trace
+    def _label_of(self, grades: Any, owner: str, name: str) -> str:
+        keys = self._keys(grades, owner, name)
+        return self.form.shelf.put(keys.label, keys)
 
     def place(self, keys: Keys, name: str) -> tuple[int, int]:
         """Return (position, sign) of a blade, by its name, among the components of ``keys``; position -1 for none."""

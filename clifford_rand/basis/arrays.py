@@ -1,13 +1,11 @@
-"""Which array library is meant: NumPy, or that of a tensor (torch, JAX, CuPy, any with the array API), and its constants.
+"""Which array library is meant: NumPy, or that of a tensor (torch, JAX, CuPy, any with the array API); constants of it.
 
 NumPy's arrays never come here. A tensor is never converted to NumPy, and nothing is written into one.
 """
 
 import sys
 from collections.abc import Callable
-from functools import cache
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -15,14 +13,15 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_NUMPY = (np.ndarray, np.generic)
+
 Tensor = Any  # an array of a library other than NumPy
 
 
 def is_tensor(value: object) -> bool:
     """Tell whether ``value`` is an array of another library than NumPy: torch, JAX, CuPy, or one with the array API."""
-    if isinstance(value, np.ndarray | np.generic):
-        return False
-    return is_torch(value) or hasattr(value, "__array_namespace__")
+    return is_torch(value) or (not isinstance(value, _NUMPY) and hasattr(value, "__array_namespace__"))
 
 
 def is_torch(value: object) -> bool:
@@ -39,15 +38,11 @@ def is_jax(value: object) -> bool:
 
 def namespace(tensor: Tensor) -> Any:
     """Return the functions of the tensor's library, by the names of the array API."""
-    return _of_torch() if is_torch(tensor) else array_api_compat.array_namespace(tensor)
+    if is_torch(tensor):
+        import array_api_compat.torch as functions
 
-
-@cache
-def _of_torch() -> ModuleType:
-    import array_api_compat.torch as functions
-
-    module: ModuleType = functions
-    return module
+        return functions
+    return array_api_compat.array_namespace(tensor)
 
 
 def as_tensor(value: Tensor, name: str, owner: str) -> Tensor:
@@ -67,6 +62,15 @@ def promoted(xp: Any, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return xp.astype(a, dtype, copy=False), xp.astype(b, dtype, copy=False)
 
 
+def constant_of_a_trace(function: _Function) -> _Function:
+    """Mark what `torch.compile` is to call when it traces, its result a constant: what is made of keys alone.
+
+    Arguments and results are strings and numbers, or a metric: keys and plans are named by their labels on its shelf.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compiler.assume_constant_result
+    return function
+
+
 def beside(tensor: Tensor) -> dict[str, Any]:
     """Return the dtype and the device of a tensor as keywords, for a new one beside it (JAX places its own)."""
     return {"dtype": tensor.dtype} if is_jax(tensor) else {"dtype": tensor.dtype, "device": _device(tensor)}
@@ -74,6 +78,19 @@ def beside(tensor: Tensor) -> dict[str, Any]:
 
 def _device(tensor: Tensor) -> Any:
     return tensor.device if is_torch(tensor) else array_api_compat.device(tensor)
+
+
+def is_compiling() -> bool:
+    """Tell whether `torch.compile` traces."""
+    return bool(sys.modules["torch"].compiler.is_compiling())
+
+
+def number(value: complex, like: Tensor) -> Tensor:
+    """Return a Python number beside a tensor, in its dtype or the complex one of its precision."""
+    xp, keywords = namespace(like), beside(like)
+    if isinstance(value, complex) and xp.isdtype(like.dtype, "real floating"):
+        keywords["dtype"] = xp.complex64 if like.dtype == xp.float32 else xp.complex128
+    return xp.asarray(value, **keywords)
 
 
 def constant(array: NDArray[Any], like: Tensor, owner: str) -> Tensor:
@@ -91,6 +108,15 @@ def constant(array: NDArray[Any], like: Tensor, owner: str) -> Tensor:
     return xp.asarray(array.copy(), **keywords)
 
 
+class Shelf:
+    """Keys, plans or constants as attributes by their labels: what a trace of `torch.compile` finds, guards and keeps."""
+
+    def put(self, label: str, thing: Any) -> str:
+        """Keep a thing, and return its label."""
+        setattr(self, label, thing)
+        return label
+
+
 class Constants:
     """NumPy arrays of a plan as arrays of other libraries, each made once for a library, device and dtype.
 
@@ -101,17 +127,29 @@ class Constants:
     def __init__(self, **arrays: NDArray[Any]) -> None:
         self.arrays = arrays
         self._made: dict[Any, Any] = {}
+        self._shelf = Shelf()
 
     def of(self, name: str, like: Tensor) -> Tensor:
         """Return one of the arrays where the tensor ``like`` is."""
         if is_torch(like):
-            return _for_torch(self, name, like.device, like.dtype)
+            return getattr(self._shelf, self._of_torch(name, like.device, like.dtype))
         xp = namespace(like)
         if is_jax(like):  # its functions take NumPy's arrays, which no trace can hold on to
             return self._once((name, like.dtype), lambda: self._as(name, np.dtype(like.dtype)))
         device = array_api_compat.device(like)
         key = (name, xp.__name__, str(device), str(like.dtype))
         return self._once(key, lambda: self._asarray(xp, name, device, like.dtype))
+
+    @constant_of_a_trace
+    def _of_torch(self, name: str, device: Any, dtype: Any) -> str:
+        label = f"{name} {device} {dtype}".replace(".", " ")  # a dot is of attributes
+        if not hasattr(self._shelf, label):
+            import array_api_compat.torch as functions
+
+            torch = sys.modules["torch"]
+            with torch.inference_mode(False), torch.no_grad():
+                self._shelf.put(label, self._asarray(functions, name, device, dtype))
+        return label
 
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
         found = self._made.get(key)
@@ -133,20 +171,3 @@ class Constants:
         elif array.dtype.kind != "f":
             array = array.astype(np.float64)
         return xp.asarray(array, dtype=dtype, device=device)
-
-
-def _make_for_torch(constants: Constants, name: str, device: Any, dtype: Any) -> Tensor:
-    import torch
-
-    with torch.inference_mode(False), torch.no_grad():
-        return constants._asarray(_of_torch(), name, device, dtype)
-
-
-def _for_torch(constants: Constants, name: str, device: Any, dtype: Any) -> Tensor:
-    key = (name, device, dtype)
-    found = constants._made.get(key)
-    if found is None:
-        found = _make_for_torch(constants, name, device, dtype)
-        if not sys.modules["torch"].compiler.is_compiling():  # a traced tensor belongs to its trace
-            constants._made[key] = found
-    return found

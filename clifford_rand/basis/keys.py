@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import weakref
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -43,6 +44,15 @@ def count_of(d: int, grades: Sequence[int]) -> int:
     return total
 
 
+_numbers = itertools.count()
+_labelled: "weakref.WeakValueDictionary[str, Keys]" = weakref.WeakValueDictionary()
+
+
+def keys_labelled(label: str) -> "Keys":
+    """Return the keys with a label, of this process."""
+    return _labelled[label]
+
+
 class Keys:
     """The basis blades of a multivector: masks in storage order.
 
@@ -57,6 +67,8 @@ class Keys:
         self.size = count_of(d, grades) if masks is None else len(masks)
         if masks is not None:
             self.masks = read_only(masks)
+        self.label = f"keys {next(_numbers)}"  # a name for where an object cannot go: into the trace of a compiler
+        _labelled[self.label] = self
 
     def __reduce__(self) -> Any:
         if self.complete:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.basis.arrays import Shelf
 from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.rules import WORD, bit_count
@@ -29,6 +30,7 @@ class Metric:
         self._gram = None if gram is None else read_only(gram)
         self.d = len(diagonal) if diagonal is not None else len(gram)  # type: ignore[arg-type]
         self.plans: dict[Any, Any] = {}
+        self.shelf = Shelf()
         entries = diagonal if diagonal is not None else self.gram
         self.is_unit: bool = diagonal is not None and diagonal.dtype == np.int8  # diagonal, entries 1, -1 and 0
         self.is_exact: bool = entries.dtype.kind in "iO"  # integers, fractions or symbols

@@ -69,6 +69,7 @@ def _sorted_by(
 
 @lru_cache(maxsize=16)
 def hadamard(k: int) -> NDArray[np.float64]:
+    """Return the Hadamard matrix of order 2^k."""
     matrix = np.ones((1, 1))
     for _ in range(k):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])

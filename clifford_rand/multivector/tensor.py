@@ -1,34 +1,45 @@
 """The class `TensorMultivector`: the operations of multivectors that tensors have, and a refusal of every other."""
 
 import functools
+import hashlib
 import math
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Tensor, as_tensor, beside, constant, is_tensor, is_torch, namespace, promoted
+from clifford_rand.basis.arrays import (
+    Tensor,
+    as_tensor,
+    beside,
+    constant,
+    constant_of_a_trace,
+    is_compiling,
+    is_tensor,
+    is_torch,
+    namespace,
+    number,
+    promoted,
+)
 from clifford_rand.basis.coefficients import is_scalar
-from clifford_rand.basis.keys import Keys, keys_of_grades, union
+from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.plans.tensor_product import make_tensor_plan
+from clifford_rand.plans.tensor_product import tensor_plan
 from clifford_rand.tensors import functions
-from clifford_rand.tensors.places import check_grades, map_of, part_of, placed_on
+from clifford_rand.tensors.places import keys_of, map_of, part_of, placed_on, sorted_grades, union_of
 
 HINT = "A.to_numpy() is the same multivector of NumPy, without a gradient."
 
 
 def multiply(rule: str, A: Any, B: Any) -> Any:
     """Return one product, by the name of its rule, of two multivectors of tensors."""
-    metric = A.algebra.form
-    plan = metric.plans.get(("tensor", rule, A.keys, B.keys))
-    if plan is None:
-        plan = make_tensor_plan(metric, rule, A.keys, B.keys)
+    plan = tensor_plan(A.algebra.form, rule, A.keys, B.keys)
     a, b = A.coefficients, B.coefficients
     if a.dtype != b.dtype:
         a, b = promoted(namespace(a), a, b)
-    return A._make(plan.keys, plan(a, b))
+    return A._make(plan.keys, plan.apply(a, b))
 
 
 def multiply_mixed(rule: str, A: Any, B: Any) -> Any:
@@ -61,7 +72,7 @@ def _product(rule: str) -> Callable[[Any, Any], Any]:
 def _map(name: str) -> Callable[[Any], Any]:
     def method(A: Any) -> Any:
         plan = map_of(A.algebra.form, name, A.keys)
-        return A._make(plan.keys, plan(A.coefficients))
+        return A._make(plan.keys, plan.apply(A.coefficients))
 
     method.__name__, method.__doc__ = name, f"Return the image under the map {name!r}: see `Multivector.{name}`."
     return method
@@ -113,14 +124,16 @@ class TensorMultivector(Multivector):
                 )
             if isinstance(other, TensorMultivector):
                 return other
-            return self._make(other.keys, constant(other.coefficients, self.coefficients, "Multivector"))
+            return self._make(other.keys, _beside(other, self.coefficients))
         if is_tensor(other):
             array = as_tensor(other, "other", "Multivector")
+        elif isinstance(other, int | float | complex):
+            array = number(other, self.coefficients)
         elif is_scalar(other) or isinstance(other, np.ndarray):
             array = constant(np.asarray(other), self.coefficients, "Multivector")
         else:
             return None
-        return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+        return self._make(keys_of(self.algebra.form, (0,)), array[..., None])
 
     def _operand(self, other: Any, owner: str) -> Any:
         B = self._coerced(other)
@@ -164,7 +177,7 @@ class TensorMultivector(Multivector):
     def _on(self, keys: Keys) -> "TensorMultivector":
         if keys is self.keys:
             return self
-        return self._make(keys, placed_on(self.algebra.form, self.keys, keys)(self.coefficients))
+        return self._make(keys, placed_on(self.algebra.form, self.keys, keys).apply(self.coefficients))
 
     _select = _on
 
@@ -178,7 +191,7 @@ class TensorMultivector(Multivector):
     def __getitem__(self, index: Any) -> Any:
         array = self.coefficients
         if isinstance(index, str):
-            position, sign = self.algebra.place(self.keys, index)
+            position, sign = _place(self.algebra, self.keys.label, index)
             if position < 0:
                 return namespace(array).zeros(self.shape, **beside(array))
             return array[..., position] if sign > 0 else -array[..., position]
@@ -239,7 +252,7 @@ class TensorMultivector(Multivector):
         B = self._coerced(other)
         if B is None:
             return NotImplemented
-        keys = union(self.keys, B.keys)
+        keys = union_of(self.algebra.form, self.keys, B.keys)
         return test(namespace(self.coefficients), self._on(keys).coefficients, B._on(keys).coefficients)
 
     def isclose(self, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
@@ -264,7 +277,7 @@ class TensorMultivector(Multivector):
         B = self._coerced(other)
         if B is None:
             return NotImplemented
-        keys = union(self.keys, B.keys)
+        keys = union_of(self.algebra.form, self.keys, B.keys)
         a, b = self._on(keys).coefficients, B._on(keys).coefficients
         return self._make(keys, a + b if sign > 0 else a - b)
 
@@ -336,11 +349,11 @@ class TensorMultivector(Multivector):
 
     def grade(self, *grades: int) -> "TensorMultivector":
         """Return the part of one or several grades."""
-        return self._of_grades(check_grades(grades, self.algebra.d))
+        return self._of_grades(sorted_grades(grades, self.algebra.d))
 
     def _of_grades(self, grades: tuple[int, ...]) -> "TensorMultivector":
         plan = part_of(self.algebra.form, grades, self.keys)
-        return self._make(plan.keys, plan(self.coefficients))
+        return self._make(plan.keys, plan.apply(self.coefficients))
 
     def even(self) -> "TensorMultivector":
         """Return the part of even grades."""
@@ -365,12 +378,12 @@ class TensorMultivector(Multivector):
 
     def dual(self) -> Any:
         """Return A I⁻¹."""
-        inverse = self.algebra.inverse_I  # refuses a degenerate metric
-        return self._dual() if self.algebra.form.is_unit else self * inverse
+        _check_dual(self.algebra)
+        return self._dual() if self.algebra.form.is_unit else self * self.algebra.inverse_I
 
     def undual(self) -> Any:
         """Return A I."""
-        self.algebra.inverse_I  # noqa: B018  # refuses a degenerate metric
+        _check_dual(self.algebra)
         return self._undual() if self.algebra.form.diagonal is not None else self * self.algebra.I
 
     # ---- functions
@@ -399,10 +412,18 @@ class TensorMultivector(Multivector):
 
     def vector_matrix(self) -> Tensor:
         """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors; R is taken for a versor."""
-        xp, keys = namespace(self.coefficients), keys_of_grades(self.algebra.d, (1,))
+        xp, keys = namespace(self.coefficients), keys_of(self.algebra.form, (1,))
         basis = self._make(keys, xp.eye(keys.size, **beside(self.coefficients)))
         images = functions.sandwich(self._make(self.keys, self.coefficients[..., None, :]), basis)._on(keys)
         return xp.matrix_transpose(images.coefficients)
+
+    def left_matrix(self) -> Tensor:
+        """Return the (..., 2^d, 2^d) matrix of X ↦ A X on all components."""
+        return functions.matrix(self, left=True)
+
+    def right_matrix(self) -> Tensor:
+        """Return the (..., 2^d, 2^d) matrix of X ↦ X A on all components."""
+        return functions.matrix(self, left=False)
 
     def project(self, B: Any) -> Any:
         """Return (A ⌋ B) B⁻¹ for a blade B of one grade."""
@@ -436,6 +457,38 @@ class TensorMultivector(Multivector):
     def __format__(self, spec: str) -> str:
         return repr(self)
 
+    _repr_latex_ = _repr_html_ = None  # a notebook then shows what repr says
+
+
+def _beside(A: Multivector, like: Tensor) -> Tensor:
+    """Return the coefficients of a multivector of NumPy beside a tensor."""
+    if is_torch(like) and is_compiling():
+        return getattr(A.algebra.form.shelf, _kept(A, like.device, like.dtype))
+    return constant(A.coefficients, like, "Multivector")
+
+
+@constant_of_a_trace
+def _kept(A: Multivector, device: Any, dtype: Any) -> str:
+    """Put the coefficients as a tensor on the shelf, as a trace holds what it finds there."""
+    array = A.coefficients
+    content = hashlib.sha256(repr(array.tolist()).encode()).hexdigest()
+    like = sys.modules["torch"].empty(0, device=device, dtype=dtype)
+    label = f"constant {A.keys.label} {array.shape} {content} {device} {dtype}".replace(".", " ")
+    return A.algebra.form.shelf.put(label, constant(array, like, "Multivector"))
+
+
+@constant_of_a_trace
+def _place(algebra: Any, keys: str, name: str) -> tuple[int, int]:
+    """Return (position, sign) of a blade by its name."""
+    found: tuple[int, int] = algebra.place(keys_labelled(keys), name)
+    return found
+
+
+@constant_of_a_trace
+def _check_dual(algebra: Any) -> bool:
+    """Refuse a degenerate metric."""
+    return algebra.inverse_I is not None
+
 
 def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector:
     """Return a multivector of a tensor as it is, without checks."""
@@ -449,9 +502,11 @@ def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector
 # ---- what Multivector has and a tensor has not
 
 SHARED = frozenset(  # attributes of Multivector that are right for tensors as they stand
-    ("algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense", "scalar_part", "__len__")
-    + ("__copy__", "__deepcopy__", "__bool__", "__pos__", "__array_ufunc__")
-    + ("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__")
+    (
+        *("algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense", "scalar_part", "__len__"),
+        *("__copy__", "__deepcopy__", "__bool__", "__pos__", "__array_ufunc__"),
+        *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
+    )
 )
 
 

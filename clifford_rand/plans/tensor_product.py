@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.arrays import Constants, Tensor, namespace
-from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.basis.arrays import Constants, Tensor, constant_of_a_trace, namespace
+from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
 from clifford_rand.kernels.outermorphism import move_components, signed_permutation
 from clifford_rand.kernels.representation import hadamard, representation_of
-from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, keep, table_seconds, transform_seconds
+from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, table_seconds, transform_seconds
 from clifford_rand.plans.fast import possible_grades
 
 DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them zeros, that beat a gather
@@ -24,13 +24,15 @@ DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them
 
 def tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
     """Return the plan of one product of tensors, made at its first use and kept with the metric."""
-    found = metric.plans.get(("tensor", rule, a, b))
-    return make_tensor_plan(metric, rule, a, b) if found is None else found
+    return getattr(metric.shelf, _plan(metric, rule, a.label, b.label))
 
 
-def make_tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
-    """Return a new plan of one product of tensors."""
-    return keep(metric, ("tensor", rule, a, b), _choose(metric, rule, a, b))
+@constant_of_a_trace
+def _plan(metric: Metric, rule: str, a: str, b: str) -> str:
+    label = f"{rule} {a} {b}"
+    if not hasattr(metric.shelf, label):
+        metric.shelf.put(label, _choose(metric, rule, keys_labelled(a), keys_labelled(b)))
+    return label
 
 
 def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
@@ -38,12 +40,15 @@ def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
     if metric.diagonal is None and rule not in METRIC_FREE:
         if pairs > RECURSION:
             return MovedProduct(metric, rule, a, b)
-    elif rule in BY_TRANSFORM and pairs > SMALL_TRANSFORM and d <= 22:
-        if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
-            return MatrixProduct(metric, rule, a, b)
+    elif rule in BY_TRANSFORM and pairs > SMALL_TRANSFORM and d <= 22 and _transform_pays(metric, pairs):
+        return MatrixProduct(metric, rule, a, b)
     if rule not in SCALAR:
         check_size(pairs // 2, rule, "the product's table")
     return TableProduct(metric, rule, a, b)
+
+
+def _transform_pays(metric: Metric, pairs: int) -> bool:
+    return transform_seconds(metric.d, metric.counts[2]) < table_seconds(pairs)
 
 
 class TableProduct:
@@ -74,7 +79,7 @@ class TableProduct:
             order=np.argsort(order),
         )
 
-    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+    def apply(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
         xp, of = namespace(a), self.constants.of
         if self.dense:
@@ -131,7 +136,7 @@ class MatrixProduct:
         arrays |= {"kept": position, "scale_kept": 1 / factor[position]}
         self.constants = Constants(**arrays)
 
-    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+    def apply(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
         xp, of = namespace(a), self.constants.of
         A, B = self._parts(xp, a, "a"), self._parts(xp, b, "b")
@@ -208,15 +213,15 @@ class MovedProduct:
         self._inner = tensor_plan(inner, rule, a.filled, b.filled)
         self.keys = self._inner.keys
         check_size(max(a.filled.size, b.filled.size, self.keys.size) ** 2, rule, "the matrix of the change of basis")
-        there, back = change.T, np.linalg.inv(change.T)
+        there, back = change.T, np.asarray(np.linalg.inv(change.T), dtype=np.float64)
         self.constants = Constants(
             a=_matrix(a, there, a.filled), b=_matrix(b, there, b.filled), back=_matrix(self.keys, back, self.keys)
         )
 
-    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+    def apply(self, a: Tensor, b: Tensor) -> Tensor:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b), of one dtype."""
         of = self.constants.of
-        product = self._inner(a @ of("a", a), b @ of("b", a))
+        product = self._inner.apply(a @ of("a", a), b @ of("b", a))
         return product @ of("back", a)
 
 
@@ -224,5 +229,3 @@ def _matrix(source: Keys, F: NDArray[np.float64], target: Keys) -> NDArray[np.fl
     """Return the matrix (n_source, n_target) of the images of the blades under a linear map of the vectors."""
     moved: NDArray[np.float64] = move_components(np.eye(source.size), source.masks, F, target.masks)
     return moved
-
-

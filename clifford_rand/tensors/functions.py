@@ -3,13 +3,15 @@
 A branch of formulas is a ``where`` between two that are both computed, each with arguments that are safe for it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Tensor, beside, namespace
-from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, namespace
+from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.functions.inverse import inverse_grades
 from clifford_rand.tensors import study
+from clifford_rand.tensors.places import keys_of, union_of
 
 LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
 
@@ -63,7 +65,17 @@ def inverse(A: Any) -> Any:
         turned = _negated(square, (3, 4))
     scalar = (square * turned)["1"]
     result = other * turned
-    return _over(_kept(result, set(inverse_grades(keys, d)).__contains__), scalar)
+    return _over(_kept(result, _possible(keys, d)), scalar)
+
+
+@constant_of_a_trace
+def _grades(label: str, d: int) -> tuple[int, ...]:
+    return inverse_grades(keys_labelled(label), d)
+
+
+def _possible(keys: Keys, d: int) -> Callable[[int], bool]:
+    """Return the test for grades that the inverse can have."""
+    return _grades(keys.label, d).__contains__
 
 
 def _is_scalar(A: Any) -> bool:
@@ -89,16 +101,27 @@ def _by_solving(A: Any) -> Any:
     xp, d = namespace(A.coefficients), A.algebra.d
     parity = {k % 2 for k in A.keys.grades}
     odd = parity == {1}
-    unknown = keys_of_grades(d, tuple(range(int(odd), d + 1, 2 if len(parity) == 1 else 1)))
-    given = keys_of_grades(d, tuple(range(0, d + 1, 2 if len(parity) == 1 else 1)))
-    basis = A._make(unknown, xp.eye(unknown.size, **beside(A.coefficients)))
-    one = A._make(A.keys, A.coefficients[..., None, :])
-    images = (one * basis)._select(given).coefficients  # row S: the image of e_S
-    matrix = xp.permute_dims(images, (*range(images.ndim - 2), images.ndim - 1, images.ndim - 2))
+    unknown = keys_of(A.algebra.form, tuple(range(int(odd), d + 1, 2 if len(parity) == 1 else 1)))
+    given = keys_of(A.algebra.form, tuple(range(0, d + 1, 2 if len(parity) == 1 else 1)))
+    matrix = _matrix(A, unknown, given, left=True)
     right = xp.eye(unknown.size, **beside(A.coefficients))[:, :1]  # 1 is the first of the even blades
     right = xp.broadcast_to(right, (*matrix.shape[:-2], unknown.size, 1))
     solved = A._make(unknown, xp.linalg.solve(matrix, right)[..., 0])
-    return _kept(solved, set(inverse_grades(A.keys, d)).__contains__)
+    return _kept(solved, _possible(A.keys, d))
+
+
+def matrix(A: Any, *, left: bool) -> Tensor:
+    """Return the matrix of X ↦ A X, or X A, on all components."""
+    keys = keys_of(A.algebra.form, tuple(range(A.algebra.d + 1)))
+    return _matrix(A, keys, keys, left=left)
+
+
+def _matrix(A: Any, source: Keys, target: Keys, *, left: bool) -> Tensor:
+    xp = namespace(A.coefficients)
+    basis = A._make(source, xp.eye(source.size, **beside(A.coefficients)))
+    one = A._make(A.keys, A.coefficients[..., None, :])
+    images = (one * basis if left else basis * one)._on(target).coefficients  # row S: the image of e_S
+    return xp.matrix_transpose(images)
 
 
 # ---- exponential
@@ -130,7 +153,7 @@ def exponential(A: Any) -> Any:
 
 
 def _with_scalar(scalar: Tensor, B: Any) -> Any:
-    return B._make(keys_of_grades(B.algebra.d, (0,)), scalar[..., None]) + B
+    return B._make(keys_of(B.algebra.form, (0,)), scalar[..., None]) + B
 
 
 def _of_two_planes(B: Any, s: Tensor, q: Any, t: Tensor) -> Any:
@@ -151,7 +174,7 @@ def _by_squaring(B: Any) -> Any:
     """Return exp B by Taylor's polynomial of B/2^n, squared n times; NaN beyond Σ|components| = 2^12 · 0.8."""
     xp, d = namespace(B.coefficients), B.algebra.d
     even = all(k % 2 == 0 for k in B.keys.grades)
-    keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if even else 1)))
+    keys = keys_of(B.algebra.form, tuple(range(0, d + 1, 2 if even else 1)))
     size = xp.sum(xp.abs(B.coefficients), axis=-1)
     steps = xp.ceil(xp.log2(xp.where(size > THETA, size, xp.ones_like(size) * THETA) / THETA))
     scale = xp.exp2(-steps) if hasattr(xp, "exp2") else xp.exp(-steps * 0.6931471805599453)
@@ -159,8 +182,8 @@ def _by_squaring(B: Any) -> Any:
     result = B._coerced(1.0)
     for k in range(DEGREE, 0, -1):
         result = (small * result) * (1.0 / k) + 1.0
-    array = result._on(union(result.keys, keys)).coefficients
-    keys = union(result.keys, keys)
+    array = result._on(union_of(B.algebra.form, result.keys, keys)).coefficients
+    keys = union_of(B.algebra.form, result.keys, keys)
     for n in range(SQUARINGS):
         again = (B._make(keys, array) * B._make(keys, array))._on(keys).coefficients
         array = xp.where((steps > n)[..., None], again, array)
@@ -246,13 +269,13 @@ def _half(S: Any, F: Any) -> tuple[Any, Any]:
 
 
 def sandwich(R: Any, X: Any) -> Any:
-    """Return R X R⁻¹. R whose keys are even, or odd, is taken for a versor: ~R/⟨R ~R⟩_0 is its inverse, X keeps its grades.
+    """Return R X R⁻¹; R whose keys are even, or odd, is taken for a versor, with R⁻¹ = ~R/⟨R ~R⟩_0 and X's grades.
 
     No value is looked at; write ``R * X * R.inv()`` for other even and odd multivectors.
     """
     if len({k % 2 for k in R.keys.grades}) == 1:
         product = (R * X) * R.reverse()
-        kept = _kept(product, set(X.keys.grades).__contains__)
+        kept = _kept(product, X.keys.grades.__contains__)
         return _over(kept, norm_squared(R))
     return (R * X) * inverse(R)
 
@@ -262,4 +285,3 @@ def blade_inverse(B: Any, owner: str) -> Any:
     if len(B.keys.grades) != 1:
         raise fail("B", owner, "a blade of one grade", describe(f"grades {B.keys.grades}"), "Use grade(k).")
     return _over(B.reverse(), norm_squared(B))
-

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Constants, beside, namespace
-from clifford_rand.basis.keys import Keys, check_size
+from clifford_rand.basis.arrays import Constants, beside, constant_of_a_trace, namespace
+from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades, union
 from clifford_rand.basis.metric import Metric
-from clifford_rand.plans.choice import keep
 from clifford_rand.plans.linear import linear_plan, part_plan
 
 
@@ -28,7 +27,7 @@ class Moves:
         self.moves, self.scales = "places" in arrays, factors is not None
         self.constants = Constants(**arrays)
 
-    def __call__(self, array: Any) -> Any:
+    def apply(self, array: Any) -> Any:
         """Return the coefficients (..., n_out) of the images of (..., n_in)."""
         if self.slice is not None:
             array = array[..., self.slice]
@@ -42,42 +41,83 @@ class Moves:
 
 def map_of(metric: Metric, name: str, keys: Keys) -> Moves:
     """Return the plan of an involution, complement or dual by its name."""
-    found = metric.plans.get(("tensor", name, keys))
-    return make_map(metric, name, keys) if found is None else found
-
-
-def make_map(metric: Metric, name: str, keys: Keys) -> Moves:
-    """Make what `map_of` returns."""
-    plan = linear_plan(metric, name, keys)
-    return keep(metric, ("tensor", name, keys), Moves(plan.keys, plan.places, plan.factors))
+    found: Moves = getattr(metric.shelf, _map(metric, name, keys.label))
+    return found
 
 
 def part_of(metric: Metric, grades: tuple[int, ...], keys: Keys) -> Moves:
     """Return the plan of the part of some grades, which ascend."""
-    found = metric.plans.get(("tensor", grades, keys))
-    return make_part(metric, grades, keys) if found is None else found
-
-
-def make_part(metric: Metric, grades: tuple[int, ...], keys: Keys) -> Moves:
-    """Make what `part_of` returns."""
-    plan = part_plan(metric, grades, keys)
-    return keep(metric, ("tensor", grades, keys), Moves(plan.keys, plan.places, plan.factors))
+    found: Moves = getattr(metric.shelf, _part(metric, grades, keys.label))
+    return found
 
 
 def placed_on(metric: Metric, source: Keys, target: Keys) -> Moves:
     """Return the plan that puts components with keys ``source`` on the keys ``target``, zeros where there are none."""
-    found = metric.plans.get(("tensor on", source, target))
-    return make_placed(metric, source, target) if found is None else found
+    found: Moves = getattr(metric.shelf, _placed(metric, source.label, target.label))
+    return found
 
 
-def make_placed(metric: Metric, source: Keys, target: Keys) -> Moves:
-    """Make what `placed_on` returns."""
-    check_size(target.size, "Multivector")
-    places = np.array([source.find(int(mask)) for mask in target.masks], dtype=np.int64)
-    return keep(metric, ("tensor on", source, target), Moves(target, places))
+def keys_of(metric: Metric, grades: tuple[int, ...]) -> Keys:
+    """Return all blades of some grades, which ascend."""
+    found: Keys = getattr(metric.shelf, _keys(metric, grades))
+    return found
 
 
-def check_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
+def union_of(metric: Metric, a: Keys, b: Keys) -> Keys:
+    """Return the blades that are in either set."""
+    if a is b:
+        return a
+    found: Keys = getattr(metric.shelf, _union(metric, a.label, b.label))
+    return found
+
+
+# ---- called when `torch.compile` traces, not traced themselves
+
+
+@constant_of_a_trace
+def _map(metric: Metric, name: str, keys: str) -> str:
+    label = f"{name} {keys}"
+    if not hasattr(metric.shelf, label):
+        plan = linear_plan(metric, name, keys_labelled(keys))
+        metric.shelf.put(label, Moves(plan.keys, plan.places, plan.factors))
+    return label
+
+
+@constant_of_a_trace
+def _part(metric: Metric, grades: tuple[int, ...], keys: str) -> str:
+    label = f"part {grades} {keys}"
+    if not hasattr(metric.shelf, label):
+        plan = part_plan(metric, grades, keys_labelled(keys))
+        metric.shelf.put(label, Moves(plan.keys, plan.places, plan.factors))
+    return label
+
+
+@constant_of_a_trace
+def _placed(metric: Metric, source: str, target: str) -> str:
+    label = f"{source} on {target}"
+    if not hasattr(metric.shelf, label):
+        held, keys = keys_labelled(source), keys_labelled(target)
+        check_size(keys.size, "Multivector")
+        places = np.array([held.find(int(mask)) for mask in keys.masks], dtype=np.int64)
+        metric.shelf.put(label, Moves(keys, places))
+    return label
+
+
+@constant_of_a_trace
+def _keys(metric: Metric, grades: tuple[int, ...]) -> str:
+    label = f"grades {grades}"
+    return label if hasattr(metric.shelf, label) else metric.shelf.put(label, keys_of_grades(metric.d, grades))
+
+
+@constant_of_a_trace
+def _union(metric: Metric, a: str, b: str) -> str:
+    label = f"{a} or {b}"
+    if not hasattr(metric.shelf, label):
+        metric.shelf.put(label, union(keys_labelled(a), keys_labelled(b)))
+    return label
+
+
+def sorted_grades(grades: tuple[int, ...], d: int) -> tuple[int, ...]:
     """Return grades that ascend, or refuse what is none."""
     for k in grades:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:

@@ -61,9 +61,7 @@ def cosh_sinhc_of_pair(s: Tensor, t: Tensor) -> tuple[Tensor, Tensor, Tensor, Te
     middle = xp.where(pair, s, zero)
     (C, S), (D, T) = cosh_sinhc(middle + rho), cosh_sinhc(middle - rho)
     both = ((C + D) / 2, (C - D) / (2 * rho), (S + T) / 2, (S - T) / (2 * rho))
-    C0, C1, S0, S1 = (
-        xp.where(small, n, xp.where(apart, p, m)) for n, p, m in zip(near, planes, both, strict=True)
-    )
+    C0, C1, S0, S1 = (xp.where(small, n, xp.where(apart, p, m)) for n, p, m in zip(near, planes, both, strict=True))
     return C0, C1, S0, S1
 
 

@@ -1,0 +1,491 @@
+"""Multivectors of tensors: one set of laws on NumPy, torch and array-api-strict, gradients, compilers, and refusals."""
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.multivector.tensor import REFUSED, SHARED, TensorMultivector
+from support.metrics import versor
+
+
+def of_torch(array):
+    return pytest.importorskip("torch").asarray(np.array(array))
+
+
+def of_strict(array):
+    return pytest.importorskip("array_api_strict").asarray(array)
+
+
+def of_jax(array):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax.numpy.asarray(array)
+
+
+LIBRARIES = {"numpy": np.asarray, "torch": of_torch, "strict": of_strict, "jax": of_jax}
+EACH = ["numpy", "torch", "strict", pytest.param("jax", marks=pytest.mark.slow)]  # which compiles every operation
+GRAM = [[2.0, 0.5, 0.0, 0.1], [0.5, -1.0, 0.3, 0.0], [0.0, 0.3, 1.5, -0.4], [0.1, 0.0, -0.4, 0.7]]
+METRICS = {
+    "R1": cr.Algebra(1),
+    "R2": cr.Algebra(2),
+    "R3": cr.Algebra(3),
+    "PGA(3)": cr.Algebra.pga(3),
+    "STA": cr.Algebra(1, 3),
+    "CGA(3)": cr.Algebra.cga(3),
+    "Cl(0,3)": cr.Algebra(0, 3),
+    "scaled": cr.Algebra(metric=np.diag([2.0, -0.5, 3.0])),
+    "not diagonal": cr.Algebra(metric=GRAM),
+    "degenerate": cr.Algebra(metric=np.outer([1.0, 2.0, -1.0], [1.0, 2.0, -1.0])),
+    "Cl(3,3)": cr.Algebra(3, 3),
+    "R8": cr.Algebra(8),
+}
+SMALL = [name for name in METRICS if name != "R8"]
+
+
+def numpy_of(A):
+    if isinstance(A, TensorMultivector):
+        return A.to_numpy()
+    if isinstance(A, Multivector):
+        return A
+    return np.asarray(A.detach() if hasattr(A, "detach") else A)
+
+
+def agree(A, B, tol=1e-10):
+    """Equality to rounding, relative to the largest component, of multivectors or arrays of any library."""
+    a, b = numpy_of(A), numpy_of(B)
+    if isinstance(a, Multivector):
+        keys = a - b
+        size = max(np.abs(a.coefficients).max(initial=0), np.abs(numpy_of(b).coefficients).max(initial=0), 1e-300)
+        return bool(np.abs(keys.coefficients).max(initial=0) <= tol * size)
+    return bool(np.abs(a - b).max(initial=0) <= tol * max(np.abs(a).max(initial=0), 1e-300))
+
+
+@pytest.fixture(params=EACH)
+def library(request):
+    return LIBRARIES[request.param]
+
+
+def random(alg, library, seed, grades=None, shape=(3,)):
+    """A multivector of standard normal components in a library."""
+    X = alg.random_multivector(seed, shape, grades)
+    return alg.multivector(library(np.array(X.coefficients)), X.keys.grades)
+
+
+# ---- laws
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_products_obey_their_laws_in_every_library(library, name):
+    alg = METRICS[name]
+    A, B, C = (random(alg, library, seed) for seed in range(3))
+    assert agree((A * B) * C, A * (B * C))
+    assert agree(A * (B + 2 * C), A * B + 2 * (A * C))
+    assert agree(~(A * B), ~B * ~A)
+    assert agree((A * B).involute(), A.involute() * B.involute())
+    assert agree((A ^ B) ^ C, A ^ (B ^ C))
+    assert agree(A.commutator(B) + A.anticommutator(B), A * B)
+    assert agree(A.inner(B), (A * ~B).grade(0))
+    assert agree(A.scalar_product(B), (A * B).grade(0))
+    assert agree((A ^ B) << C, A << (B << C))
+    assert agree(A.rc(B), ~(~B << ~A))
+    assert agree((A & B) & C, A & (B & C))
+    assert agree(A & alg.I, A)
+    a = random(alg, library, 3, 1)
+    assert agree(a * B, (a << B) + (a ^ B))
+    assert agree(a | a, a * a)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_duals_obey_their_laws_in_every_library(library, name):
+    alg = METRICS[name]
+    for k in range(alg.d + 1):
+        M, N = (random(alg, library, seed, k) for seed in range(2))
+        assert agree(M.star() ^ N, M.inner(N) * alg.I)
+        assert agree(M ^ N.star_right(), M.inner(N) * alg.I)
+        assert agree(M.left_complement().right_complement(), M)
+        assert agree((M & N).left_complement(), M.left_complement() ^ N.left_complement()) or alg.form.d % 2 == 0
+        if not alg.form.is_degenerate:
+            sign = (-1) ** (k * (alg.d - k))
+            assert agree(M.star().star(), (sign * float(alg.form.determinant)) * M)
+            assert agree(M.dual().undual(), M)
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_cross_products_are_stars_of_wedges_in_every_library(library, d):
+    alg = cr.Algebra(d)
+    rows = np.random.default_rng(d).standard_normal((d - 1, d))
+    product = alg.vector(library(rows[0]))
+    for row in rows[1:]:
+        product = product ^ alg.vector(library(row))
+    assert agree(product.star().coefficients, cr.cross(rows))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_functions_obey_their_laws_in_every_library(library, name):
+    alg = METRICS[name]
+    A = random(alg, library, 5)
+    if name != "degenerate":
+        assert agree(A * A.inv(), alg.scalar(np.ones(3)), 1e-8)
+        assert agree(A.inv() * A, alg.scalar(np.ones(3)), 1e-8)
+    one = alg.scalar(np.ones(3))
+    small = 0.3 * A
+    assert agree(small.exp() * (-small).exp(), one, 1e-9)
+    assert agree((small / 2).exp() ** 2, small.exp(), 1e-9)
+    assert agree(A.norm() ** 2, abs(A.norm_squared()))
+    if alg.d < 2:
+        return
+    B = 0.4 * random(alg, library, 6, 2)
+    R = B.exp()
+    x, y = random(alg, library, 7, 1), random(alg, library, 8, 1)
+    assert agree(R * ~R, one, 1e-9)
+    assert agree(R >> x, R * x * ~R, 1e-9)
+    assert (R >> x).grades == (1,)
+    assert agree((R >> x).inner(R >> y), x.inner(y), 1e-9)
+    if alg.d <= 5:
+        assert agree(R.log().exp(), R, 1e-9)
+        assert agree(R.sqrt() ** 2, R, 1e-9)
+        assert agree(R.sqrt() * R.sqrt(), R, 1e-9)
+        assert agree((3 * R).log()["1"], np.full(3, np.log(3)), 1e-9)
+
+
+@pytest.mark.parametrize("name", ["R3", "STA", "CGA(3)", "not diagonal", "Cl(3,3)"])
+def test_projections_obey_their_laws_in_every_library(library, name):
+    alg = METRICS[name]
+    x = random(alg, library, 1, 1)
+    for k in (1, 2):
+        B = random(alg, library, 2, 1)
+        B = B if k == 1 else B ^ random(alg, library, 3, 1)
+        assert agree(x.project(B) + x.reject(B), x, 1e-8)
+        assert agree(x.project(B).project(B), x.project(B), 1e-8)
+        assert agree(x.reflect(B), x.reject(B) - x.project(B), 1e-8)
+        assert agree(x.reflect(B, inside=True), x.project(B) - x.reject(B), 1e-8)
+
+
+# ---- the same numbers as NumPy
+
+PRODUCTS = ("gp", "wedge", "vee", "fat_dot", "hestenes", "lc", "rc", "scalar_product", "inner")
+UNARY = {
+    "reverse": lambda A: A.reverse(),
+    "involute": lambda A: A.involute(),
+    "conjugate": lambda A: A.conjugate(),
+    "star": lambda A: A.star(),
+    "left_complement": lambda A: A.left_complement(),
+    "even": lambda A: A.even(),
+    "odd": lambda A: A.odd(),
+    "grade": lambda A: A.grade(0, 1),
+    "norm_squared": lambda A: A.norm_squared(),
+    "norm": lambda A: A.norm(),
+    "normalized": lambda A: A.normalized(),
+    "exp": lambda A: (0.5 * A).exp(),
+    "power": lambda A: A**3,
+    "prod": lambda A: A.prod(),
+    "mean": lambda A: A.mean(),
+    "item": lambda A: A["e1"],
+    "part": lambda A: A[1:],
+    "reshape": lambda A: A.reshape(1, -1),
+    "left_matrix": lambda A: A.left_matrix(),
+    "right_matrix": lambda A: A.right_matrix(),
+    "values": lambda A: (A.grade(1) + 1).values,
+    "dense": lambda A: A.grade(1).dense(),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("make", [of_torch, of_strict])
+def test_tensors_have_the_numbers_of_numpy(make, name):
+    alg = METRICS[name]
+    A, B = (random(alg, np.asarray, seed, shape=(4,)) for seed in (10, 11))
+    S, T = (random(alg, make, seed, shape=(4,)) for seed in (10, 11))
+    for rule in (*PRODUCTS, "commutator", "anticommutator"):
+        assert agree(getattr(S, rule)(T), getattr(A, rule)(B)), rule
+        assert agree(getattr(S, rule)(B), getattr(A, rule)(B)), rule
+        assert agree(getattr(A, rule)(T), getattr(A, rule)(B)), rule
+    for operation, function in UNARY.items():
+        if not (operation == "normalized" and name == "degenerate"):
+            assert agree(function(S), function(A), 1e-9), operation
+    if name != "degenerate":
+        assert agree(S.inv(), A.inv(), 1e-8)
+        assert agree(S / T, A / B, 1e-8)
+
+
+def test_products_through_matrices_and_gathers_have_the_numbers_of_numpy():
+    for alg, grades in (
+        (cr.Algebra(7), None),
+        (cr.Algebra(3, 3, 2), None),
+        (cr.Algebra(9), (1, 2)),
+        (cr.Algebra(8), 4),
+    ):
+        A, B = (random(alg, np.asarray, seed, grades, (2,)) for seed in (0, 1))
+        S, T = (random(alg, of_torch, seed, grades, (2,)) for seed in (0, 1))
+        for rule in ("gp", "commutator", "anticommutator", "wedge", "vee", "lc", "inner"):
+            assert agree(getattr(S, rule)(T), getattr(A, rule)(B)), (alg, rule)
+
+
+def test_a_congruence_has_the_numbers_of_numpy():
+    rng = np.random.default_rng(0)
+    gram = rng.standard_normal((7, 7))
+    alg = cr.Algebra(metric=gram + gram.T)
+    A, B = (random(alg, np.asarray, seed, None, (2,)) for seed in (0, 1))
+    S, T = (random(alg, of_torch, seed, None, (2,)) for seed in (0, 1))
+    assert agree(S * T, A * B, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["R3", "PGA(3)", "STA", "CGA(3)", "not diagonal"])
+def test_versors_have_the_numbers_of_numpy(name):
+    alg = METRICS[name]
+    rng = np.random.default_rng(4)
+    for count in (1, 2, 3):
+        V = versor(alg, rng, count, (5,))
+        T = alg.multivector(of_torch(V.values), V.keys.grades)
+        X = random(alg, np.asarray, 3, (1, 2), (5,))
+        assert agree(T >> X, V >> X, 1e-8)
+        assert agree(alg.e1 >> alg.multivector(of_torch(X.values), (1, 2)), alg.e1 >> X) or name in ("PGA(3)", "CGA(3)")
+        assert agree(T.vector_matrix(), V.vector_matrix(), 1e-8)
+
+
+def test_large_arguments_of_exp_and_turns_near_pi_have_the_numbers_of_numpy():
+    for name in ("R3", "PGA(3)", "STA", "CGA(3)"):
+        alg = METRICS[name]
+        B = random(alg, np.asarray, 0, 2, (200,)) * np.logspace(-12, 0.7, 200)
+        T = alg.bivector(of_torch(B.coefficients))
+        assert agree(T.exp(), B.exp(), 1e-11)
+        R = (B * (3.0 / np.maximum(1, np.abs(B.coefficients).sum(axis=-1)))).exp()
+        R = R._make(R.keys, R.coefficients * np.ones(1))
+        assert agree(alg.multivector(of_torch(R.values), R.keys.grades).log().exp(), R, 1e-9)
+
+
+# ---- gradients
+
+
+def operations(alg):
+    """(name, function of coefficients, what it needs) of every differentiable operation."""
+    whole = alg.form.d <= 6
+    grades = None if whole else (0, 1, 2)
+    count = (
+        len(alg.multivector(np.zeros(2**alg.d)).coefficients)
+        if whole
+        else alg.random_multivector(0, (), grades).keys.size
+    )
+    other = alg.random_multivector(1, (), grades)
+    vector, plane = alg.random_multivector(2, (), 1), alg.random_multivector(3, (), 1)
+
+    def of(function):
+        return lambda t: _tensor_of(function(alg.multivector(t, grades)))
+
+    found = {rule: of(lambda A, rule=rule: getattr(A, rule)(other) + getattr(other, rule)(A)) for rule in PRODUCTS}
+    found |= {
+        name: of(function)
+        for name, function in UNARY.items()
+        if name not in ("mean", "prod", "part", "reshape", "left_matrix", "right_matrix", "normalized", "power")
+        and (whole or name != "exp")
+    }
+    if alg.d <= 5 and np.any(alg.metric):
+        found["power"] = of(lambda A: A**3)
+        found["sandwich"] = of(lambda A: A.even() >> vector)
+        found["project"] = of(lambda A: vector.project(A.grade(1)) + A.grade(1).reject(plane))
+        found["reflect"] = of(lambda A: A.reflect(vector))
+        found["normalized"] = of(lambda A: A.grade(1).normalized())
+        found["left_matrix"] = of(lambda A: A.left_matrix())
+    if np.linalg.matrix_rank(np.asarray(alg.metric, dtype=float)) == alg.d and alg.d <= 6:
+        found["inv"] = of(lambda A: (3 + A).inv())
+        found["quotient"] = of(lambda A: other / (3 + A))
+    if 2 <= alg.d <= 5:
+        found["log"] = of(lambda A: (0.3 * A.grade(2)).exp().log())
+        found["sqrt"] = of(lambda A: (0.3 * A.grade(2)).exp().sqrt())
+    if alg.d >= 2:
+        found["exp of a bivector"] = of(lambda A: A.grade(2).exp())
+    return count, found
+
+
+def _tensor_of(A):
+    return A.coefficients if isinstance(A, TensorMultivector) else A
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_operation_has_the_gradient_of_differences(name):
+    torch = pytest.importorskip("torch")
+    alg = METRICS[name]
+    count, found = operations(alg)
+    t = torch.asarray(np.random.default_rng(7).standard_normal(count), dtype=torch.float64).requires_grad_()
+    for operation, function in found.items():
+        assert torch.autograd.gradcheck(function, (t,), fast_mode=True, atol=1e-5, rtol=1e-4), operation
+
+
+def test_the_product_in_twelve_dimensions_differentiates():
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(12)
+    rng = np.random.default_rng(0)
+    a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**12)))
+
+    def product(a, b):
+        return (alg.multivector(a) * alg.multivector(b)).coefficients
+
+    assert torch.autograd.gradcheck(product, (a, b), fast_mode=True, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", [(12, 0, 0), (4, 4, 0), (5, 2, 1), (2, 5, 0), (7, 0, 1)])
+def test_dense_products_differentiate(counts):
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(*counts)
+    rng = np.random.default_rng(0)
+    a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**alg.d)))
+    for rule in ("gp", "commutator") if alg.d > 8 else (*PRODUCTS, "commutator", "anticommutator"):
+
+        def f(a, b, rule=rule):
+            return getattr(alg.multivector(a), rule)(alg.multivector(b)).coefficients
+
+        assert torch.autograd.gradcheck(f, (a, b), fast_mode=True, atol=1e-4, rtol=1e-4), rule
+
+
+@pytest.mark.parametrize("name", ["R3", "PGA(3)", "STA", "CGA(3)", "Cl(3,3)"])
+def test_gradients_are_finite_at_zero(name):
+    torch = pytest.importorskip("torch")
+    alg = METRICS[name]
+    n = alg.random_multivector(0, (), 2).keys.size
+    for function in (lambda B: B.exp(), lambda B: B.exp() >> alg.e1, lambda B: B.exp() if alg.d > 5 else B.exp().log()):
+        t = torch.zeros((2, n), dtype=torch.float64, requires_grad=True)
+        function(alg.bivector(t)).coefficients.sum().backward()
+        assert torch.isfinite(t.grad).all()
+    t = torch.zeros((2, n), dtype=torch.float64, requires_grad=True)
+    alg.bivector(t).norm().sum().backward()
+    assert torch.equal(t.grad, torch.zeros_like(t))
+
+
+def test_the_derivative_of_exp_at_zero_is_the_bivector():
+    torch = pytest.importorskip("torch")
+    alg = METRICS["CGA(3)"]
+    jacobian = torch.autograd.functional.jacobian(
+        lambda t: alg.bivector(t).exp().grade(2).coefficients, torch.zeros(10, dtype=torch.float64)
+    )
+    assert torch.equal(jacobian, torch.eye(10, dtype=torch.float64))
+
+
+# ---- what a tensor keeps
+
+
+def test_the_tensor_is_kept_with_its_dtype_and_gradient():
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(3)
+    t = torch.randn(4, 3, requires_grad=True)
+    assert alg.vector(t).coefficients is t
+    product = alg.vector(t) * alg.e1 + 2
+    assert product.dtype == torch.float32
+    assert product.coefficients.requires_grad
+    assert (alg.vector(t) * (1 + 2j)).dtype == torch.complex64
+    assert (alg.vector(t) * alg.random_multivector(0)).dtype == torch.float32  # a constant beside the tensor
+    assert (alg.vector(t) * alg.vector(t.double())).dtype == torch.float64
+    assert alg.scalar(t).shape == (4, 3)
+
+
+def test_tensors_of_scalars_multiply_from_both_sides():
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(3)
+    t, A = torch.tensor([2.0, 3.0]), alg.random_multivector(0)
+    for product in (t * A, A * t, A + t - A + (A * t) - t):
+        assert agree(product, A * np.array([2.0, 3.0]), 1e-5)
+    assert agree(alg.e1 / t, alg.e1 * np.array([0.5, 1 / 3]), 1e-6)
+    assert agree(1 / alg.vector(torch.tensor([0.0, 2.0, 0.0])), 0.5 * alg.e2, 1e-6)
+
+
+def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monkeypatch):
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(4)
+    count, found = operations(alg)
+    t = torch.randn(count, dtype=torch.float64, requires_grad=True)
+    for function in found.values():
+        function(t)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a tensor became an array of NumPy")
+
+    for name in ("__array__", "numpy", "item", "tolist", "__bool__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, refuse)
+    version = t._version
+    for function in found.values():
+        function(t)
+    assert t._version == version
+
+
+# ---- refusals
+
+
+def test_what_has_no_meaning_for_tensors_says_so():
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(3)
+    A = alg.vector(torch.ones(3))
+    with pytest.raises(cr.ArgumentError, match=r"of meet must be a multivector of NumPy\. Got a tensor of torch"):
+        A.meet(A)
+    with pytest.raises(cr.ArgumentError, match="to_numpy"):
+        A.bivector_split()
+    with pytest.raises(cr.ArgumentError, match="floating or complex tensor"):
+        alg.vector(torch.ones(3, dtype=torch.int64))
+    with pytest.raises(cr.ArgumentError, match="3 components"):
+        alg.vector(torch.ones(4))
+    with pytest.raises(cr.ArgumentError, match="numeric beside a tensor"):
+        A * alg.symbols("a")
+    with pytest.raises(cr.ArgumentError, match="non-degenerate"):
+        cr.Algebra(2, 0, 1).vector(torch.ones(3)).dual()
+    with pytest.raises(cr.ArgumentError, match="real even versor"):
+        A.log()
+    with pytest.raises(cr.ArgumentError, match="same algebra"):
+        A * cr.Algebra(2).vector(torch.ones(2))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(A)
+
+
+def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
+    names = {name for name in vars(Multivector) if name not in SHARED}
+    own = {name for name in vars(TensorMultivector) if name not in REFUSED}
+    assert names - own == set(REFUSED)
+    assert {"meet", "join", "replace", "diff", "factorise"} <= set(REFUSED)
+
+
+# ---- compilers
+
+FUNCTIONS = {
+    "product": lambda alg, x, B: (alg.vector(x) * alg.bivector(B)).coefficients,
+    "involutions": lambda alg, x, B: (alg.vector(x) * alg.bivector(B)).reverse().star().coefficients,
+    "sandwich": lambda alg, x, B: ((1 + alg.bivector(B)) >> alg.vector(x)).coefficients,
+    "exp": lambda alg, x, B: alg.bivector(B).exp().coefficients,
+    "chain": lambda alg, x, B: (alg.bivector(B).exp() + 2 - alg.vector(x)).inv().norm(),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [3, 5])
+def test_torch_compiles_whole_functions(d):
+    torch = pytest.importorskip("torch")
+    x, B = torch.randn(5, d, dtype=torch.float64), torch.randn(5, d * (d - 1) // 2, dtype=torch.float64)
+    for name, function in FUNCTIONS.items():
+        alg = cr.Algebra(d)
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x, B, f=function, alg=alg: f(alg, x, B), fullgraph=True, backend="aot_eager")
+        assert torch.allclose(compiled(x, B), function(alg, x, B), rtol=1e-9), name
+
+
+def test_torch_compiles_a_sandwich_without_a_break():
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(2, 1)  # no plan of it is made before the trace
+    torch._dynamo.reset()
+    x, B = torch.randn(5, 3, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
+
+    def f(x, B):
+        return (alg.bivector(B).exp() >> alg.vector(x)).coefficients
+
+    assert torch.allclose(torch.compile(f, fullgraph=True, backend="eager")(x, B), f(x, B), rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [3, 5])
+def test_jax_compiles_whole_functions(d):
+    jax = pytest.importorskip("jax")
+    rng = np.random.default_rng(0)
+    x, B = of_jax(rng.standard_normal((5, d))), of_jax(rng.standard_normal((5, d * (d - 1) // 2)))
+    for name, function in FUNCTIONS.items():
+        alg = cr.Algebra(d)
+        compiled = jax.jit(lambda x, B, f=function, alg=alg: f(alg, x, B))
+        assert np.allclose(compiled(x, B), function(alg, x, B), rtol=1e-9), name
+        gradient = jax.grad(lambda x, f=function, alg=alg: f(alg, x, B).sum())(x)
+        assert np.isfinite(gradient).all(), name
