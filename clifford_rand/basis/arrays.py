@@ -109,7 +109,7 @@ def constant(array: NDArray[Any], like: Tensor, owner: str) -> Tensor:
 
 
 class Shelf:
-    """Keys, plans or constants as attributes by their labels: what a trace of `torch.compile` finds, guards and keeps."""
+    """Keys, plans or constants as attributes by their labels: where a trace of `torch.compile` finds them."""
 
     def put(self, label: str, thing: Any) -> str:
         """Keep a thing, and return its label."""

@@ -246,7 +246,7 @@ class TensorMultivector(Multivector):
     def __ne__(self, other: object) -> Any:
         return self._compared(other, lambda xp, a, b: xp.any(a != b, axis=-1))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _compared(self, other: object, test: Callable[[Any, Any, Any], Any]) -> Any:
         B = self._coerced(other)

@@ -40,7 +40,8 @@ METRICS = {
     "Cl(3,3)": cr.Algebra(3, 3),
     "R8": cr.Algebra(8),
 }
-SMALL = [name for name in METRICS if name != "R8"]
+OFTEN = ("R3", "PGA(3)", "CGA(3)", "not diagonal")
+SMALL = [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in METRICS if name != "R8"]
 
 
 def numpy_of(A):
