@@ -8,7 +8,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.arrays import Constants, beside, constant_of_a_trace, namespace
 from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades, union
 from clifford_rand.basis.metric import Metric
-from clifford_rand.plans.linear import linear_plan, part_plan
+from clifford_rand.plans.linear import LinearPlan, linear_plan, part_plan
 
 
 class Moves:
@@ -74,12 +74,18 @@ def union_of(metric: Metric, a: Keys, b: Keys) -> Keys:
 # ---- called when `torch.compile` traces, not traced themselves
 
 
+def _of_plan(plan: LinearPlan, keys: str) -> Moves:
+    places: Any = plan.places
+    if isinstance(places, slice) and (places.step or 1) < 0:  # which the array API has not
+        places = np.arange(keys_labelled(keys).size)[places]
+    return Moves(plan.keys, places, plan.factors)
+
+
 @constant_of_a_trace
 def _map(metric: Metric, name: str, keys: str) -> str:
     label = f"{name} {keys}"
     if not hasattr(metric.shelf, label):
-        plan = linear_plan(metric, name, keys_labelled(keys))
-        metric.shelf.put(label, Moves(plan.keys, plan.places, plan.factors))
+        metric.shelf.put(label, _of_plan(linear_plan(metric, name, keys_labelled(keys)), keys))
     return label
 
 
@@ -87,8 +93,7 @@ def _map(metric: Metric, name: str, keys: str) -> str:
 def _part(metric: Metric, grades: tuple[int, ...], keys: str) -> str:
     label = f"part {grades} {keys}"
     if not hasattr(metric.shelf, label):
-        plan = part_plan(metric, grades, keys_labelled(keys))
-        metric.shelf.put(label, Moves(plan.keys, plan.places, plan.factors))
+        metric.shelf.put(label, _of_plan(part_plan(metric, grades, keys_labelled(keys)), keys))
     return label
 
 
