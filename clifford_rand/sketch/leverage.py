@@ -10,6 +10,7 @@ from clifford_rand._checks import as_real, check_fits, check_integer, check_numb
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
 from clifford_rand.sketch.base import Sketch, check_accuracy, chernoff_exponent, drawn_seed, log_falling, own_stream
+from clifford_rand.sketch.sparse import KERNEL_FROM, SparseTable
 
 
 def sketched_leverage_scores(
@@ -197,9 +198,16 @@ class LeverageSampling(Sketch):
         return np.asarray(x[self.rows] * self._scale.astype(x.dtype)[:, None])
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
+        if self.d * v.shape[1] >= KERNEL_FROM:
+            return SparseTable.of(self._matrix(v.dtype).T, self.r).times_columns(v, self.d)
         result = np.zeros((self.d, v.shape[1]), v.dtype)
         np.add.at(result, self.rows, v * self._scale.astype(v.dtype)[:, None])
         return result
+
+    def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
+        if self.d * len(V) >= KERNEL_FROM:
+            return SparseTable.of(self._matrix(V.dtype).T).times_rows(V, self.d)
+        return super()._apply_transposed_rows(V)
 
     def _apply_sparse(self, x: Any) -> Any:
         return self._matrix(x.dtype) @ x.tocsr()

@@ -13,26 +13,41 @@ from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_fa
 
 # Entries of X from which the kernels pay: 1 s to compile, once per machine and precision, and 0.4 s to load, once per
 # process. 20,000 rows of 512 to 64 columns, s = 8, 1 thread: 38 ms, the dense product 60, SciPy 100 and a copy before.
-_KERNEL_FROM = 2**22
+KERNEL_FROM = 2**22
 _DENSE_FROM = 64  # rows; below, SciPy's product is as fast
 _DENSE_ENTRIES = 2**18  # of the matrix, which is kept: 2 MiB
 _BLOCK = 1024  # columns of X: 32 rows of them are 256 KiB
 
 
-class _Table(NamedTuple):
-    """A sparse matrix of signs, by blocks of columns and then by rows, as the kernels read it."""
+class SparseTable(NamedTuple):
+    """A sparse matrix by blocks of columns and then by rows, as the kernels read it."""
 
     starts: NDArray[np.int64]
     place: NDArray[np.uint32]
-    sign: NDArray[np.int8]
+    entries: NDArray[Any]
 
     @classmethod
-    def of(cls, matrix: Any, block: int) -> "_Table":
+    def of(cls, matrix: Any, block: int = _BLOCK) -> "SparseTable":
+        """Return the table of a SciPy matrix; in one block for products with columns."""
         columns = matrix.tocsc()
         parts = [columns[:, start : start + block].tocsr() for start in range(0, matrix.shape[1], block)]
         counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
         place = np.concatenate([part.indices for part in parts]).astype(np.uint32)
         return cls(np.cumsum(counts, dtype=np.int64), place, np.concatenate([part.data for part in parts]))
+
+    def times_rows(self, X: NDArray[Any], width: int, scale: float = 1.0) -> NDArray[Any]:
+        """Return scale · X Mᵀ (n, width), M in blocks of the default size."""
+        from clifford_rand.kernels import sketches  # Numba loads here, not at import
+
+        arguments = (self.starts, self.place, self.entries.astype(X.dtype, copy=False), _BLOCK, scale)
+        return sketches.over_rows(sketches.sparse_rows, X, arguments, width)
+
+    def times_columns(self, x: NDArray[Any], width: int, scale: float = 1.0) -> NDArray[Any]:
+        """Return scale · M x (width, k), M in one block."""
+        from clifford_rand.kernels import sketches
+
+        entries = self.entries.astype(x.dtype, copy=False)
+        return sketches.over_columns(x, self.starts, self.place, entries, scale, width)
 
 
 class SignColumns(Sketch):
@@ -68,36 +83,24 @@ class SignColumns(Sketch):
         return math.ceil(k * (k + 1) / ((2 * eps - eps**2) ** 2 * delta))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
-        if x.size >= _KERNEL_FROM:
-            return self._columns(_Table.of(self._matrix, self.d), x, self.r)
+        if x.size >= KERNEL_FROM:
+            return SparseTable.of(self._matrix, self.d).times_columns(x, self.r, 1.0 / math.sqrt(self.s))
         return np.asarray(self._scaled(self._matrix @ x))
 
     def _apply_transposed(self, v: NDArray[Any]) -> NDArray[Any]:
-        if self.d * v.shape[1] >= _KERNEL_FROM:
-            return self._columns(_Table.of(self._transposed, self.r), v, self.d)
+        if self.d * v.shape[1] >= KERNEL_FROM:
+            return SparseTable.of(self._transposed, self.r).times_columns(v, self.d, 1.0 / math.sqrt(self.s))
         return np.asarray(self._scaled(self._transposed @ v))
 
     def _apply_rows(self, X: NDArray[Any]) -> NDArray[Any]:
-        if X.size >= _KERNEL_FROM:
-            return self._rows(_Table.of(self._matrix, _BLOCK), X, self.r)
+        if X.size >= KERNEL_FROM:
+            return SparseTable.of(self._matrix).times_rows(X, self.r, 1.0 / math.sqrt(self.s))
         return X @ self._dense(X.dtype).T if self._dense_pays(len(X)) else super()._apply_rows(X)
 
     def _apply_transposed_rows(self, V: NDArray[Any]) -> NDArray[Any]:
-        if len(V) * self.d >= _KERNEL_FROM:
-            return self._rows(_Table.of(self._transposed, _BLOCK), V, self.d)
+        if len(V) * self.d >= KERNEL_FROM:
+            return SparseTable.of(self._transposed).times_rows(V, self.d, 1.0 / math.sqrt(self.s))
         return V @ self._dense(V.dtype) if self._dense_pays(len(V)) else super()._apply_transposed_rows(V)
-
-    def _rows(self, table: _Table, X: NDArray[Any], width: int) -> NDArray[Any]:
-        from clifford_rand.kernels import sketches  # Numba loads here, not at import
-
-        arguments = (table.starts, table.place, table.sign.astype(X.dtype), _BLOCK, 1.0 / math.sqrt(self.s))
-        return sketches.over_rows(sketches.sparse_rows, X, arguments, width)
-
-    def _columns(self, table: _Table, x: NDArray[Any], width: int) -> NDArray[Any]:
-        from clifford_rand.kernels import sketches
-
-        scale = 1.0 / math.sqrt(self.s)
-        return sketches.over_columns(x, table.starts, table.place, table.sign.astype(x.dtype), scale, width)
 
     def _dense_pays(self, rows: int) -> bool:
         """Tell whether a GEMM is no slower than SciPy: an entry of X costs r/16 ns, or s and a copy, some 3."""

@@ -89,20 +89,31 @@ def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path):
 def test_sparse_kernels_against_the_matrix(dtype, n, d, r, s):
     """Tiles that are not full, several blocks of columns, rows of the matrix with none, few and many entries."""
     from clifford_rand.kernels.sketches import over_columns, over_rows, sparse_rows
-    from clifford_rand.sketch.sparse import _Table
+    from clifford_rand.sketch.sparse import SparseTable
 
     S, X = SparseSign(r, d, s, rng=n), gaussian(0, n, d).astype(dtype)
     for matrix, given in ((S._matrix, X), (S._transposed, gaussian(1, n, r).astype(dtype))):
         expected = given.astype(float) @ matrix.toarray().T * 0.5
-        table = _Table.of(matrix, 1024)
-        arguments = (table.starts, table.place, table.sign.astype(dtype), 1024, 0.5)
+        table = SparseTable.of(matrix, 1024)
+        arguments = (table.starts, table.place, table.entries.astype(dtype), 1024, 0.5)
         tolerance = 50 * np.finfo(dtype).eps * np.abs(expected).max()
         found = over_rows(sparse_rows, given, arguments, len(matrix.toarray()))
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
-        table = _Table.of(matrix, matrix.shape[1])
-        columns = over_columns(given.T, table.starts, table.place, table.sign.astype(dtype), 0.5, matrix.shape[0])
+        table = SparseTable.of(matrix, matrix.shape[1])
+        columns = over_columns(given.T, table.starts, table.place, table.entries.astype(dtype), 0.5, matrix.shape[0])
         np.testing.assert_allclose(columns, expected.T, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_transposed_leverage_samples_by_the_kernel(dtype):
+    """Rows that are drawn several times add up, on rows and on columns."""
+    S, V = LeverageSampling(np.arange(1.0, 1201), 300, rng=0), gaussian(0, 4000, 300).astype(dtype)
+    assert len(np.unique(S.rows)) < 300
+    expected = V.astype(float) @ S.toarray()
+    tolerance = 20 * np.finfo(dtype).eps * np.abs(expected).max()
+    np.testing.assert_allclose(V @ S, expected, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(S.T @ V.T, expected.T, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("kind", ["SJLT", "SparseSign", "SRHT"])
