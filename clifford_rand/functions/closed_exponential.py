@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 16  # blades of B for which straight-line code is written
 CHUNK = 8192  # samples at a time: some fifty rows of them stay in the second-level cache
 MODERATE = 9e4  # x = λ² of the largest boost or turn: e^600, and the product of two stays in range
+LARGEST = 1e37  # components up to which exp(B) is in the range of float32
 SEPARATE = 0.1  # √t / |q| from which J = q/√t is right to a digit less than q
 
 
@@ -135,7 +136,10 @@ def exponential_of_one(A: "Multivector") -> "Multivector | None":
     found = code.of_one((A if code.work is A.keys else A._on(code.work)).coefficients.tolist())
     if found is None or not math.isfinite(sum(found)):
         return None
-    return A._make(code.keys, np.array(found, dtype=A.coefficients.dtype))
+    dtype = A.coefficients.dtype
+    if dtype != np.float64 and max(max(found), -min(found)) > LARGEST:
+        return None
+    return A._make(code.keys, np.array(found, dtype=dtype))
 
 
 def closed_exponential(sigma: Any, B: "Multivector") -> "Multivector | None":

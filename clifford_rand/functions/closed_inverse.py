@@ -111,7 +111,7 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
     scalar, rest = code.by_reverse(a)
     number = abs(scalar)
     if code.always or max(map(abs, rest)) <= VERSOR * eps_of(A.dtype) * number:
-        if not number > limit * size * size:
+        if not number > max(limit, 1 / RANGE) * size * size:
             return None
         factor = 1 / scalar
         values = [x * (s * factor) for x, s in zip(a, code.reverse, strict=True)]
@@ -141,7 +141,7 @@ def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: fl
     square = number if definite else _square(rows)
     fine = (square > RANGE**-2) & (square < RANGE**2)
     if not definite:
-        fine &= number > limit * square
+        fine &= number > max(limit, 1 / RANGE) * square
     for row in rest:
         fine &= np.abs(row) <= VERSOR * eps * number
     np.multiply(rows, 1 / (scalar if fine.all() else np.where(fine, scalar, 1.0)), out=out)

@@ -152,7 +152,8 @@ class RotorCode:
     def _pairs(self, b: Rows, h: Any, rho: Rows, at: Any) -> Any:
         def corrected(S: Rows, X: Rows) -> Rows:
             """Return B² on Q = ±√t, from B (1 ± Q/√t)/2 itself where S is near -1 and both together cancel."""
-            low = np.flatnonzero(S.min(axis=0) < LOW)
+            size = np.abs(X)  # where both are alike there is no cancellation, and Q may be but rounding
+            low = np.flatnonzero((S.min(axis=0) < LOW) & (size.min(axis=0) < 0.25 * size.max(axis=0)))
             if len(low):
                 part = b[:, at][:, low]
                 turned = np.array([self._row(row, b)[at][low] for row in h]) / rho[at][low]

@@ -102,6 +102,25 @@ def test_minus_one_and_minus_rotors_in_one_batch(signature):
     assert not L[3].coefficients.any()
 
 
+@pytest.mark.parametrize("signature", [(2,), (3,), (4,), (5,), (3, 0, 1), (1, 3), (4, 1)])
+def test_half_and_full_turns_have_closed_forms(signature):
+    """Near R = -1 the digits of 1 + S are those of B²: planes that nearly make a full turn, alone and with others."""
+    rng = np.random.default_rng(7)
+    alg = cr.Algebra(*signature)
+    V = (alg.random_multivector(rng, grades=2) * 0.3).exp()
+    turning = [i for i in range(alg.d) if alg.signature[i] == (-1 if alg.q > 1 else 1)]
+    plane = alg.basis_vectors()[turning[0]] * alg.basis_vectors()[turning[1]] * 1.0
+    B = (V * plane * ~V).grade(2) * (np.pi - np.geomspace(1e-6, 0.3, 40)) + 0.0 * alg.random_multivector(rng, (40,), 2)
+    for R in (B.exp(), (B / 2).exp()):
+        assert closed_form(R, np.dtype(float), np.dtype(float))[1].mean() > 0.8
+        assert closed_root(R, np.dtype(float))[1].mean() > 0.8
+        assert error(R.log().exp(), R).max() < 1e-12
+        assert error(R.sqrt() * R.sqrt(), R).max() < 1e-12
+    if signature == (3, 0, 1):  # a screw: by Study numbers, but for the last 1e-3 before a full turn
+        R = (B + 0.3 * alg.e01).exp()
+        assert closed_form(R, np.dtype(float), np.dtype(float))[1][20:].all()
+
+
 @pytest.mark.parametrize("signature", [(4,), (1, 3), (4, 1), (3, 0, 1)])
 def test_scales_and_single_precision(signature):
     rng = np.random.default_rng(2)
@@ -123,6 +142,14 @@ def test_scales_and_single_precision(signature):
     _, done = closed_form(drifted, np.dtype(float), np.dtype(float))  # after many products: not for the general way
     assert done.all()
     assert np.abs((drifted.log().grade(2) - B).coefficients).max() < 1e-9
+
+
+def test_single_precision_out_of_range_is_named():
+    alg = cr.Algebra(2)
+    assert (80 * alg.e1).astype(np.float32).exp().isclose(np.cosh(80) * (1 + alg.e1), rtol=1e-6)
+    for A in (100 * alg.e1, alg.vector([[100.0, 0], [1, 1]])):
+        with pytest.raises(cr.ArgumentError, match="to be a float32"):
+            A.astype(np.float32).exp()
 
 
 def test_sparse_bivectors_keep_their_blades():
@@ -239,6 +266,7 @@ def test_six_dimensions(signature):
     np.testing.assert_allclose(L["1"], np.r_[np.zeros(25), np.full(5, np.log(7))], atol=1e-13)
     assert error(Q * Q, R).max() < 1e-12
     assert closed_form(R, np.dtype(float), np.dtype(float))[1].mean() > (0.9 if alg.r < 2 else 0.0)
+    assert closed_root(R, np.dtype(float))[1].mean() > (0.9 if alg.r < 2 else 0.0)
     if alg.p > 1 and alg.q == 0:  # s < 0: with a full turn
         turned = -(B[2:12].exp())
         assert error(turned.log().exp(), turned).max() < 1e-12
