@@ -210,24 +210,31 @@ class NewtonStep:
     def __init__(self, metric: Metric, a: Keys, x: Keys) -> None:
         self.first = plan_of(metric, "gp", a, x)
         self.second = plan_of(metric, "gp", x, self.first.keys)
-        self.scalar = self.first.keys.find(0)
+        self.other = plan_of(metric, "gp", x, a)
         at = {int(mask): i for i, mask in enumerate(self.second.keys.masks)}
         self.places = None if self.second.keys is x else np.array([at.get(int(mask), -1) for mask in x.masks])
 
     def __call__(self, a: NDArray[Any], x: NDArray[Any]) -> tuple[NDArray[Any], Any]:
-        """Return coefficients (…, K) of the better X, and where its A X is 1 to rounding of |A| |X|.
+        """Return coefficients (…, K) of the better X, and where A X and X A are 1 to rounding of |A| |X|.
 
-        As 1 - A X is squared by the step, the product need not be made again.
+        The step leaves |A|² |X|² units of rounding, so a badly conditioned A is better served by matrices.
         """
-        rest = -self.first(a, x)
-        rest[..., self.scalar] += 1
-        more = self.second(x, rest)
+        more = self.second(x, self._left(self.first, a, x))
         if self.places is not None:
             more = np.where(self.places >= 0, more[..., self.places], 0)
         x = x + more
-        left = (np.abs(rest) ** 2).sum(axis=-1)  # the square of |1 - A X|
-        sizes = np.sqrt((np.abs(a) ** 2).sum(axis=-1) * (np.abs(x) ** 2).sum(axis=-1))
-        return x, left <= 16 * eps_of(x.dtype) * sizes
+        bound = (16 * eps_of(x.dtype)) ** 2 * _size(a) * _size(x)
+        return x, (_size(self._left(self.first, a, x)) <= bound) & (_size(self._left(self.other, x, a)) <= bound)
+
+    def _left(self, plan: Any, a: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 - a x."""
+        rest: NDArray[Any] = -plan(a, x)
+        rest[..., plan.keys.find(0)] += 1
+        return rest
+
+
+def _size(a: NDArray[Any]) -> Any:
+    return (np.abs(a) ** 2).sum(axis=-1)
 
 
 def newton_step(metric: Metric, a: Keys, x: Keys) -> NewtonStep:
