@@ -196,7 +196,7 @@ def run(step, *state, h=1e-3):
 
 
 def first_calls():
-    """The first fused call in a new process: with an empty cache, and with what that left."""
+    """The first fused call in a new process, processor time: with an empty cache, and with what that left."""
     code = """
 import sys, time
 import numpy as np
@@ -208,14 +208,14 @@ def exponential(R, x):
 alg, rng = {"PGA": cr.Algebra.pga(3), "CGA": cr.Algebra.cga(3)}[sys.argv[1]], np.random.default_rng(0)
 R = alg.random_multivector(rng, 1000, tuple(range(0, alg.d + 1, 2)))
 x = alg.random_multivector(rng, 1000, 1)
-start = time.perf_counter()
+start = time.process_time()
 import numba
 import numba.core.registry
 numba.core.registry.cpu_target.target_context.refresh()
-loaded = time.perf_counter()
+loaded = time.process_time()
 fused = cr.fused(globals()[sys.argv[2]])
 fused(R, x)
-print(loaded - start, time.perf_counter() - loaded)
+print(loaded - start, time.process_time() - loaded)
 """
     for name in ("PGA", "CGA"):
         for function in ("sandwich", "exponential"):
