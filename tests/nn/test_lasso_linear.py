@@ -40,6 +40,7 @@ def test_a_linear_model_is_two_neurons_that_no_rows_span(dense):
     assert cosines.min() == pytest.approx(-1)  # both sides of a plane
 
 
+@pytest.mark.slow
 def test_a_sum_of_many_columns_is_learned_that_the_l1_norm_does_not_learn(dense):
     """Noise has a share of 1/61; 2,000 rows of the same kind: the standard error of R² is below .03."""
     X = np.random.default_rng(1).standard_normal((2000, 60))
@@ -62,9 +63,9 @@ def test_more_columns_have_no_larger_optimum():
     "options",
     [
         {"beta": 0.3},
-        {"penalty": "l1"},
+        pytest.param({"penalty": "l1"}, marks=pytest.mark.slow),
         {"subsample": 50},
-        {"linear": False},
+        pytest.param({"linear": False}, marks=pytest.mark.slow),
     ],
 )
 def test_what_is_given_is_kept(options):
