@@ -375,7 +375,13 @@ class TestArrayFunction:
         return R * x * ~R, (x.norm_squared() + np.where(t > 0, t, 1.0), (R.log() * 2).exp(), R.sqrt())
 
     @pytest.mark.parametrize(
-        "library", ["numpy", "torch", pytest.param("jax.numpy", marks=pytest.mark.slow), "array_api_strict"]
+        "library",
+        [
+            "numpy",
+            pytest.param("torch", marks=pytest.mark.slow),
+            pytest.param("jax.numpy", marks=pytest.mark.slow),
+            "array_api_strict",
+        ],
     )
     @pytest.mark.parametrize("name", ["Cl(3)", "PGA", "Cl(2,0,1)"])
     def test_arrays_of_every_library(self, name, library):
@@ -392,7 +398,7 @@ class TestArrayFunction:
             keys = function.keys[k]
             assert _is_same(alg._new(keys, np.array(np.asarray(got), dtype=np.float64)), exact, 1e-5)
 
-    @pytest.mark.parametrize("name", ["Cl(3)", "PGA"])
+    @pytest.mark.parametrize("name", [pytest.param("Cl(3)", marks=pytest.mark.slow), "PGA"])
     def test_gradients(self, name):
         """By finite differences, for ordinary and for tiny bivectors; at B = 0 they are finite."""
         torch = pytest.importorskip("torch")
@@ -475,7 +481,7 @@ class TestFallback:
         with pytest.raises(cr.ArgumentError, match="integers from 0 to 3"):
             cr.fused(lambda a: a.grade(7), backend="numpy")(ALGEBRAS["Cl(3)"].e1)
 
-    @pytest.mark.parametrize("backend", ["numba", "numpy"])
+    @pytest.mark.parametrize("backend", [pytest.param("numba", marks=pytest.mark.slow), "numpy"])
     def test_guards(self, backend):
         """Where the compiled code would not be right the plain function is run, with its result or its error."""
         alg, rng = ALGEBRAS["STA"], np.random.default_rng(13)
