@@ -1,5 +1,6 @@
 from . import compat as compat
 from . import draw as draw
+from . import layers as layers
 from . import presets as presets
 from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
