@@ -5,9 +5,10 @@ _PROJECTION, _LEAST = 1.2e-8, 1e-4  # of a projection on a cone: for each row an
 _CHECKED = 20  # projections for each pattern of the augmented Lagrangian, which it takes where it looks at the gap
 _ROUNDS, _CLIMBED = 25, 6  # rounds of column generation, and projections for each pattern in one
 # Passes that prove a bound, and their questions for each pattern: climbs, branch and bound, or climbs and a relaxation.
-_PASSES, _CLIMBS, _SPLITS = 6, 60, 250
+_PASSES, _CLIMBS, _SPLITS = 6, 60, 500
 _EXACT, _ENCLOSED = 2, 4  # outputs up to which few splits, or branch and bound, enclose the longest outputs
-_EIGEN, _RELAXED = (2e-5, 4e-9), 400  # an eigenvalue decomposition, and by cubed columns; steps of a relaxation
+# A step of a relaxation, least and by columns and squared rows that bound a cone, some ten a column; their number.
+_RELAX, _BOUNDING, _RELAXED = (2e-5, 2e-9), 10, 400
 _MASTER = (0.05, 5e-6)  # a problem over the neurons in use, and by rows and outputs
 
 
@@ -29,5 +30,6 @@ def columns_seconds(n: int, d: int, outputs: int, n_patterns: int) -> float:
     questions = _SPLITS if _EXACT < r <= _ENCLOSED else _CLIMBS
     pattern = (_ROUNDS * _CLIMBED + _PASSES * questions) * projection_seconds(n, d)
     if r > _ENCLOSED:
-        pattern += _PASSES * _RELAXED * (_EIGEN[0] + _EIGEN[1] * min(n, d) ** 3)
+        rows = min(n, _BOUNDING * d)
+        pattern += _PASSES * _RELAXED * (_RELAX[0] + _RELAX[1] * min(n, d) * rows**2)
     return float(n_patterns * pattern + _ROUNDS * (_MASTER[0] + _MASTER[1] * n * outputs))
