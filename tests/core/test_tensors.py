@@ -10,7 +10,9 @@ from support.metrics import versor
 
 
 def of_torch(array):
-    return pytest.importorskip("torch").asarray(np.array(array))
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)  # its threads wait for each other where tests share the cores
+    return torch.asarray(np.array(array))
 
 
 def of_strict(array):
