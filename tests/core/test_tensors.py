@@ -6,6 +6,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.tensor import REFUSED, SHARED, TensorMultivector
+from clifford_rand.plans.tensor_product import MatrixProduct
 from support.metrics import versor
 
 
@@ -223,6 +224,16 @@ def test_products_through_matrices_and_gathers_have_the_numbers_of_numpy():
         S, T = (random(alg, of_torch, seed, grades, (2,)) for seed in (0, 1))
         for rule in ("gp", "commutator", "anticommutator", "wedge", "vee", "lc", "inner"):
             assert agree(getattr(S, rule)(T), getattr(A, rule)(B)), (alg, rule)
+
+
+@pytest.mark.parametrize("counts", [(2, 1, 0), (1, 1, 2), (1, 1, 3), (0, 1, 2)])
+def test_the_product_through_matrices_serves_any_number_of_null_vectors(counts):
+    alg = cr.Algebra(*counts)
+    A, B = (random(alg, np.asarray, seed, None, (2,)) for seed in (0, 1))
+    for rule in ("gp", "commutator", "anticommutator"):
+        plan = MatrixProduct(alg.form, rule, A.keys, B.keys)
+        found = plan.apply(of_torch(A.coefficients), of_torch(B.coefficients)).numpy()
+        assert agree(alg.multivector(found, plan.keys.grades), getattr(A, rule)(B)), rule
 
 
 def test_a_congruence_has_the_numbers_of_numpy():
