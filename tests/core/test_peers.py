@@ -14,6 +14,7 @@ def counts(request):
     return request.param
 
 
+@pytest.mark.slow  # a layout takes seconds
 @pytest.mark.filterwarnings("ignore")
 def test_clifford(counts):
     clifford = pytest.importorskip("clifford")

@@ -58,6 +58,7 @@ def test_scores_are_those_of_fits_from_cold(estimator):
     assert search.score(X, Y) == pytest.approx(r2_score(Y, search.predict(X)))
 
 
+@pytest.mark.slow
 def test_one_standard_error_takes_the_larger_beta():
     options = {"n_betas": 12, "cv": 5}
     best = BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), **options).fit(X, Y)
@@ -114,7 +115,7 @@ def test_scores_are_those_of_the_models_that_are_trained():
     np.testing.assert_allclose(search.scores_, alone, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("max_time", [None, 600.0])
+@pytest.mark.parametrize("max_time", [pytest.param(None, marks=pytest.mark.slow), 600.0])
 def test_folds_at_the_same_time_give_the_same(max_time, capsys):
     estimator = GatedReLUClassifier(n_gates=6, tol=1e-8, random_state=0, beta=1e-3, bias=True)
     options = {"n_betas": 4, "cv": 3, "max_time": max_time}

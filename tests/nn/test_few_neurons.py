@@ -69,6 +69,7 @@ def test_a_certificate_is_that_of_the_network(wave, gates):
     assert proof.primal <= found.fun * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_rows_span_the_hyperplanes():
     """Of all rows as they came: copies, rows of weight zero, any order."""
     X, y = make_friedman1(80, n_features=5, noise=1.0, random_state=0)

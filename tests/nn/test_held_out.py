@@ -70,7 +70,10 @@ def test_the_least_loss_of_held_out_rows_is_chosen(name):
     assert model.candidates_[i].error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
 
 
-@pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier])
+SLOW_RELU = pytest.param(ConvexReLUClassifier, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("kind", [GatedReLUClassifier, SLOW_RELU, CrossProductLassoClassifier])
 def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     options = {"subsample": 40} if kind is CrossProductLassoClassifier else {"n_gates": 8}
     model = kind(random_state=0, **options).fit(X, LABELS)
@@ -188,7 +191,7 @@ def test_what_takes_long_is_asked_about_before_it_begins():
     three = y * rng.integers(0, 2, 400)
     for labels in (y, three):
         began = time.process_time()
-        with pytest.raises(ArgumentError, match="'max_time' .* given for 50 patterns on 400 rows of 41 columns"):
+        with pytest.raises(ArgumentError, match=r"'max_time' .* given for 50 patterns on 400 rows of 41 columns"):
             ConvexReLUClassifier(beta=1e-3, random_state=0).fit(wide, labels)
         assert time.process_time() - began < 5
     model = ConvexReLUClassifier(random_state=0).fit(wide, three)  # beta="auto" takes few patterns by itself: a second

@@ -192,7 +192,9 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] if one == "relu" else []) for one in PATHS]
+)
 def test_an_interrupt_ends_a_path_with_the_results_so_far(name):
     whole, rows = PATHS[name](), []
     assert (whole.status, len(whole), whole.message) == ("optimal", 8, "")
