@@ -50,13 +50,6 @@ def apply_table(
 
     A (n_a, N), B (n_b, N), out (n_out, N), all of one dtype, as ``coef``; the samples from ``first`` to ``last``.
     """
-    if A.shape[1] == 1:
-        for k in range(len(out)):
-            total = A.dtype.type(0)
-            for e in range(indptr[k], indptr[k + 1]):
-                total += coef[e] * A[left[e], 0] * B[right[e], 0]
-            out[k, 0] = total
-        return
     row = np.empty(TILE, A.dtype)
     for low in range(first, last, TILE):
         width = min(TILE, last - low)
@@ -65,6 +58,24 @@ def apply_table(
             target = out[k, low : low + width]
             for t in range(width):
                 target[t] = row[t]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def apply_table_once(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    indptr: NDArray[np.int32],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    coef: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """Write the product of one a (n_a,) and one b (n_b,) to ``out`` (n_out,): see `apply_table`."""
+    for k in range(len(out)):
+        total = a.dtype.type(0)
+        for e in range(indptr[k], indptr[k + 1]):
+            total += coef[e] * a[left[e]] * b[right[e]]
+        out[k] = total
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")

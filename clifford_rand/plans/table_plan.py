@@ -49,6 +49,7 @@ class TablePlan:
         self.size_a, self.size_b = a.size, b.size
         self._tensors: dict[Any, NDArray[Any] | None] = {}
         self._coefs: dict[Any, NDArray[Any]] = {}
+        self._fitting: dict[Any, bool] = {}
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
@@ -59,6 +60,13 @@ class TablePlan:
                 tensor = self._tensor(a.dtype)
             if tensor is not None and (a.dtype != INT or self._bound(a, b) <= MOST):
                 return a.dot(tensor).reshape(-1, self.size_b).dot(b)
+            if (
+                self._fits(a.dtype)
+                and a.flags.c_contiguous
+                and b.flags.c_contiguous
+                and kernel_pays(len(self.table.left))
+            ):
+                return self._once(a, b)
         dtype = self.result_type(a.dtype, b.dtype)
         if dtype.kind == "O":
             return self._by_rows(a, b)
@@ -179,6 +187,23 @@ class TablePlan:
             terms = a[rows.left, part] * b[rows.right, part]
             terms *= coef
             out[held, part] = terms if single else np.add.reduceat(terms, rows.indptr[held], axis=0)
+        return out
+
+    def _fits(self, dtype: np.dtype) -> bool:
+        """Tell whether products of two such arrays are of their dtype, and no integers that might grow too large."""
+        found = self._fitting.get(dtype)
+        if found is None:
+            found = self._fitting.setdefault(dtype, dtype.kind in "fc" and self.result_type(dtype, dtype) == dtype)
+        return found
+
+    def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        from clifford_rand.kernels.bilinear import apply_table_once
+
+        rows = self.table
+        if a.flags.writeable or b.flags.writeable:  # read-only as multivectors are: one machine code
+            a, b = (read_only(x.view()) if x.flags.writeable else x for x in (a, b))
+        out = np.empty(self.keys.size, dtype=a.dtype)
+        apply_table_once(a, b, rows.indptr, rows.left, rows.right, self._coef(a.dtype), out)
         return out
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

@@ -8,6 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys, keys_of_grades
+from clifford_rand.plans import table_plan
 from clifford_rand.plans.choice import choose, plan_of
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
@@ -107,6 +108,24 @@ def test_a_product_by_one_blade_makes_no_matrix(shape, left):
     assert peak < 8 * A.coefficients.nbytes + 2**20
     expected = A.reverse().star() if left else A.reverse().star_right()
     assert np.all(found.isclose(2.0 * expected))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("rule", ["gp", "wedge", "fat_dot"])
+def test_one_large_product_by_the_kernel_is_that_of_a_batch(rule, dtype, monkeypatch):
+    monkeypatch.setattr(table_plan, "LOAD", 0)
+    monkeypatch.setattr(table_plan, "LOAD_KERNEL", 0)
+    rng = np.random.default_rng(1)
+    for metric in (np.eye(6), np.diag([2.0, -1, 0, 3, 1, 1])):
+        alg = cr.Algebra(metric=metric)
+        a, b = (alg.random_multivector(rng, 2, dtype=dtype) for _ in range(2))
+        plan = TablePlan(alg.form, rule, a.keys, b.keys)
+        first, second = (np.array(A.coefficients[0]) for A in (a, b))
+        found = plan(first, second)
+        assert found.dtype == dtype
+        expected = plan(a.coefficients, b.coefficients)[0]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e3 * np.finfo(dtype).eps)
+        np.testing.assert_array_equal(plan(a.coefficients[0], second), plan(first, b.coefficients[0]))  # strided parts
 
 
 def test_a_vector_in_a_wide_algebra_never_makes_a_table():
