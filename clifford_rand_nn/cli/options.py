@@ -123,7 +123,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if task == "regression":
         params["huber_delta"] = options["huber_delta"]
     if model == "lasso":
-        params |= {"penalty": options["penalty"] or "l1", "subsample": options["subsample"]}
+        params |= {"penalty": options["penalty"] or "auto", "subsample": options["subsample"]}
     else:
         params |= {name: options[name] for name in ("gates", "n_gates", "sketch_dim")}
         penalty = options["penalty"] or "l2"
