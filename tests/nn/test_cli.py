@@ -293,7 +293,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
     model = load_model("m.npz")
     kind = "Classifier" if target == "kind" else "Regressor"
     assert type(model).__name__ == NAMES[MODELS[case][1]] + kind
-    assert facts["model"] == f"{type(model).__name__}, {loss} loss, {model.penalty} penalty"
+    assert facts["model"] == f"{type(model).__name__}, {loss} loss, {getattr(model, 'penalty_', model.penalty)} penalty"
     if case != "gated infinite":
         assert facts["neurons"] == str(model.network_.n_neurons)
     name, start, scope = FACTS[case]
