@@ -40,7 +40,7 @@ def item(A: "Multivector", index: Any) -> Any:
     (3, -3, 2)
     """
     array = A.coefficients
-    if index.__class__ is str:
+    if isinstance(index, str):
         position, sign = A.algebra.place(A.keys, index)
         if position < 0:
             return np.zeros(A.shape, dtype=A.dtype)[()]

@@ -80,7 +80,7 @@ def test_blades_and_places_are_remembered(monkeypatch):
     assert alg.e12 is alg.e12
     assert alg.e21 == -alg.e12
     A = alg.random_multivector(0)
-    assert A["e21"] == -A["e12"]
+    assert A["e21"] == -A["e12"] == -A[np.str_("e12")]
     with pytest.raises(cr.ArgumentError, match="name"):
         A["e15"]
     assert pickle.loads(pickle.dumps(alg)).e12 == alg.e12
