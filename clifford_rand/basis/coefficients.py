@@ -17,6 +17,7 @@ from clifford_rand._checks import as_array, describe, fail
 INT = np.dtype(np.int64)
 MOST = 2**63 - 1
 _FEW = 64  # integers of which a Python list has the largest sooner than NumPy
+ROUNDING = 64  # times eps: what a sum of products of numbers near 1 may be off
 FLOATS = frozenset(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
 
 

@@ -11,7 +11,6 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norms import as_inexact, expand
 
-ROUNDING = 64  # times eps: what a sum of products of numbers near 1 may be off
 LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision
 
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, homogeneous, quotient, relative, unit_scale
+from clifford_rand.geometry.coordinates import blade_weights, homogeneous, quotient, relative, unit_scale
 from clifford_rand.geometry.subspaces import (
     contraction_matrix,
     gather,

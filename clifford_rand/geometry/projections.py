@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import (
     LEAST,
-    ROUNDING,
     as_multivector,
     blade_weights,
     check_same_algebra,

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import ROUNDING, as_multivector, check_same_algebra, homogeneous, unit_scale
+from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra, homogeneous, unit_scale
 from clifford_rand.geometry.subspaces import span_of, wedge_rows
 
 OWNER = "rotor_between"

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import ROUNDING, blade_weights, quotient, relative, scaled
+from clifford_rand.geometry.coordinates import blade_weights, quotient, relative, scaled
 from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
         if filled.complete and per_map > 2 * widest and widest <= LARGEST_MATRIX and (keeps or filled.size <= 256):
             return _by_matrix(U, X._on(filled), inverse, keeps)
     product = (U * X) * inverse
-    return _part(product, X.keys.grades) if keeps else product
+    return product.grade(*X.keys.grades) if keeps else product
 
 
 def sandwich_of(R: "Multivector", X: Any) -> Any:
@@ -219,16 +220,6 @@ def _versor_inverse(U: Any) -> Any:
     return inverse * (2 - rest)  # U ~U = n (1 + ρ), ρ small: (1 + ρ)⁻¹ = 1 - ρ + O(ρ²), and rest = 1 + ρ
 
 
-def _part(A: Any, grades: tuple[int, ...]) -> Any:
-    """Return the parts of A of these grades; faster than A.grade for one complete grade."""
-    keys = A.keys
-    if keys.grades == grades:
-        return A
-    if keys.complete and len(grades) == 1 and grades[0] in keys.grades:
-        return A._make(keys_of_grades(keys.d, grades), A.coefficients[..., keys.slices[grades[0]]])
-    return A.grade(*grades)
-
-
 def _images(U: Any, keys: Keys, inverse: Any, dtype: np.dtype) -> Any:
     """Return U e_S U⁻¹ for all S of ``keys``: a batch (..., keys.size)."""
     basis = U._make(keys, np.eye(keys.size, dtype=dtype))
@@ -241,7 +232,7 @@ def _vector_images(U: Any, inverse: Any) -> Any:
     """Return the vectors U e_i U⁻¹ of a versor: a batch (..., d)."""
     keys, dtype = keys_of_grades(U.algebra.d, (1,)), U.coefficients.dtype
     if not _is_closed(U):
-        return _part(_images(U, keys, inverse, dtype), (1,))
+        return _images(U, keys, inverse, dtype).grade(1)
     basis = U._make(keys, np.eye(keys.size, dtype=dtype))
     return _closed(U[..., None], inverse[..., None], basis) if U.ndim else _closed(U, inverse, basis)
 
@@ -263,7 +254,7 @@ def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:
     parts = []
     for k in X.keys.grades:
         keys = keys_of_grades(d, (k,))
-        matrix = _part(_images(U, keys, inverse, dtype), (k,))._on(keys).coefficients.astype(dtype, copy=False)
+        matrix = _images(U, keys, inverse, dtype).grade(k)._on(keys).coefficients.astype(dtype, copy=False)
         if len(X.keys.grades) == 1:
             return X._make(keys, (values @ matrix).reshape(*shape, keys.size))
         parts.append(values[..., X.keys.slices[k]] @ matrix)

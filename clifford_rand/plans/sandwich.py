@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.layout import coefficients, components
 from clifford_rand.basis.metric import Metric
@@ -21,7 +22,6 @@ from clifford_rand.plans.table_plan import THREADS_FROM, kernel_pays
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
 LARGEST = 2**15  # entries of the tensor of the quadratic form
-ROUNDING = 64.0  # units of rounding, relative to Σ R_i², up to which a component of R ~R is zero
 
 Table = tuple[NDArray[Any], ...]
 
