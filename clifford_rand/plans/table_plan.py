@@ -23,16 +23,23 @@ CALL = 2**11  # rows in the time of a call
 LARGEST_GATHER = 2**17  # terms that a gather holds at a time: what stays in the cache
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
-_rented = 0  # table rows × samples that gathers did
+_rented: dict[str, int] = {}  # the work that NumPy did in place of each kernel, in table rows × samples of a gather
+
+
+def rent(kernel: str, work: int) -> bool:
+    """Tell whether a module of kernels is to be loaded, or is there: once NumPy's work has cost what its load does.
+
+    ``work`` is what NumPy would do now instead, in table rows × samples of a gather, 7 ns each.
+    """
+    if kernel in sys.modules:
+        return True
+    _rented[kernel] = paid = _rented.get(kernel, 0) + work
+    return paid >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
 
 
 def kernel_pays(work: int) -> bool:
-    """Tell whether the compiled kernel is to be loaded, or is there: once gathers have cost what its load does."""
-    global _rented
-    if _KERNEL in sys.modules:
-        return True
-    _rented += work + CALL
-    return _rented >= (LOAD_KERNEL if "numba" in sys.modules else LOAD)
+    """Tell whether the kernel of products is worth its load, see `rent`."""
+    return rent(_KERNEL, work + CALL)
 
 
 _KERNEL = "clifford_rand.kernels.bilinear"

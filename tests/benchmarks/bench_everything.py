@@ -3,10 +3,12 @@
 One row for each function, one column for each size: the time of ours over that of the call named beside it, both in
 turn in this process, medians; with ``--seconds`` our time too. Sizes go from 10 to 10⁵ rows, or d = 3 to 16 for
 multivectors; batches of 100 are compared with a loop of 100. ``--only blades cross`` takes some of the tables.
-OPENBLAS_NUM_THREADS=1 is steadier.
+The compiled kernels are loaded first, as a program that works on for half a second has them; ``--fresh`` leaves that to
+the library. OPENBLAS_NUM_THREADS=1 is steadier.
 """
 
 import argparse
+import importlib
 from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import combinations
@@ -300,7 +302,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--largest", type=int, default=100_000, help="rows or dimensions of the largest arrays")
     parser.add_argument("--seconds", action="store_true", help="print our times beside the ratios")
+    parser.add_argument("--fresh", action="store_true", help="do not load the compiled kernels beforehand")
     given = parser.parse_args()
+    if not given.fresh:
+        for kernel in ("bilinear", "signed", "null_vectors"):
+            importlib.import_module(f"clifford_rand.kernels.{kernel}")
     for name in given.only:
         cases = (
             case

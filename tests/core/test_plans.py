@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.basis.keys import dense_keys, keys_of_grades
-from clifford_rand.plans import table_plan
+from clifford_rand.basis.keys import dense_keys, keys_of_grades, keys_of_masks
+from clifford_rand.plans import linear, table_plan
 from clifford_rand.plans.choice import choose, plan_of
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
@@ -141,3 +141,34 @@ def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
         alg.e1 * alg({alg.names.blade(i): 1})
     assert len(alg.form.plans) <= 2000
     assert alg.e1 * alg.e1 == 1
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("name", ["reverse", "star", "left_complement", "even"])
+@pytest.mark.parametrize("shape", [(), (100,), (3, 50)])
+def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_kernel, monkeypatch):
+    """Of all blades, of one grade, and of blades in no order; contiguous and strided; by the kernel and by NumPy."""
+    monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)
+    rng = np.random.default_rng(0)
+    alg = cr.Algebra(12, 0, 1) if not shape else cr.Algebra(6, 0, 1)
+    some = keys_of_masks(alg.d, tuple(rng.permutation(2**alg.d)[: 2 ** (alg.d - 1)].tolist()))
+    for keys in (dense_keys(alg.d), keys_of_grades(alg.d, (alg.d // 2,)), some):
+        values = alg.random_multivector(rng, shape, dtype=dtype).coefficients[..., : keys.size]
+        A = alg._new(keys, values)
+        grades = tuple(range(0, alg.d + 1, 2))
+        plan = linear._part(keys, grades) if name == "even" else linear.MAPS[name](alg.form, keys)
+        if plan.factors is None and plan.places is None:
+            continue
+        places = np.arange(keys.size)[slice(None) if plan.places is None else plan.places]
+        expected = A.coefficients[..., places] * (1 if plan.factors is None else plan.factors.astype(dtype))
+        for array in (
+            A.coefficients,
+            np.array(A.coefficients, order="C"),
+            np.repeat(A.coefficients, 2, axis=-1)[..., ::2],
+        ):
+            before = array.copy()
+            found = plan(array)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(array, before)
