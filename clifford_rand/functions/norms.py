@@ -39,6 +39,8 @@ def norm_squared(A: "Multivector") -> Any:
     live, signed, _ = _weights(metric, A.keys)
     if live is not None:
         array = array[..., live]
+    if signed is None and array.ndim == 1 and len(array) > FEW:  # no square can cancel another
+        return array.dot(array)
     square = array * array
     if signed is not None:
         square = square * signed.astype(array.real.dtype)
@@ -142,10 +144,23 @@ def _sums(A: "Multivector") -> tuple[Any, Any] | None:
             return None
         found = abs((array * array).dot(squares))
         return (found, terms) if found > low else None
+    if array.ndim == 1:
+        terms = found = array.dot(array)
+        if terms < high and not _is_definite(A.algebra.form, A.keys):
+            with np.errstate(under="ignore"):
+                found = abs((array * array).dot(squares))
+        return (found, terms) if found > low and terms < high else None
     with np.errstate(over="ignore", invalid="ignore"):
         squared = array * array
         found, terms = abs(squared @ squares), squared.sum(axis=-1)
     return (found, terms) if ((found > low) & (terms < high)).all() else None
+
+
+def _is_definite(metric: Metric, keys: Keys) -> bool:
+    """Tell whether every blade of the keys has inner(S, S) = 1."""
+    key = ("definite", keys)
+    found: bool | None = metric.plans.get(key)
+    return keep(metric, key, bool((metric.weight(keys.masks) == 1).all())) if found is None else found
 
 
 def _squares(metric: Metric, keys: Keys, dtype: np.dtype) -> NDArray[Any] | None:
