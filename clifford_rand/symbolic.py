@@ -248,3 +248,60 @@ def array_source(symbols: Sequence[Any], expressions: Sequence[Any]) -> str:
     lines += [f"        {symbol} = {code(value)}" for symbol, value in shared]
     lines += [f"        out[i, {k}] = {code(value)}" for k, value in enumerate(results)]
     return "\n".join(lines) + "\n"
+
+
+# ---- matrices
+
+
+def matrix_symbols(name: str, rows: int, columns: int, assumptions: Mapping[str, Any]) -> NDArray[Any]:
+    """Return a matrix of real symbols name_11, name_12, …; name_1_12 where an index has two digits."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise fail("name", "from_symbols", 'an identifier, as "f"', name)
+    comma = "_" if max(rows, columns) > 9 else ""
+    known = {"real": True, **assumptions}
+    made = [[sp.Symbol(f"{name}_{i + 1}{comma}{j + 1}", **known) for j in range(columns)] for i in range(rows)]
+    return np.array(made, dtype=object).reshape(rows, columns)
+
+
+def primary_decomposition(matrix: NDArray[Any]) -> list[tuple[NDArray[Any], Any, tuple[Any, ...]]]:
+    """Return (basis of ker p(F)^m in columns, determinant of F on it, roots) for the irreducible factors p^m.
+
+    Quadratic factors whose discriminant is known to be positive are split; roots are empty from the third degree on.
+    """
+    F = sp.Matrix(matrix.tolist())
+    polynomial = F.charpoly()
+    x = polynomial.gen
+    found = []
+    for factor, m in sp.factor_list(sp.simplify(polynomial.as_expr()), x)[1]:
+        for p, roots in _split_quadratic(sp.Poly(factor, x)):
+            power = _polynomial_of(p, F) ** m
+            kernel = power.applyfunc(sp.simplify).nullspace()
+            basis = np.array(sp.Matrix.hstack(*kernel).tolist(), dtype=object)
+            constant = (-1) ** p.degree() * p.eval(0) / p.LC()
+            found.append((basis, sp.simplify(constant**m), tuple(roots) * m))
+    return sorted(found, key=lambda one: -_size(one[1], one[0].shape[1]))
+
+
+def _size(factor: Any, grade: int) -> float:
+    value = sp.Abs(factor)
+    return float(value) ** (1 / grade) if value.is_number else 0.0
+
+
+def _polynomial_of(p: Any, F: Any) -> Any:
+    total = sp.zeros(*F.shape)
+    for coefficient in p.all_coeffs():
+        total = total * F + coefficient * sp.eye(F.rows)
+    return total
+
+
+def _split_quadratic(p: Any) -> list[tuple[Any, tuple[Any, ...]]]:
+    if p.degree() == 1:
+        return [(p, (sp.simplify(-p.eval(0) / p.LC()),))]
+    if p.degree() != 2:
+        return [(p, ())]
+    a, b, c = p.all_coeffs()
+    discriminant = sp.factor(sp.simplify(b**2 - 4 * a * c))
+    roots = tuple(sp.simplify((-b + sign * sp.sqrt(discriminant)) / (2 * a)) for sign in (1, -1))
+    if discriminant.is_positive:
+        return [(sp.Poly(p.gen - root, p.gen), (root,)) for root in roots]
+    return [(p, roots)]

@@ -1,0 +1,355 @@
+"""Linear maps of vectors as objects, carried over to all grades: f(A ∧ B) = f(A) ∧ f(B)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.calculus import adjoint as _adjoint
+from clifford_rand.calculus import eigenblades as _eigenblades
+from clifford_rand.calculus import matrices
+from clifford_rand.calculus.derivation import derivation
+from clifford_rand.multivector.multivector import Multivector
+
+
+class LinearMap:
+    """A linear map f of the vectors of an algebra into those of the same or another one; f(A) is its outermorphism.
+
+    Parameters
+    ----------
+    algebra : Algebra
+        Where the arguments live.
+    matrix : array_like of shape (..., d', d)
+        The image of basis vector i in column i, in components of basis vectors. Leading axes are a batch of maps.
+    target : Algebra, optional
+        Where the images live, with d' basis vectors; ``algebra`` by default.
+
+    Attributes
+    ----------
+    algebra, target : Algebra
+    matrix : ndarray of shape (..., d', d)
+        Read-only: float32, float64, complex64, complex128, int64, or fractions and symbols.
+
+    Notes
+    -----
+    ``f(A)`` is linear on all grades, ``f @ g`` is f after g; there are ``f + g``, ``2 * f``, ``f / 2``, ``f ** -1``.
+    Adjoint, symmetric and skew part are those of the metric, a · f̄(b) = f(a) · b: the transposed matrix only in an
+    orthonormal Euclidean basis. D. Hestenes and G. Sobczyk, "Clifford Algebra to Geometric Calculus", 1984, chapter 3;
+    C. Doran and A. Lasenby, "Geometric Algebra for Physicists", 2003, section 4.4.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> f = cr.LinearMap(alg, [[1, 2], [3, 4]])
+    >>> f
+    <LinearMap of Algebra(2): e1 -> e1 + 3*e2, e2 -> 2*e1 + 4*e2>
+    >>> f(alg.e1), f(alg.I), int(f.determinant()), int(f.trace())
+    (e1 + 3*e2, -2*e12, -2, 5)
+    """
+
+    __array_ufunc__ = None  # an array times a map is the map's business
+    __slots__ = ("algebra", "matrix", "target")
+
+    def __init__(self, algebra: Algebra, matrix: ArrayLike, target: Algebra | None = None) -> None:
+        self.algebra = _checked(algebra, "algebra")
+        self.target = algebra if target is None else _checked(target, "target")
+        array = as_coefficients(matrix, "matrix", "LinearMap", own=True, rule="a matrix of numbers or symbols")
+        if array.ndim < 2 or array.shape[-2:] != (self.target.d, algebra.d):
+            rule = f"an array of shape (..., {self.target.d}, {algebra.d}), the image of e_i in column i"
+            hint = "Name the algebra of the images with target=." if target is None else ""
+            raise fail("matrix", "LinearMap", rule, describe(f"shape {array.shape}"), hint)
+        self.matrix: NDArray[Any] = read_only(array)
+
+    # ---- ways to make one
+
+    @classmethod
+    def identity(cls, algebra: Algebra) -> "LinearMap":
+        """Return the map a ↦ a."""
+        return cls(algebra, np.eye(_checked(algebra, "algebra").d, dtype=np.int64))
+
+    @classmethod
+    def from_images(cls, algebra: Algebra, images: Sequence[Multivector]) -> "LinearMap":
+        """Return the map that takes the basis vectors to these vectors, of one algebra.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> cr.LinearMap.from_images(alg, [alg.e2, -alg.e1]).matrix
+        array([[ 0, -1],
+               [ 1,  0]])
+        """
+        listed = list(images)
+        if len(listed) != algebra.d or not all(isinstance(one, Multivector) for one in listed):
+            what = describe(f"{len(listed)} entries")
+            raise fail("images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector", what)
+        target = listed[0].algebra
+        columns = []
+        for one in listed:
+            vector = one._on(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)
+            if one.algebra != target or not (one - vector).is_zero():
+                raise fail("images", "LinearMap.from_images", f"vectors of {target!r}", describe(repr(one)))
+            columns.append(vector.values)
+        matrix = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        return cls(algebra, matrix, target)
+
+    @classmethod
+    def from_function(cls, algebra: Algebra, function: Callable[[Multivector], Any]) -> "LinearMap":
+        """Return the map that a function of vectors computes.
+
+        Raises
+        ------
+        ArgumentError
+            If an image is no vector, or the function is not linear at one more vector.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(3)
+        >>> cr.LinearMap.from_function(alg, lambda a: a - 2 * (a | alg.e1) * alg.e1).matrix.diagonal()
+        array([-1,  1,  1])
+        """
+        owner = "LinearMap.from_function"
+        try:
+            made = cls.from_images(algebra, [function(one) for one in algebra.basis_vectors()])
+        except ValueError as error:
+            raise fail("function", owner, "one of vectors whose values are vectors", function, str(error)) from error
+        probe = algebra.vector([(2 * i + 3) * (-1) ** i for i in range(algebra.d)])
+        got, wanted = function(probe), made(probe)
+        exact = "O" in (got.dtype.kind, wanted.dtype.kind)
+        if not ((got - wanted).simplify().is_zero() if exact else np.all(got.isclose(wanted, rtol=1e-6))):
+            raise fail(
+                "function", owner, "linear", describe(f"f({probe}) = {got}, by its images of the basis {wanted}")
+            )
+        return made
+
+    @classmethod
+    def from_versor(cls, V: Multivector) -> "LinearMap":
+        """Return the map a ↦ V a V⁻¹, as ``V >> a``.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> cr.LinearMap.from_versor(1 - alg.e12).matrix  # a quarter turn, e1 to e2
+        array([[ 0., -1.],
+               [ 1.,  0.]])
+        """
+        return cls(V.algebra, V.vector_matrix())
+
+    @classmethod
+    def from_symbols(
+        cls, algebra: Algebra, name: str, target: Algebra | None = None, **assumptions: Any
+    ) -> "LinearMap":
+        """Return the general map: real symbols name_11, name_12, … (row, column) unless ``assumptions`` say otherwise.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").determinant()
+        f_11*f_22 - f_12*f_21
+        """
+        from clifford_rand.symbolic import matrix_symbols
+
+        return cls(algebra, matrix_symbols(name, (target or algebra).d, algebra.d, assumptions), target)
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The batch axes: ``()`` for one map."""
+        return self.matrix.shape[:-2]
+
+    def __getitem__(self, index: Any) -> "LinearMap":
+        place = index if isinstance(index, tuple) else (index,)
+        return LinearMap(self.algebra, self.matrix[(*place, Ellipsis, slice(None), slice(None))], self.target)
+
+    def images(self) -> list[Multivector]:
+        """Return the images of the basis vectors."""
+        return [self.target.vector(self.matrix[..., i].copy()) for i in range(self.algebra.d)]
+
+    def __call__(self, A: Any) -> Multivector:
+        """Return f(A), of all grades: f(a ∧ b) = f(a) ∧ f(b), and scalars stay."""
+        if is_scalar(A):
+            A = self.algebra.scalar(A)
+        if not isinstance(A, Multivector) or A.algebra != self.algebra:
+            found = describe(f"of {A.algebra!r}" if isinstance(A, Multivector) else type(A).__name__)
+            raise fail("A", "LinearMap", f"a multivector of {self.algebra!r}", found)
+        return A.outermorphism(self.matrix, self.target)
+
+    def derivation(self, A: Multivector) -> Multivector:
+        """Return A under f as a derivation: D(A ∧ B) = D(A) ∧ B + A ∧ D(B), D(a) = f(a) for vectors, D(1) = 0.
+
+        It is the derivative of exp(t f)(A) at t = 0. For skew f, f(a) = a ⌋ B, it is the commutator (A B - B A)/2.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(3)
+        >>> cr.LinearMap(alg, [[1, 0, 0], [0, 2, 0], [0, 0, 5]]).derivation(alg.e13)
+        6*e13
+        """
+        self.check_square("derivation")
+        return derivation(self.matrix, A)
+
+    def __repr__(self) -> str:
+        where = f"{self.algebra!r}" + ("" if self.target == self.algebra else f" into {self.target!r}")
+        if self.shape or self.algebra.d > 8:
+            return f"<LinearMap of {where}: shape={self.shape}, dtype={self.matrix.dtype}>"
+        names = [self.algebra.names.vector(i) for i in range(self.algebra.d)]
+        terms = (f"{name} -> {image!r}" for name, image in zip(names, self.images(), strict=True))
+        return f"<LinearMap of {where}: {', '.join(terms)}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        same = self.algebra == other.algebra and self.target == other.target and self.shape == other.shape
+        return same and bool(np.all(self.matrix == other.matrix))
+
+    __hash__ = None  # type: ignore[assignment]  # equal numbers of two dtypes would need equal hashes
+
+    def isclose(self, other: "LinearMap", rtol: float = 1e-9) -> Any:
+        """Compare matrices to rounding, relative to the largest entry of either; True or an array over the batch."""
+        self.check_alike(other, "isclose")
+        a, b = self.matrix.astype(np.complex128), other.matrix.astype(np.complex128)
+        size = np.maximum(np.abs(a).max(axis=(-1, -2)), np.abs(b).max(axis=(-1, -2)))
+        close = np.abs(a - b).max(axis=(-1, -2)) <= rtol * size
+        return bool(close) if close.ndim == 0 else close
+
+    def simplify(self, function: Callable[[Any], Any] | None = None) -> "LinearMap":
+        """Return the map with every entry simplified, by SymPy's ``simplify`` or a function of yours."""
+        from clifford_rand.symbolic import each
+
+        return self._like(each(function or (lambda value: value.simplify()), self.matrix))
+
+    def subs(self, *replacements: Any) -> "LinearMap":
+        """Return the map after a substitution in every entry, as `Multivector.subs`."""
+        return self._like(self.target.scalar(self.matrix).subs(*replacements).coefficients[..., 0])
+
+    def astype(self, dtype: Any) -> "LinearMap":
+        """Return the map with entries of another type: float64 of exact numbers, object of numbers."""
+        return self._like(self.matrix.astype(dtype))
+
+    # ---- the algebra of maps
+
+    def __matmul__(self, other: Any) -> Any:
+        """Return self after other."""
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        if other.target != self.algebra:
+            raise fail("other", "@", f"a map into {self.algebra!r}", describe(f"one into {other.target!r}"))
+        return LinearMap(other.algebra, matrices.multiplied(self.matrix, other.matrix), self.target)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        self.check_alike(other, "+")
+        return self._like(self.matrix + other.matrix)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, LinearMap) else NotImplemented
+
+    def __neg__(self) -> "LinearMap":
+        return self._like(-self.matrix)
+
+    def __mul__(self, factor: Any) -> Any:
+        if not is_scalar(factor) and not isinstance(factor, np.ndarray):
+            return NotImplemented
+        scale = factor[..., None, None] if isinstance(factor, np.ndarray) else factor
+        return self._like(self.matrix * scale)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        if not is_scalar(divisor):
+            return NotImplemented
+        exact = self.matrix.dtype == object or hasattr(divisor, "free_symbols")
+        return self._like(exact_quotient(self.matrix, divisor) if exact else self.matrix / divisor)
+
+    def __pow__(self, exponent: int) -> "LinearMap":
+        count = check_integer(exponent, "exponent", "**", low=-(2**31), high=2**31)
+        self.check_square("**")
+        result, base = LinearMap.identity(self.algebra), self if count >= 0 else self.inverse()
+        for digit in f"{abs(count):b}":
+            result = result @ result
+            result = result @ base if digit == "1" else result
+        return result
+
+    def inverse(self) -> "LinearMap":
+        """Return f⁻¹.
+
+        Raises
+        ------
+        ArgumentError
+            If the matrix is singular (to rounding: a condition number above 1/eps), or not square.
+        """
+        if self.algebra.d != self.target.d:
+            raise fail("f", "inverse", "a map between algebras of one dimension", describe(repr(self)))
+        rule = "a map with an inverse"
+        return LinearMap(self.target, matrices.inverted(self.matrix, "f", "inverse", rule), self.algebra)
+
+    adjoint = _adjoint.adjoint
+    symmetric_part = _adjoint.symmetric_part
+    skew_part = _adjoint.skew_part
+    bivector = _adjoint.bivector
+    is_symmetric = _adjoint.is_symmetric
+    is_skew = _adjoint.is_skew
+    is_isometry = _adjoint.is_isometry
+
+    # ---- invariants
+
+    def trace(self) -> Any:
+        """Return Σ eⁱ · f(e_i), the trace of the matrix; an array over the batch."""
+        self.check_square("trace")
+        return np.asarray(np.trace(self.matrix, axis1=-2, axis2=-1))[()]
+
+    def determinant(self) -> Any:
+        """Return det f, with f(I) = det(f) I; exact for integers, fractions and symbols."""
+        self.check_square("determinant")
+        if self.matrix.dtype.kind in "fc":
+            return np.linalg.det(self.matrix)
+        return self.characteristic_coefficients()[..., -1][()]
+
+    def characteristic_coefficients(self) -> NDArray[Any]:
+        """Return c_0 = 1, c_1 = tr f, …, c_d = det f: det(λ - f) = Σ_k (-1)^k c_k λ^{d-k}, (..., d + 1).
+
+        c_k is the trace of f on the grade k, Σ_K e^K * f(e_K) (Hestenes and Sobczyk, section 3-2). Exact for integers,
+        fractions and symbols.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LinearMap(cr.Algebra(3), [[2, 1, 0], [0, 3, 0], [0, 0, 5]]).characteristic_coefficients()
+        array([ 1, 10, 31, 30])
+        """
+        self.check_square("characteristic_coefficients")
+        return matrices.characteristic_coefficients(self.matrix)
+
+    eigenblades = _eigenblades.eigenblades
+
+    # ---- checks
+
+    def _like(self, matrix: NDArray[Any]) -> "LinearMap":
+        return LinearMap(self.algebra, matrix, self.target)
+
+    def check_alike(self, other: Any, owner: str) -> None:
+        """Refuse what is no map between the same algebras."""
+        if not isinstance(other, LinearMap) or other.algebra != self.algebra or other.target != self.target:
+            raise fail("other", owner, f"a map of {self.algebra!r} into {self.target!r}", describe(repr(other)))
+
+    def check_square(self, owner: str) -> None:
+        """Refuse a map into another algebra."""
+        if self.algebra != self.target:
+            raise fail("f", owner, "a map of an algebra into itself", describe(repr(self)))
+
+
+def _checked(algebra: Any, name: str) -> Any:
+    if not isinstance(algebra, Algebra):
+        raise fail(name, "LinearMap", "an Algebra", algebra)
+    return algebra
