@@ -104,7 +104,7 @@ def _by_differences(
     C0, C1, S0, S1 = ((part.real if real else part).astype(B.dtype) for part in parts)
     once = B._make(B.keys, B.coefficients * S0[..., None])
     twice = q._make(q.keys, q.coefficients * C1[..., None])
-    return C0 + twice + once + third._make(third.keys, third.coefficients * S1[..., None])
+    return twice + C0 + once + third._make(third.keys, third.coefficients * S1[..., None])
 
 
 def _coefficients(a: Array, b: Array, rho: Array, scale: NDArray[np.float64]) -> tuple[Array, ...]:

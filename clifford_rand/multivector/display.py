@@ -143,9 +143,11 @@ def _text(mv: "Multivector", number: Number) -> str:
 
 
 def formatted_text(mv: "Multivector", specification: str) -> str:
-    """Return text with every number in a format of the user's: ``f"{A:.3f}"``."""
+    """Return text with every number in a format of the user's: ``f"{A:.3f}"``; of a scalar as of the number."""
     if not specification:
         return rounded_text(mv)
+    if mv.keys.grades in ((0,), ()) and not mv.ndim and mv.dtype.kind in "if":
+        return format(mv["1"].item(), specification)  # zero too, which has no terms
     return _text(mv, lambda value: format(value, specification))
 
 

@@ -11,6 +11,7 @@ from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
+from clifford_rand.multivector.blade_attributes import BladeAttributes
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from clifford_rand.geometry import projections as _projections
     from clifford_rand.geometry import subspaces as _subspaces
     from clifford_rand.geometry import versors as _versors
+    from clifford_rand.multivector import scalars as _scalars
 else:
     from clifford_rand.multivector.late import methods_of
 
@@ -39,9 +41,10 @@ else:
     _projections = methods_of("clifford_rand.geometry.projections")
     _subspaces = methods_of("clifford_rand.geometry.subspaces")
     _versors = methods_of("clifford_rand.geometry.versors")
+    _scalars = methods_of("clifford_rand.multivector.scalars")
 
 
-class Multivector:
+class Multivector(BladeAttributes):
     """A multivector, or a batch of them: keys (basis blades) and coefficients.
 
     Made by an `Algebra`: ``alg.e12``, ``alg("e1 - 2*e23")``, ``alg.vector(X)``, ``alg.multivector(values, grades)``.
@@ -61,7 +64,8 @@ class Multivector:
     -----
     Operators: ``*`` geometric, ``^`` outer, ``|`` fat dot, ``&`` regressive, ``<<`` left contraction, ``>>`` sandwich
     R X R⁻¹, ``~`` reverse, ``/`` and ``**`` by the inverse. Python's precedence holds: ``+`` binds closer than ``^``
-    and ``|``.
+    and ``|``. A scalar is as good as a number: ``float(a | b)``, ``math.sqrt(a | a)``, ``(a | b) < 1``,
+    ``np.asarray(a | b)``; anything else is refused there with its grades.
 
     Examples
     --------
@@ -78,6 +82,7 @@ class Multivector:
     algebra: "Algebra"
     keys: Keys
     coefficients: NDArray[Any]
+    _op_priority = 1000.0  # for SymPy, which takes what has it for no number: symbol * scalar is a multivector
 
     def __init__(self, algebra: "Algebra", keys: Keys, coefficients: ArrayLike) -> None:
         array = as_coefficients(coefficients, "coefficients", type(self).__name__)
@@ -126,6 +131,9 @@ class Multivector:
             array = as_tensor(other, "other", type(self).__name__)
             return multivector_of(self.algebra, keys_of_grades(self.algebra.d, (0,)), array[..., None])
         return None
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in vars(BladeAttributes) or name.startswith("_")]
 
     def __reduce__(self) -> Any:
         return type(self), (self.algebra, self.keys, self.coefficients)
@@ -204,8 +212,18 @@ class Multivector:
     isclose = comparison.isclose
     is_zero = comparison.is_zero
 
-    def __bool__(self) -> bool:
-        raise TypeError("a multivector is neither true nor false: compare it, as in A == 0 or A.isclose(0, atol=1e-12)")
+    # ---- scalars are numbers
+
+    __float__ = _scalars.to_float
+    __int__ = _scalars.to_int
+    __complex__ = _scalars.to_complex
+    __bool__ = _scalars.to_bool
+    __round__ = _scalars.rounded
+    __array__ = _scalars.to_array
+    __lt__ = _scalars.less
+    __le__ = _scalars.less_equal
+    __gt__ = _scalars.greater
+    __ge__ = _scalars.greater_equal
 
     # ---- the vector space, and division by what has an inverse
 

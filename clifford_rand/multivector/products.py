@@ -204,9 +204,10 @@ def by_ufunc(A: "Multivector", ufunc: Any, method: str, *inputs: Any, **kwargs: 
     a, b = inputs
     if isinstance(a, type(A)):
         return getattr(a, f"__{name}__")(b)
-    return getattr(b, f"__r{name}__")(a)
+    return getattr(b, f"__{_REFLECTED.get(name, 'r' + name)}__")(a)
 
 
+_REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 _OPERATORS = {
     np.add: "add",
     np.subtract: "sub",
@@ -220,6 +221,10 @@ _OPERATORS = {
     np.right_shift: "rshift",
     np.equal: "eq",
     np.not_equal: "ne",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
     np.negative: "__neg__",
     np.positive: "__pos__",
     np.invert: "reverse",

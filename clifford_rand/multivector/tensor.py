@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import math
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -271,6 +272,46 @@ class TensorMultivector(Multivector):
         """Tell whether every coefficient is zero: a tensor of truth values over the batch."""
         return namespace(self.coefficients).all(self.coefficients == 0, axis=-1)
 
+    # ---- scalars are numbers: those that have the grade 0 alone, as no value is looked at
+
+    def _scalars(self, what: str) -> Tensor:
+        """Return a scalar, or a batch, as a tensor of the batch's shape."""
+        if self.keys.grades != (0,):
+            grades = ", ".join(map(str, self.grades))
+            found = f"this multivector has the grades {grades}"
+            raise TypeError(f"{what} needs a scalar, and {found}. A.scalar_part() is its scalar part.")
+        return self.coefficients[..., 0]
+
+    def __float__(self) -> float:
+        return float(self._scalars("float()"))
+
+    def __int__(self) -> int:
+        return int(self._scalars("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalars("complex()"))
+
+    def __bool__(self) -> bool:
+        if self.keys.grades != (0,):
+            raise TypeError("a multivector is neither true nor false: compare it, as in A == 0")
+        return bool(self._scalars("bool()"))
+
+    def _ordered(self, other: Any, sign: str, compare: Callable[[Any, Any], Any]) -> Any:
+        B = self._coerced(other)
+        return NotImplemented if B is None else compare(self._scalars(sign), B._scalars(sign))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._ordered(other, "<", operator.lt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._ordered(other, "<=", operator.le)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._ordered(other, ">", operator.gt)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._ordered(other, ">=", operator.ge)
+
     # ---- the vector space
 
     def _sum(self, other: Any, sign: int) -> Any:
@@ -503,8 +544,9 @@ def made_of(algebra: Any, keys: Keys, coefficients: Tensor) -> TensorMultivector
 
 SHARED = frozenset(  # attributes of Multivector that are right for tensors as they stand
     (
+        "_op_priority",
         *("algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense", "scalar_part", "__len__"),
-        *("__copy__", "__deepcopy__", "__bool__", "__pos__", "__array_ufunc__"),
+        *("__copy__", "__deepcopy__", "__dir__", "__pos__", "__array_ufunc__"),
         *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
     )
 )
