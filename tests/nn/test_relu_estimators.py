@@ -38,6 +38,7 @@ REGRESSORS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         ConvexReLUClassifier(n_gates=10, beta=1e-3, tol=0.05, random_state=0, bias=True),
