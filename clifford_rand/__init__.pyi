@@ -20,6 +20,7 @@ from .exterior import wedge as wedge
 from .functions.vector_derivative import geometric_derivative as geometric_derivative
 from .fusion.function import FusionWarning as FusionWarning
 from .fusion.function import fused as fused
+from .geometry.rotation_matrix import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
 from .multivector.multivector import Multivector as Multivector
 from .sampling.haar import haar_blade as haar_blade

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 OWNER = "reciprocal_frame"
+HINT = "Flats of projective algebra, where vectors are planes: presets.pga.project and pga.reject."
 
 
 def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
@@ -49,7 +50,10 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     if wrong or not np.all(is_blade(B)):
         raise fail("B", owner, "a blade, a wedge of vectors, other than zero", describe(f"{B!r}"))
     if null.any():
-        raise fail("B", owner, "a blade that is not null, B ~B ≠ 0", describe("a null blade, which has no inverse"))
+        hint = HINT if B.algebra.form.counts[2] else ""
+        raise fail(
+            "B", owner, "a blade that is not null, B ~B ≠ 0", describe("a null blade, which has no inverse"), hint
+        )
     reverse = ~B
     return grade, B, reverse._make(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
 
@@ -58,12 +62,13 @@ def project(A: "Multivector", B: Any) -> "Multivector":
     """Return (A ⌋ B) B⁻¹, the orthogonal projection of A on the subspace of the blade B.
 
     On every grade it is the outermorphism of the projection of vectors: project(A ∧ C) = project(A) ∧ project(C),
-    project(B) = B, and projecting again changes nothing. Scalars stay.
+    project(B) = B, and projecting again changes nothing. Scalars stay. What is of a higher grade than B vanishes.
 
     Raises
     ------
     ArgumentError
-        If B is not a blade, or is null (B ~B = 0).
+        If B is not a blade, or is null (B ~B = 0); in a degenerate metric if all of A, scalars apart, is of a higher
+        grade than B: there a user means flats, a point and a plane, and `presets.pga.project`.
 
     Examples
     --------
@@ -75,8 +80,16 @@ def project(A: "Multivector", B: Any) -> "Multivector":
     B = A._operand(B, "project")
     if B.__class__ is not A.__class__:  # a tensor
         return B._coerced(A).project(B)
-    _, B, inverse = _with_inverse(B, "project")
+    grade, B, inverse = _with_inverse(B, "project")
+    refuse_flats(A, grade)
     return A.lc(B).lc(inverse)
+
+
+def refuse_flats(A: Any, grade: int) -> None:
+    """Refuse to project what is wholly of a higher grade than the blade where the metric is degenerate: it vanishes."""
+    if A.algebra.form.counts[2] and A.keys.grades and min(A.keys.grades) > grade:
+        found = describe(f"grades {', '.join(map(str, A.keys.grades))}")
+        raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", found, HINT)
 
 
 def reject(A: "Multivector", B: Any) -> "Multivector":

@@ -26,6 +26,7 @@ from clifford_rand.basis.arrays import (
 )
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import Keys, keys_labelled
+from clifford_rand.geometry.projections import refuse_flats
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.plans.tensor_product import tensor_plan
 from clifford_rand.tensors import functions
@@ -469,6 +470,7 @@ class TensorMultivector(Multivector):
     def project(self, B: Any) -> Any:
         """Return (A ⌋ B) B⁻¹ for a blade B of one grade."""
         B = self._operand(B, "project")
+        refuse_flats(self, max(B.keys.grades, default=0))
         return self.lc(B).lc(functions.blade_inverse(B, "project"))
 
     def reject(self, B: Any) -> Any:

@@ -15,12 +15,27 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation, unit_scale
+from clifford_rand.presets.pga_convert import motor_from_dual_quaternion as motor_from_dual_quaternion
+from clifford_rand.presets.pga_convert import motor_from_matrix as motor_from_matrix
+from clifford_rand.presets.pga_convert import motor_from_quaternion as motor_from_quaternion
+from clifford_rand.presets.pga_convert import motor_from_rotation as motor_from_rotation
+from clifford_rand.presets.pga_convert import motor_to_dual_quaternion as motor_to_dual_quaternion
+from clifford_rand.presets.pga_convert import motor_to_matrix as motor_to_matrix
+from clifford_rand.presets.pga_convert import motor_to_quaternion as motor_to_quaternion
+from clifford_rand.presets.pga_convert import motor_to_rotation as motor_to_rotation
+from clifford_rand.presets.pga_flats import join as join
+from clifford_rand.presets.pga_flats import meet as meet
+from clifford_rand.presets.pga_flats import project as project
+from clifford_rand.presets.pga_flats import reject as reject
 from clifford_rand.presets.pga_measure import angle as angle
 from clifford_rand.presets.pga_measure import dimension_of
 from clifford_rand.presets.pga_measure import distance as distance
 from clifford_rand.presets.pga_measure import ideal_norm as ideal_norm
 from clifford_rand.presets.pga_measure import is_incident as is_incident
 from clifford_rand.presets.pga_measure import norm as norm
+from clifford_rand.presets.pga_motors import Screw as Screw
+from clifford_rand.presets.pga_motors import normalized as normalized
+from clifford_rand.presets.pga_motors import screw as screw
 
 
 def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:

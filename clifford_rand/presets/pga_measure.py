@@ -20,14 +20,15 @@ def dimension_of(alg: object, owner: str) -> int:
     return len(diagonal) - 1
 
 
-def _has_e0(A: Any) -> NDArray[np.bool_]:
+def has_e0(A: Any) -> NDArray[np.bool_]:
+    """Tell which blades hold e0."""
     return np.asarray(A.keys.masks & 1 == 1, dtype=bool)
 
 
 def norm(A: Multivector) -> Any:
     """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements."""
     dimension_of(getattr(A, "algebra", A), "norm")
-    return lengths(_real(A, "norm").coefficients[..., ~_has_e0(A)])
+    return lengths(_real(A, "norm").coefficients[..., ~has_e0(A)])
 
 
 def ideal_norm(A: Multivector) -> Any:
@@ -42,7 +43,7 @@ def ideal_norm(A: Multivector) -> Any:
     (0.0, 7.0)
     """
     dimension_of(getattr(A, "algebra", A), "ideal_norm")
-    return lengths(_real(A, "ideal_norm").coefficients[..., _has_e0(A)])
+    return lengths(_real(A, "ideal_norm").coefficients[..., has_e0(A)])
 
 
 def _real(A: Multivector, owner: str) -> Multivector:
@@ -56,7 +57,7 @@ def _real(A: Multivector, owner: str) -> Multivector:
 def _flat(A: Any, name: str, owner: str) -> tuple[int, Any, Any]:
     """Return (k, E, M) with A/|A| = E + e0 ∧ M, E a unit k-blade of the normals."""
     A = unit_scale(blade_of(A, name, owner, "a point, line, plane or other flat"))
-    k, held = A.grades[0], _has_e0(A)
+    k, held = A.grades[0], has_e0(A)
     if not 1 <= k < A.algebra.d:
         raise fail(name, owner, f"a flat, of grade 1 to {A.algebra.d - 1}", describe(f"grade {k}"))
     masks = A.keys.masks

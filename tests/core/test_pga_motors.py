@@ -1,0 +1,318 @@
+"""Flats projected on each other, unit motors, screws, and motors from and to other forms, against NumPy and SciPy."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+import clifford_rand as cr
+from clifford_rand.presets import pga
+
+ALGEBRAS = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5, 6)}
+SPACE = ALGEBRAS[3]
+
+
+def gaussian(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def close(a, b, rtol=1e-13):
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape
+    np.testing.assert_allclose(a, b, rtol=0, atol=rtol * max(1.0, np.abs(b).max(initial=0.0)))
+
+
+def flat(alg, p, U):
+    """The join of points p (..., n) and directions U (..., k, n)."""
+    X = pga.point(alg, p)
+    for i in range(U.shape[-2]):
+        X = X & pga.direction(alg, U[..., i, :])
+    return X
+
+
+def motors(n, seed, *shape):
+    return (0.8 * ALGEBRAS[n].random_multivector(np.random.default_rng(seed), shape, 2)).exp()
+
+
+def coordinates_on(p, U, X):
+    """The point of {p + s U} nearest to X, and U's projector."""
+    Q = np.linalg.qr(U.T)[0]
+    return p + Q @ (Q.T @ (X - p)), Q @ Q.T
+
+
+# ---- projections
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_points_and_directions_are_projected_on_any_flat(n):
+    alg = ALGEBRAS[n]
+    for m in range(n):
+        p, U, X = gaussian(m, n), gaussian(m + 10, m, n), gaussian(m + 20, 6, n)
+        B = flat(alg, p, U) * -3.5
+        feet = np.array([coordinates_on(p, U, x)[0] if m else p for x in X])
+        P = pga.point(alg, X) * 2.0
+        image = pga.project(P, B)
+        close(pga.coordinates(image), feet, 1e-12)
+        close(pga.norm(image), np.full(6, 2.0), 1e-12)
+        rest = pga.reject(P, B)
+        assert rest.isclose(pga.direction(alg, 2 * (X - feet)), rtol=1e-11).all()
+        if m:
+            v = pga.project(pga.direction(alg, X), B)
+            assert v.isclose(pga.direction(alg, X @ coordinates_on(p, U, p)[1]), rtol=1e-11).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_projections_of_any_two_flats_are_incident_idempotent_and_decompose(n):
+    """Incident: every point of the smaller one lies in the other, by distance."""
+    alg = ALGEBRAS[n]
+    for k in range(n):
+        for m in range(n):
+            p, q = gaussian(k, 5, n), gaussian(m + 7, 5, n)
+            A = flat(alg, p, gaussian(k + 20, 5, k, n))
+            B = flat(alg, q, gaussian(m + 40, 5, m, n)) * 4.0
+            image, rest = pga.project(A, B), pga.reject(A, B)
+            assert image.grades == A.grades
+            assert image.is_blade().all()
+            assert pga.project(image, B).isclose(image, rtol=1e-10).all()
+            assert pga.reject(image, B).isclose(0, atol=1e-10).all()
+            assert (image + rest).isclose(A, rtol=1e-10).all()
+            inner, outer = (image, B) if k <= m else (B, image)
+            start = pga.project(pga.point(alg, gaussian(3, 5, n)), inner)
+            for seed in range(3):
+                X = start + pga.project(pga.direction(alg, gaussian(seed, 5, n)), inner) if min(k, m) else start
+                np.testing.assert_allclose(pga.distance(X, outer), 0, atol=1e-9)
+            if k == m:
+                cosine = pga.norm(image) / pga.norm(A)
+                angles = np.array([pga.angle(a, b) for a, b in zip(A, B, strict=True)]) if k else 0.0
+                close(cosine, np.abs(np.cos(angles)) * np.ones(5), 1e-10)
+
+
+def test_projections_with_a_known_answer():
+    P, p = pga.point(SPACE, [1, 2, 3]), pga.plane(SPACE, [0, 0, 2], 2)
+    L = pga.line(SPACE, [0, 0, 0], [1, 0, 1])
+    shadow = pga.project(L, p)
+    assert pga.is_incident(pga.point(SPACE, [7, 0, 1]), shadow)
+    close(pga.distance(shadow, pga.line(SPACE, [0, 0, 1], [1, 0, 1])), 0.0)
+    assert pga.project(pga.line(SPACE, [1, 1, 0], [1, 1, 5]), p).isclose(0, atol=1e-15)  # at right angles
+    assert pga.project(p, P).isclose(pga.plane(SPACE, [0, 0, 2], 6))
+    assert pga.reject(p, P).isclose(4 * SPACE.e0)
+    across = pga.reject(p, L)
+    assert pga.angle(across, L) == pytest.approx(np.pi / 2)
+    np.testing.assert_allclose(pga.distance(pga.meet(p, L), across), 0, atol=1e-15)
+    exact = pga.point(SPACE, np.array([Fraction(1, 3), Fraction(2), Fraction(1, 7)], dtype=object))
+    plane = pga.plane(SPACE, np.array([Fraction(1), Fraction(2), Fraction(2)], dtype=object), Fraction(0))
+    foot = pga.coordinates(pga.project(exact, plane))
+    assert foot[0] + 2 * foot[1] + 2 * foot[2] == 0
+    assert all(isinstance(x, Fraction) for x in foot)
+
+
+def test_meet_and_join_are_wedge_and_vee_and_what_to_do_where_they_vanish():
+    X = gaussian(0, 3, 4, 3)
+    P, Q, R = (pga.point(SPACE, x) for x in X)
+    plane = pga.join(pga.join(P, Q), R)
+    for point in (P, Q, R):
+        np.testing.assert_allclose(pga.distance(point, plane), 0, atol=1e-13)
+    first, second = pga.line(SPACE, X[0, 0], X[1, 0]), pga.line(SPACE, X[0, 0], X[2, 0])
+    assert pga.meet(first, second).isclose(0, atol=1e-14)
+    close(pga.coordinates(first.join(second)), X[0, 0], 1e-12)
+    np.testing.assert_allclose(pga.distance(first.meet(second), R[0]), 0, atol=1e-13)
+    parallel = pga.meet(pga.plane(SPACE, [0, 0, 1], 1), pga.plane(SPACE, [0, 0, 1], 2))
+    assert pga.norm(parallel) == 0
+    assert not parallel.isclose(0)
+
+
+# ---- unit motors
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_every_even_and_odd_element_becomes_a_unit_versor(n):
+    alg, rng = ALGEBRAS[n], np.random.default_rng(n)
+    for grades in (range(0, n + 2, 2), range(1, n + 2, 2)):
+        A = alg.random_multivector(rng, (3, 40), tuple(grades))
+        M = pga.normalized(A)
+        for X in (M * ~M, ~M * M):
+            np.testing.assert_allclose((X - 1).values, 0, atol=4e-15 * np.square(M.values).max())
+        assert M.is_versor().all()
+        again = pga.normalized(M)
+        assert M.isclose(again, rtol=1e-13).all()
+        assert pga.normalized(1e140 * A).isclose(M, rtol=1e-12).all()
+
+
+def test_a_motor_with_a_pseudoscalar_in_its_norm():
+    """`Multivector.normalized` leaves it; of M times a Study number near 1 the motor comes back."""
+    M = motors(3, 0, 20)
+    dirty = M * (2 + 0.1 * SPACE.I)
+    left = dirty.normalized()
+    assert abs((left * ~left)["e0123"]).min() > 0.05
+    assert pga.normalized(dirty).isclose(M, rtol=1e-13).all()
+    line = pga.normalized(SPACE.random_multivector(np.random.default_rng(5), (9,), 2))
+    assert line.grade(2).is_blade().all()
+    assert line.grades == (2,)
+
+
+@pytest.mark.parametrize("n", [5, 6])
+def test_motors_of_many_dimensions_by_iteration(n):
+    rng = np.random.default_rng(n)
+    M = motors(n, n, 7)
+    assert pga.normalized(M * 3.7).isclose(M, rtol=1e-12).all()
+    slightly = M * (1 + 1e-10 * ALGEBRAS[n].random_multivector(rng, (7,), 4))
+    X = pga.normalized(slightly)
+    np.testing.assert_allclose((X * ~X - 1).values, 0, atol=1e-14 * np.square(X.values).max())
+    with pytest.raises(cr.ArgumentError, match="near a multiple of a motor"):
+        pga.normalized(ALGEBRAS[n].random_multivector(rng, (7,), (0, 2, 4)))
+
+
+# ---- screws
+
+
+def test_screws_and_back():
+    M = (2 * SPACE.random_multivector(np.random.default_rng(1), (5, 100), 2)).exp()
+    found = pga.screw(M * 2.5)
+    made = pga.motor(SPACE, *found)
+    sign = np.sign((made * ~M).scalar_part())
+    assert (made * sign).isclose(M, rtol=1e-13).all()
+    assert ((found.angle >= 0) & (found.angle <= np.pi)).all()
+    close(found.pitch, found.shift / found.angle)
+    close(pga.norm(found.axis), np.ones((5, 100)))
+    assert (found.axis ^ found.axis).isclose(0, atol=1e-11).all()
+    moved = M >> found.axis  # stays where it is
+    assert moved.grade(2).isclose(found.axis, rtol=1e-10).all()
+
+
+def test_screws_that_have_a_known_answer():
+    axis = pga.line(SPACE, [1, 2, 3], [1, 2, 4])
+    found = pga.screw(pga.motor(SPACE, axis, [0.5, np.pi, 3.5, -1.0], 2.0))
+    close(found.angle, [0.5, np.pi, 2 * np.pi - 3.5, 1.0])
+    close(found.shift, [2.0, found.shift[1], -2.0, -2.0])
+    assert abs(found.shift[1]) == pytest.approx(2.0)
+    for line in found.axis:
+        np.testing.assert_allclose(pga.distance(pga.point(SPACE, [1, 2, 9]), line), 0, atol=1e-13)
+    slides = pga.screw(pga.translator(SPACE, [[0, 3, 4], [0, 0, 0]]))
+    assert slides.angle.tolist() == [0, 0]
+    assert slides.shift.tolist() == [5, 0]
+    assert slides.pitch.tolist() == [np.inf, 0]
+    assert pga.motor(SPACE, *slides).isclose(pga.translator(SPACE, [[0, 3, 4], [0, 0, 0]])).all()
+    for angle in (1e-3, 1e-8, 1e-12):  # the axis is far away, the motion is not lost
+        M = pga.translator(SPACE, [1, 2, 3]) * pga.rotor(SPACE, SPACE.e12, angle)
+        assert pga.motor(SPACE, *pga.screw(M)).isclose(M, rtol=1e-15)
+
+
+# ---- other forms
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_matrices_move_points_as_motors_do_and_come_back(n):
+    alg = ALGEBRAS[n]
+    M = pga.normalized(motors(n, n, 3, 20))
+    matrix = pga.motor_to_matrix(-2.0 * M)
+    X = gaussian(n, 3, 20, n)
+    moved = (matrix @ np.concatenate([X, np.ones((3, 20, 1))], axis=-1)[..., None])[..., :n, 0]
+    close(pga.coordinates(M >> pga.point(alg, X)), moved, 1e-14)
+    N = pga.motor_from_matrix(alg, matrix)
+    assert (N.scalar_part() >= 0).all()
+    sign = np.where(M.scalar_part() < 0, -1, 1)
+    np.testing.assert_allclose((N - sign * M).values, 0, atol=1e-14 * np.abs(M.values).max())
+    close(pga.motor_to_matrix(N), matrix, 1e-14)
+    close(pga.motor_to_matrix(M[0] * M[1]), matrix[0] @ matrix[1], 1e-14)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_rotors_of_rotations_near_half_turns_and_near_none(n):
+    alg, rng = cr.Algebra(n), np.random.default_rng(n)
+    S = rng.standard_normal((n, n))
+    S -= S.T
+    planes = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    for size in (0.0, 1e-12, 1e-6, 1.0):
+        turn = np.eye(n)
+        turn[: n - n % 2, : n - n % 2] *= -1  # half a turn in every plane
+        for F in (expm(size * S), planes @ turn @ planes.T @ expm(size * S), turn @ expm(size * S)):
+            R = cr.rotor_from_matrix(alg, F)
+            np.testing.assert_allclose(R.vector_matrix(), F, atol=1e-14)
+            assert (R * ~R).isclose(1, rtol=1e-14)
+    assert cr.rotor_from_matrix(alg, np.eye(n)).isclose(1, rtol=1e-15)
+
+
+def test_quaternions_and_dual_quaternions_multiply_as_motors_do():
+    def times(p, q):
+        w, v, x, u = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
+        return np.concatenate([w * x - (v * u).sum(-1, keepdims=True), w * u + x * v + np.cross(v, u)], axis=-1)
+
+    p, q = gaussian(0, 2, 30, 8)
+    product = np.concatenate(
+        [times(p[:, :4], q[:, :4]), times(p[:, :4], q[:, 4:]) + times(p[:, 4:], q[:, :4])], axis=-1
+    )
+    A, B = (pga.motor_from_dual_quaternion(SPACE, x) for x in (p, q))
+    close(pga.motor_to_dual_quaternion(A * B), product)
+    close(pga.motor_to_dual_quaternion(A), p)
+    r, t = p[:, :4] / np.linalg.norm(p[:, :4], axis=-1, keepdims=True), gaussian(1, 30, 3)
+    M = pga.motor_from_quaternion(SPACE, r, t)
+    close((M * ~M).scalar_part(), np.ones(30))
+    back, step = pga.motor_to_quaternion(M)
+    close(back, r)
+    close(step, t)
+    dual = times(np.concatenate([np.zeros((30, 1)), t], axis=-1), r) / 2
+    close(pga.motor_to_dual_quaternion(M), np.concatenate([r, dual], axis=-1))
+    assert pga.motor_from_quaternion(SPACE, r).isclose(pga.motor_from_quaternion(SPACE, r, np.zeros(3))).all()
+
+
+def test_rotations_of_scipy_come_and_go():
+    rotation, t, X = Rotation.random(12, random_state=3), gaussian(1, 12, 3), gaussian(2, 12, 3)
+    M = pga.motor_from_rotation(SPACE, rotation, t)
+    close(pga.coordinates(M >> pga.point(SPACE, X)), rotation.apply(X) + t)
+    back, step = pga.motor_to_rotation(M * 3.0)
+    close((back * rotation.inv()).magnitude(), np.zeros(12), 1e-15)
+    close(step, t)
+    close(pga.motor_to_matrix(M)[:, :3, :3], rotation.as_matrix())
+    euler = pga.motor_from_rotation(SPACE, Rotation.from_euler("ZYX", [0.1, 0.2, 0.3]))
+    made = pga.rotor(SPACE, SPACE.e12, 0.1) * pga.rotor(SPACE, SPACE.e31, 0.2) * pga.rotor(SPACE, SPACE.e23, 0.3)
+    assert euler.isclose(made, rtol=1e-15)
+
+
+def test_float32_stays_float32():
+    M = motors(3, 0, 5).astype(np.float32)
+    found = pga.screw(M)
+    for result in (
+        pga.normalized(M).coefficients,
+        found.axis.coefficients,
+        found.angle,
+        found.shift,
+        pga.motor_to_matrix(M),
+        pga.motor_to_dual_quaternion(M),
+        pga.motor_from_matrix(SPACE, pga.motor_to_matrix(M)).coefficients,
+        pga.project(pga.point(SPACE, np.ones(3, dtype=np.float32)), SPACE.vector(np.ones(4, np.float32))).coefficients,
+    ):
+        assert result.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda a: pga.project(a.e1, a.e0), "'B' parameter of project must be a flat that is not ideal"),
+        (lambda a: pga.reject(a.e1, pga.direction(a, [1, 0, 0])), "'B' parameter of reject must be a flat that is"),
+        (lambda a: pga.project(a.e1, cr.Algebra(3).e1), "'B' parameter of project must be a multivector of"),
+        (lambda a: pga.point(a, [1, 2, 3]).project(a.e3), "'A' parameter of project .* degenerate .*pga.project"),
+        (lambda a: a.e3.project(a.e0), r"'B' parameter of project must be a blade that is not null.*pga\.project"),
+        (lambda a: pga.normalized(a.e01), "'M' parameter of normalized must be of non-zero norm.*Ideal"),
+        (lambda a: pga.normalized(a.e1 + a.e12), r"must be even or odd. Got grades \(1, 2\)"),
+        (lambda a: pga.normalized(a.e12 * np.nan), "must be finite"),
+        (lambda a: pga.normalized(a.e12 * 1j), "with real coefficients"),
+        (lambda a: pga.screw(1 + a.e0123 + a.e12), "'M' parameter of screw must be a motor.*normalized"),
+        (lambda a: pga.screw(a.e1), "'M' parameter of screw must be a motor, an even versor"),
+        (lambda a: pga.screw(ALGEBRAS[2].e12), r"a motor of space, of Algebra\.pga\(3\)"),
+        (lambda a: pga.motor_to_matrix(a.e123), "'M' parameter of motor_to_matrix must be a motor"),
+        (lambda a: pga.motor_from_matrix(a, np.eye(3)), r"shape \(\.\.\., 4, 4\). Got shape \(3, 3\)"),
+        (lambda a: pga.motor_from_matrix(a, np.diag([1.0, 1, -1, 1])), "a rotation, of determinant 1"),
+        (lambda a: pga.motor_from_matrix(a, np.diag([1.0, 1, 2, 1])), "a rotation: FᵀF = 1.*motor_from_points"),
+        (lambda a: pga.motor_from_matrix(a, np.eye(4).T + np.eye(4, k=-3)), "its last row is 0, 0, 0, 1"),
+        (lambda a: cr.rotor_from_matrix(a, np.eye(4)), "'alg' parameter of rotor_from_matrix must be the algebra of"),
+        (lambda a: pga.motor_from_quaternion(a, [1, 0, 0]), r"shape \(\.\.\., 4\). Got shape \(3,\)"),
+        (lambda a: pga.motor_from_quaternion(ALGEBRAS[2], [1, 0, 0, 0]), "must be of 3-space"),
+        (lambda a: pga.motor_from_rotation(a, [1.0]), "a scipy.spatial.transform.Rotation.*motor_from_matrix"),
+        (lambda a: pga.motor_to_dual_quaternion(a.e1), r"must be even. Got grades \(1,\)"),
+    ],
+)
+def test_bad_input_gets_one_clear_error(work, message):
+    with pytest.raises(cr.ArgumentError, match=message):
+        work(SPACE)
