@@ -22,6 +22,7 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.functions.closed_exponential import CHUNK
+from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
@@ -34,8 +35,7 @@ MOST = 5  # basis vectors that occur
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 # |adj| / |A|^(n-1) from which the rounding of the polynomials of degree n is a few times that of the inverse
 WELL = {2: 0.0, 4: 0.05, 8: 0.2}
-CLEAR = 1e-6  # reciprocal condition number above which its own rounding decides nothing
-RANGE = 1e25  # |A| whose eighth power, and that of 1/|A|, is in range
+BY_MATRIX = 400  # terms of the code that take longer than the two maps and LAPACK
 
 
 class InverseCode:
@@ -54,7 +54,8 @@ class InverseCode:
         self.negative = [slice(group[0], group[-1] + 1) for group in _runs(np.flatnonzero(signs < 0))]
         self.definite = metric.is_unit and bool(np.all(metric.weight(keys.masks) == 1))  # A ~A holds Σ |a|²
         self.always = not rest
-        self.degree, self.adjugate, self.adjugate_keys = _adjugate(metric, keys)
+        self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
+        self.terms = code.terms + terms
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
@@ -62,48 +63,44 @@ def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
     return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]
 
 
-def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys]:
+def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
     d = used_vectors(keys).bit_count()
     code = StraightLine(metric)
     A = code.argument("a", keys)
     conjugate = A.negated(lambda k: k % 4 in (1, 2))
     P = code.product("p", "gp", A, conjugate)
     if d <= 2:
-        return 2, code.function(P.scalar(), conjugate), keys
+        return 2, code.function(P.scalar(), conjugate), keys, code.terms
     if d <= 4:
         G = P.negated(lambda k: k in (3, 4))
         number, adjugate = code.product("n", "gp", P, G, (0,)), code.product("x", "gp", conjugate, G)
-        return 4, code.function(number.scalar(), adjugate), adjugate.keys
+        return 4, code.function(number.scalar(), adjugate), adjugate.keys, code.terms
     Q = P.negated(lambda k: k % 2 == 1)
     H = code.product("h", "gp", P, Q)
     G = H.negated(lambda k: k in (1, 4))
     number, K = code.product("n", "gp", H, G, (0,)), code.product("k", "gp", Q, G)
     adjugate = code.product("x", "gp", conjugate, K)
-    return 8, code.function(number.scalar(), adjugate), adjugate.keys
+    return 8, code.function(number.scalar(), adjugate), adjugate.keys, code.terms
 
 
 def inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
     """Return the code for A of ``keys``, None where more than five vectors occur or no component is a length."""
     found: Any = metric.plans.get(("inv", keys), False)
     if found is False:
-        small = keys.size and used_vectors(keys).bit_count() <= MOST and metric.is_numeric
-        lengths = small and (metric.is_unit or (metric.diagonal is None and _is_orthogonal(metric)))
-        found = InverseCode(metric, keys) if lengths else None
+        small = keys.size and used_vectors(keys).bit_count() <= MOST
+        found = InverseCode(metric, keys) if small and components_are_lengths(metric) else None
         keep(metric, ("inv", keys), found)
     return found
-
-
-def _is_orthogonal(metric: Metric) -> bool:
-    """Tell whether the orthonormal basis is made by an orthogonal matrix, as that of a pair of null vectors."""
-    return bool(np.abs(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))) - 1).max() < 1e-12)
 
 
 def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None":
     """Return the inverse of one multivector, by Python numbers; None where the general way must look."""
     code = inverse_code(A.algebra.form, A.keys)
-    if code is None:
-        return None
     limit = _limit(A, rtol)
+    if code is None or code.terms > BY_MATRIX:
+        one = one_by_matrix(A, limit)
+        if one is not None or code is None:
+            return one
     a = A.coefficients.tolist()
     size = math.hypot(*map(abs, a))
     if not 1 / RANGE < size < RANGE:

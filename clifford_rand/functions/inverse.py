@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
-from clifford_rand.basis.keys import Keys, dense_keys, union
-from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.basis.keys import dense_keys, union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
+from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.functions.norms import (
     as_inexact,
     eps_of,
@@ -231,19 +231,6 @@ def _or_infinite(M: NDArray[Any], tables: Any) -> NDArray[Any]:
         return from_matrices(np.linalg.inv(M), tables)
     except np.linalg.LinAlgError:
         return np.full(1 << tables.d, np.inf, dtype=M.dtype)
-
-
-def inverse_grades(keys: Keys, d: int) -> tuple[int, ...]:
-    """Return the grades that the inverse of a multivector with ``keys`` can have.
-
-    If an involution f has f(A) = σ A, σ = ±1, then f(A⁻¹) = σ A⁻¹: the inverse of an even A is even, and so on.
-    """
-    kept = set(range(d + 1))
-    for sign in (lambda k: k % 2 == 1, reverse_is_negative, lambda k: k % 4 in (1, 2)):
-        signs = {bool(sign(k)) for k in keys.grades}
-        if len(signs) == 1:
-            kept = {k for k in kept if bool(sign(k)) in signs}
-    return tuple(sorted(kept))
 
 
 def exact_inverse(A: "Multivector") -> "Multivector":

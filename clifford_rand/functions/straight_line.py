@@ -49,6 +49,7 @@ class StraightLine:
         self.lines: list[str] = []
         self.arguments: list[str] = []
         self.taken: set[str] = set()
+        self.terms = 0  # products of two rows
 
     def argument(self, name: str, keys: Keys) -> Part:
         """Return the rows of an argument, a sequence."""
@@ -79,6 +80,7 @@ class StraightLine:
                 sign = (a.signs[left] if a.signs else 1) * (b.signs[right] if b.signs else 1)
                 terms[pair] = terms.get(pair, 0) + sign * table.coef[row].item()
             factors = [f"{_factor(c)}{a.names[j]}*{b.names[k]}" for (j, k), c in terms.items() if c]
+            self.terms += len(factors)
             if factors:
                 kept.append(i)
                 names.append(f"{name}{len(names)}")

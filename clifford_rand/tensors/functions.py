@@ -9,7 +9,7 @@ from typing import Any
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, namespace
 from clifford_rand.basis.keys import Keys, keys_labelled
-from clifford_rand.functions.inverse import inverse_grades
+from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.tensors import study
 from clifford_rand.tensors.places import keys_of, union_of
 

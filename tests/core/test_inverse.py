@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.functions.inverse import determinant_and_adjugate, inverse_grades
+from clifford_rand.functions.inverse import determinant_and_adjugate
+from clifford_rand.functions.matrix_inverse import inverse_grades, one_by_matrix
 from support.blades import signatures
 
 
@@ -289,3 +290,51 @@ def test_symbols():
     e1, e2 = symbolic.basis_vectors()
     B = 2 + e1 + 3 * e2
     assert all(sympy.simplify(value) == 0 for value in (B * B.inv() - 1).coefficients)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_one_multivector_through_its_matrix(dtype):
+    # against the product, in every signature of four to six vectors where the two linear maps are small
+    rng = np.random.default_rng(17)
+    served = 0
+    for counts in [(p, q, r) for p in range(7) for q in range(7 - p) for r in range(4) if 4 <= p + q + r <= 6]:
+        alg = cr.Algebra(*counts)
+        array = rng.standard_normal(2**alg.d) + (1j * rng.standard_normal(2**alg.d) if dtype == np.complex128 else 0)
+        array[0] += 3  # far from singular
+        A = alg.multivector(array.astype(dtype))
+        X = one_by_matrix(A, 1e-12)
+        if X is None:
+            continue
+        served += 1
+        assert X.dtype == dtype
+        assert X.keys is alg.multivector(array).keys
+        bound = 200 * np.finfo(dtype).eps * np.linalg.norm(A.coefficients) * np.linalg.norm(X.coefficients)
+        assert np.abs((A * X - 1).coefficients).max() < bound, counts
+        assert np.abs((X * A - 1).coefficients).max() < bound, counts
+    assert served > 30
+
+
+def test_one_multivector_through_its_matrix_in_a_null_basis_and_on_some_blades():
+    null = cr.Algebra.cga(3, null_basis=True)
+    wide = cr.Algebra(4, 4, 2)
+    some = wide("3 + e1 + e2_8 + e1_2_3 + e1_5_6_8 + e2_3_5").sparse() * 1.0
+    for A in (null.random_multivector(5) + 3, some):
+        X = one_by_matrix(A, 1e-12)
+        assert (A * X).isclose(1)
+        assert (X * A).isclose(1)
+        assert A.inv() == X
+
+
+def test_what_the_matrix_leaves_to_the_other_ways():
+    alg = cr.Algebra(4, 1)
+    A = alg.random_multivector(3)
+    assert one_by_matrix(A, 1e-12) is not None
+    R = alg.vector([1.0, 2, 3, 4, 0]) * alg.vector([1.0, 2, 0, 4, 1])
+    assert one_by_matrix(R.dense(), 1e-12) is None  # a versor in all 32 components: its reverse, no rounding elsewhere
+    assert np.all(R.dense().inv().odd().coefficients == 0)
+    assert one_by_matrix(A * 1e30, 1e-12) is None
+    assert one_by_matrix(1 + alg.e1 + 1e-8 * A, 1e-12) is None  # badly conditioned
+    assert one_by_matrix(1 + alg.e1 + 0 * A, 1e-12) is None
+    assert one_by_matrix(A, 0.9) is None
+    with pytest.raises(cr.ArgumentError, match="invertible"):
+        (1 + alg.e1 + 0 * A).inv()
