@@ -22,6 +22,8 @@ from .fusion.function import FusionWarning as FusionWarning
 from .fusion.function import fused as fused
 from .geometry.rotation_matrix import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
+from .multivector.array_functions import concatenate as concatenate
+from .multivector.array_functions import stack as stack
 from .multivector.multivector import Multivector as Multivector
 from .sampling.haar import haar_blade as haar_blade
 from .sampling.haar import random_rotation as random_rotation

@@ -63,7 +63,7 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
         array: NDArray[Any] = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
         hint = f"NumPy says: {error}"
-        rule = "an array, its rows of one length"
+        rule = "an array of numbers" if isinstance(error, TypeError) else "an array, its rows of one length"
         raise fail(name, owner, rule, describe(f"a {type(value).__name__}"), hint) from error
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
@@ -116,6 +116,16 @@ def check_array(
         rule = "of shape (" + ", ".join(lengths) + ("," if len(shape) == 1 else "") + ")"
         raise fail(name, owner, rule, describe(f"shape {value.shape}"))
     return value
+
+
+def check_broadcast(name: str, owner: str, shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+    """Raise where two batch shapes do not broadcast: called once NumPy has said so in its own words."""
+    try:
+        np.broadcast_shapes(shape, other)
+    except ValueError:
+        rule = f"of a batch shape that broadcasts with {shape}"
+        hint = "Axes are matched from the last; A[:, None] has a new one."
+        raise fail(name, owner, rule, describe(f"batch shape {other}"), hint) from None
 
 
 def refuse_unreal(value: Any, name: str, owner: str) -> None:

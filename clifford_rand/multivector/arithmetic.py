@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_broadcast, fail
 from clifford_rand.basis.coefficients import (
     INT,
     MOST,
@@ -46,19 +46,23 @@ def _sum(A: "Multivector", other: Any, combine: Callable[[Any, Any], Any]) -> An
     same = other if other.__class__ is A.__class__ and other.algebra is A.algebra else A._coerced(other)
     if same is None:
         return NotImplemented
-    if same.__class__ is not A.__class__:  # a tensor
-        return combine(same._coerced(A), same)
-    a, b = A, same
-    if a.keys is b.keys and a.dtype is b.dtype and a.dtype.kind == "f":
-        return a._make(a.keys, combine(a.coefficients, b.coefficients))  # the rest of this, for the most of its calls
-    if a.dtype is not b.dtype and a.dtype.kind != "O" and b.dtype.kind != "O":
-        dtype = common_dtype(a.dtype, b.dtype)
-        a, b = a.astype(dtype), b.astype(dtype)
-    keys = union(a.keys, b.keys)
-    x, y = a._on(keys).coefficients, b._on(keys).coefficients
-    if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
-        return A._make(keys, in_integers(combine, bound, x, y))
-    return A._make(keys, combine(x, y))
+    try:
+        if same.__class__ is not A.__class__:  # a tensor
+            return combine(same._coerced(A), same)
+        a, b = A, same
+        if a.keys is b.keys and a.dtype is b.dtype and a.dtype.kind == "f":
+            return a._make(a.keys, combine(a.coefficients, b.coefficients))  # the rest, for the most of its calls
+        if a.dtype is not b.dtype and a.dtype.kind != "O" and b.dtype.kind != "O":
+            dtype = common_dtype(a.dtype, b.dtype)
+            a, b = a.astype(dtype), b.astype(dtype)
+        keys = union(a.keys, b.keys)
+        x, y = a._on(keys).coefficients, b._on(keys).coefficients
+        if x.dtype == INT and y.dtype == INT and (bound := largest(x) + largest(y)) > MOST:
+            return A._make(keys, in_integers(combine, bound, x, y))
+        return A._make(keys, combine(x, y))
+    except ValueError:
+        check_broadcast("other", "+", A.shape, same.shape)
+        raise
 
 
 def add(A: "Multivector", other: Any) -> Any:
@@ -108,7 +112,11 @@ def scale(A: "Multivector", other: Any) -> Any:
         if same is None:
             return NotImplemented
         return multiply("gp", A, same)
-    return A._make(A.keys, as_coefficients(_times(array, factor), "other", "*"))
+    try:
+        return A._make(A.keys, as_coefficients(_times(array, factor), "other", "*"))
+    except ValueError:
+        check_broadcast("other", "*", A.shape, np.shape(other))
+        raise
 
 
 def times(A: "Multivector", other: Any) -> Any:
@@ -123,12 +131,16 @@ def divide(A: "Multivector", other: Any) -> Any:
     factor = _factor(A, other)
     if factor is None:
         return _over(A, other)
-    if "O" in (A.dtype.kind, np.asarray(factor).dtype.kind):
-        return A._make(A.keys, exact_quotient(A.coefficients, factor))
     zero = np.asarray(factor) == 0
-    if zero.any():
+    exact = "O" in (A.dtype.kind, np.asarray(factor).dtype.kind)
+    if not exact and zero.any():
         raise ZeroDivisionError("division of a multivector by zero")
-    return A._make(A.keys, as_coefficients(A.coefficients / factor, "other", "/"))
+    try:
+        quotient = exact_quotient(A.coefficients, factor) if exact else A.coefficients / factor
+    except ValueError:
+        check_broadcast("other", "/", A.shape, np.shape(other))
+        raise
+    return A._make(A.keys, quotient if exact else as_coefficients(quotient, "other", "/"))
 
 
 def _over(A: "Multivector", other: Any) -> Any:

@@ -72,18 +72,18 @@ def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ..
     return tuple(one % A.ndim for one in axes)
 
 
-def total(A: "Multivector", axis: int | tuple[int, ...] | None = None) -> "Multivector":
-    """Return the sum over batch axes, over all of them by default."""
+def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
+    """Return the sum over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1."""
     array, axes = A.coefficients, _axes(A, axis)
     if array.dtype.kind != "i":
-        return A._make(A.keys, array.sum(axis=axes))
+        return A._make(A.keys, array.sum(axis=axes, keepdims=keepdims))
     count = math.prod(A.shape[one] for one in axes)
-    return A._make(A.keys, in_integers(lambda x: x.sum(axis=axes), count * largest(array), array))
+    return A._make(A.keys, in_integers(lambda x: x.sum(axis=axes, keepdims=keepdims), count * largest(array), array))
 
 
-def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None) -> "Multivector":
-    """Return the mean over batch axes, over all of them by default."""
-    return A._make(A.keys, A.coefficients.mean(axis=_axes(A, axis)))
+def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
+    """Return the mean over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1."""
+    return A._make(A.keys, A.coefficients.mean(axis=_axes(A, axis), keepdims=keepdims))
 
 
 def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_broadcast, describe, fail
 from clifford_rand.basis.coefficients import INT, is_symbolic, largest
 from clifford_rand.basis.keys import union
 
@@ -34,7 +34,9 @@ def _hashable(value: Any) -> Any:
 
 
 def aligned(A: "Multivector", other: "Multivector") -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the coefficients of both on the blades that either has."""
+    """Return the coefficients of both on the blades that either has, their batch shapes such that they broadcast."""
+    if A.coefficients.shape[:-1] != other.coefficients.shape[:-1]:
+        check_broadcast("other", "==", A.shape, other.shape)
     keys = union(A.keys, other.keys)
     return A._on(keys).coefficients, other._on(keys).coefficients
 

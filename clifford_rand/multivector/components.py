@@ -1,13 +1,13 @@
 """Which blades are stored and what their coefficients are: filling up, leaving out, other dtypes, other numbers."""
 
 import functools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_broadcast, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
@@ -17,16 +17,35 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 
-def replace(A: "Multivector", coefficients: Mapping[str, ArrayLike]) -> "Multivector":
-    """Return a multivector with other coefficients on some blades, {name: number, or one for each of the batch}.
+def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector":
+    """Return a multivector with other coefficients on some blades, or with other elements of a batch.
+
+    It is what an assignment would be to an array: a multivector is a value, so there is none.
+
+    Parameters
+    ----------
+    coefficients : dict {blade: number, or one for each of the batch}, or Multivector
+        Blades that are not named stay. A multivector, a number or an array of numbers takes the place ``at``.
+    at : index, optional
+        Of the elements that change, any of NumPy's; the whole batch by default.
 
     Examples
     --------
     >>> import clifford_rand as cr
-    >>> A = cr.Algebra(3)("e1 + 2*e23")
-    >>> A.replace({"e1": 3.0, "e32": 1})
+    >>> alg = cr.Algebra(3)
+    >>> alg("e1 + 2*e23").replace({"e1": 3.0, "e32": 1})
     3.0*e1 - 1.0*e23
+    >>> A = alg.vector([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> [str(one) for one in A.replace(2 * alg.e12, at=-1)]  # A[-1] = 2 * alg.e12
+    ['e1', 'e2', '2*e12']
+    >>> A.replace({"e1": 7}, at=slice(1, None)).values[:, 0].tolist()
+    [1, 7, 7]
     """
+    if at is not None:
+        return _replaced_at(A, coefficients, at)
+    if not isinstance(coefficients, Mapping):
+        hint = "Another multivector takes the place of the elements that at= names."
+        raise fail("coefficients", "replace", "a dict {blade: coefficient}", coefficients, hint)
     given = {}
     for name, value in coefficients.items():
         mask, sign = A.algebra.parse_blade(name)
@@ -34,12 +53,94 @@ def replace(A: "Multivector", coefficients: Mapping[str, ArrayLike]) -> "Multive
         given[mask] = number if sign > 0 else -number
     parts = A._on(union(A.keys, keys_of_masks(A.algebra.d, tuple(given))))
     dtype = functools.reduce(common_dtype, (number.dtype for number in given.values()), A.dtype)
+    for name, number in zip(coefficients, given.values(), strict=False):
+        check_broadcast(name, "replace", A.shape, number.shape)
     batch = np.broadcast_shapes(A.shape, *(number.shape for number in given.values()))
     array = layout.empty(batch, parts.keys.size, dtype)
     array[...] = parts.coefficients
     for mask, number in given.items():
         array[..., parts.keys.find(mask)] = number
     return A._make(parts.keys, array)
+
+
+def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
+    """Return A with other elements at an index of the batch axes."""
+    if not A.ndim:
+        raise TypeError("a single multivector has no batch axis to index: leave at= out")
+    old = A[at]
+    B = replace(old, new) if isinstance(new, Mapping) else A._operand(new, "replace")
+    if B.shape != old.shape:
+        check_broadcast("coefficients", "replace", old.shape, B.shape)
+    keys, dtype = union(A.keys, B.keys), common_dtype(A.dtype, B.dtype)
+    array = layout.own(A._on(keys).astype(dtype).coefficients)
+    parts = at if isinstance(at, tuple) else (at,)
+    if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
+        parts = (*parts, Ellipsis)
+    array[(*parts, slice(None))] = B._on(keys).coefficients
+    return A._make(keys, array)
+
+
+def mapped(A: "Multivector", function: Callable[..., Any]) -> "Multivector":
+    """Return the multivector of f(coefficient), blade by blade: a number, or an array over the batch.
+
+    Blades that are not stored stay zero.
+
+    Parameters
+    ----------
+    function : callable
+        Of a coefficient, or, where it takes two arguments, of a blade's name and its coefficient.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(3)("2 + e1 - 3*e12")
+    >>> A.map(abs), A.map(lambda name, x: x if "1" in name[1:] else 10 * x)
+    (2 + e1 + 3*e12, 20 + e1 - 3*e12)
+    """
+    columns = [as_coefficients(value, "function", "map") for value in _called(A, function)]
+    for column in columns:
+        check_broadcast("function", "map", A.shape, column.shape)
+    dtype = functools.reduce(common_dtype, (column.dtype for column in columns)) if columns else A.dtype
+    batch = np.broadcast_shapes(A.shape, *(column.shape for column in columns))
+    array = layout.empty(batch, A.keys.size, dtype)
+    for i, column in enumerate(columns):
+        array[..., i] = column
+    return A._make(A.keys, array)
+
+
+def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "Multivector":
+    """Return the blades for which f(coefficient) is true, of a batch those where it is true somewhere.
+
+    Parameters
+    ----------
+    function : callable, optional
+        As for `map`; by default whether the coefficient is not zero, as `sparse` does.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(3)("2 + 1e-20*e1 - 3*e12")
+    >>> A.filter(lambda x: abs(x) > 1e-12)
+    2.0 - 3.0*e12
+    """
+    if function is None:
+        return sparse(A)
+    kept = [i for i, value in enumerate(_called(A, function)) if np.any(np.asarray(value, dtype=bool))]
+    keys = keys_of_masks(A.algebra.d, tuple(int(A.keys.masks[i]) for i in kept))
+    return A._make(keys, A.coefficients[..., kept])
+
+
+def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:
+    """Return the values of a function of coefficients, or of names and coefficients."""
+    columns = [A.coefficients[..., i][()] for i in range(A.keys.size)]
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_argcount - len(getattr(function, "__defaults__", None) or ()) != 2:
+        return [function(column) for column in columns]
+    names = A.algebra.names
+    return [
+        function(names.blade(mask) if mask else "1", column)
+        for mask, column in zip(map(int, A.keys.masks), columns, strict=True)
+    ]
 
 
 def on_keys(A: "Multivector", keys: Keys) -> "Multivector":

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from clifford_rand.geometry import projections as _projections
     from clifford_rand.geometry import subspaces as _subspaces
     from clifford_rand.geometry import versors as _versors
+    from clifford_rand.multivector import array_functions as _array_functions
     from clifford_rand.multivector import scalars as _scalars
+    from clifford_rand.multivector import ufuncs as _ufuncs
 else:
     from clifford_rand.multivector.late import methods_of
 
@@ -41,7 +43,9 @@ else:
     _projections = methods_of("clifford_rand.geometry.projections")
     _subspaces = methods_of("clifford_rand.geometry.subspaces")
     _versors = methods_of("clifford_rand.geometry.versors")
+    _array_functions = methods_of("clifford_rand.multivector.array_functions")
     _scalars = methods_of("clifford_rand.multivector.scalars")
+    _ufuncs = methods_of("clifford_rand.multivector.ufuncs")
 
 
 class Multivector(BladeAttributes):
@@ -187,6 +191,8 @@ class Multivector(BladeAttributes):
         return self._on(filled).coefficients
 
     replace = components.replace
+    map = components.mapped
+    filter = components.filtered
     dense = components.dense
     sparse = components.sparse
     astype = components.astype
@@ -236,7 +242,8 @@ class Multivector(BladeAttributes):
     __truediv__ = arithmetic.divide
     __rtruediv__ = arithmetic.divide_into
     __pow__ = arithmetic.power
-    __array_ufunc__ = products.by_ufunc
+    __array_ufunc__ = _ufuncs.by_ufunc
+    __array_function__ = _array_functions.by_array_function
 
     # ---- products
 

@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_broadcast, describe, fail
 from clifford_rand.plans.choice import plan_of
 
 if TYPE_CHECKING:
@@ -21,7 +19,11 @@ def multiply(rule: str, a: Any, b: Any) -> Any:
     plan = metric.plans.get((rule, a.keys, b.keys))
     if plan is None:
         plan = plan_of(metric, rule, a.keys, b.keys)
-    return a._make(plan.keys, plan(a.coefficients, b.coefficients))
+    try:
+        return a._make(plan.keys, plan(a.coefficients, b.coefficients))
+    except ValueError:
+        check_broadcast("other", rule, a.shape, b.shape)
+        raise
 
 
 def product(rule: str, A: "Multivector", other: Any) -> Any:
@@ -192,44 +194,3 @@ def commutator(A: "Multivector", other: Any) -> "Multivector":
 def anticommutator(A: "Multivector", other: Any) -> "Multivector":
     """Return (AB + BA)/2."""
     return named("anticommutator", A, other)
-
-
-def by_ufunc(A: "Multivector", ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Let ``array * A``, ``np.add(array, A)``, ``np.exp(A)`` mean what the operators and methods mean."""
-    name = _OPERATORS.get(ufunc)
-    if method != "__call__" or kwargs or name is None:
-        return NotImplemented
-    if len(inputs) == 1:
-        return getattr(A, name)()
-    a, b = inputs
-    if isinstance(a, type(A)):
-        return getattr(a, f"__{name}__")(b)
-    return getattr(b, f"__{_REFLECTED.get(name, 'r' + name)}__")(a)
-
-
-_REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-_OPERATORS = {
-    np.add: "add",
-    np.subtract: "sub",
-    np.multiply: "mul",
-    np.true_divide: "truediv",
-    np.power: "pow",
-    np.bitwise_xor: "xor",
-    np.bitwise_or: "or",
-    np.bitwise_and: "and",
-    np.left_shift: "lshift",
-    np.right_shift: "rshift",
-    np.equal: "eq",
-    np.not_equal: "ne",
-    np.less: "lt",
-    np.less_equal: "le",
-    np.greater: "gt",
-    np.greater_equal: "ge",
-    np.negative: "__neg__",
-    np.positive: "__pos__",
-    np.invert: "reverse",
-    np.absolute: "norm",
-    np.exp: "exp",
-    np.log: "log",
-    np.sqrt: "sqrt",
-}

@@ -220,16 +220,16 @@ class TensorMultivector(Multivector):
                 raise fail("axis", "sum or mean", f"one of the {self.ndim} batch axes", axis)
         return tuple(one % self.ndim for one in axes)
 
-    def sum(self, axis: Any = None) -> "TensorMultivector":
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> "TensorMultivector":
         """Return the sum over batch axes, over all of them by default."""
         axes = self._axes(axis)
         array = self.coefficients
-        return self._make(self.keys, namespace(array).sum(array, axis=axes)) if axes else self
+        return self._make(self.keys, namespace(array).sum(array, axis=axes, keepdims=keepdims)) if axes else self
 
-    def mean(self, axis: Any = None) -> "TensorMultivector":
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> "TensorMultivector":
         """Return the mean over batch axes, over all of them by default."""
         axes = self._axes(axis)
-        return self.sum(axis) / math.prod(self.shape[one] for one in axes)
+        return self.sum(axis, keepdims=keepdims) / math.prod(self.shape[one] for one in axes)
 
     def prod(self, axis: int = 0, *, rule: str = "gp") -> Any:
         """Return the product along a batch axis, first factor on the left; ``rule`` names it."""
@@ -548,7 +548,7 @@ SHARED = frozenset(  # attributes of Multivector that are right for tensors as t
     (
         "_op_priority",
         *("algebra", "keys", "coefficients", "ndim", "dtype", "grades", "values", "dense", "scalar_part", "__len__"),
-        *("__copy__", "__deepcopy__", "__dir__", "__pos__", "__array_ufunc__"),
+        *("__copy__", "__deepcopy__", "__dir__", "__pos__", "__array_ufunc__", "__array_function__"),
         *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
     )
 )

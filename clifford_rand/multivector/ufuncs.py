@@ -1,0 +1,126 @@
+"""NumPy's ufuncs on multivectors: what the operators and methods mean; the others take scalars as numbers."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+_BINARY = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+    np.power: "pow",
+    np.bitwise_xor: "xor",
+    np.bitwise_or: "or",
+    np.bitwise_and: "and",
+    np.left_shift: "lshift",
+    np.right_shift: "rshift",
+    np.equal: "eq",
+    np.not_equal: "ne",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
+}
+_REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+_UNARY = {
+    np.negative: "__neg__",
+    np.positive: "__pos__",
+    np.invert: "reverse",
+    np.absolute: "norm",
+    np.reciprocal: "inv",
+    np.exp: "exp",
+    np.log: "log",
+    np.sqrt: "sqrt",
+}
+
+
+def by_ufunc(A: "Multivector", ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Let ``array * A``, ``np.add(array, A)``, ``np.exp(A)``, ``np.add.reduce(A)`` mean the operators and methods.
+
+    Any other ufunc takes scalars as the numbers that they are, ``np.arctan2(a | b, c | d)``, and returns numbers.
+    """
+    if not all(isinstance(one, np.ndarray) or not hasattr(one, "__array_ufunc__") or _is_own(one) for one in inputs):
+        return NotImplemented  # another library's
+    name = f"numpy.{ufunc.__name__}"
+    if kwargs.get("out") is not None:
+        raise TypeError(f"{name} cannot write into out= here: a multivector is a value")
+    if method in ("reduce", "accumulate"):
+        return _along_an_axis(ufunc, method, inputs[0], kwargs)
+    if method != "__call__" or kwargs:
+        raise TypeError(f"{name} of multivectors takes no keywords, and has no method {method!r}: use the operators")
+    if ufunc in _BINARY:
+        a, b = inputs
+        operator = _BINARY[ufunc]
+        if isinstance(a, type(A)):
+            return getattr(a, f"__{operator}__")(b)
+        return getattr(b, f"__{_REFLECTED.get(operator, 'r' + operator)}__")(a)
+    if ufunc in _UNARY:
+        return getattr(inputs[0], _UNARY[ufunc])()
+    own = _OWN.get(ufunc)
+    return _of_numbers(ufunc, inputs) if own is None else own(*inputs)
+
+
+def _is_own(value: Any) -> bool:
+    return getattr(type(value), "keys", None) is not None and hasattr(value, "coefficients")
+
+
+def _of_numbers(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    from clifford_rand.multivector.array_functions import as_numbers
+
+    return ufunc(*as_numbers(inputs, f"numpy.{ufunc.__name__}"))
+
+
+def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:
+    from clifford_rand.multivector import array_functions
+
+    name = {(np.add, "reduce"): "sum", (np.multiply, "reduce"): "prod", (np.add, "accumulate"): "cumsum"}.get(
+        (ufunc, method)
+    )
+    if name is None:
+        raise TypeError(f"numpy.{ufunc.__name__}.{method} has no meaning for multivectors")
+    return getattr(array_functions, name)(A, **{"axis": 0, **kwargs})
+
+
+def _square(A: Any) -> Any:
+    return A * A
+
+
+def _conjugate(A: Any) -> Any:
+    """Return the Clifford conjugate of real coefficients; of complex ones it might be meant or not."""
+    if A.dtype.kind == "c":
+        rule = "of real coefficients, as complex ones have two conjugates"
+        hint = "A.conjugate() is the Clifford conjugate, A.map(np.conj) that of the coefficients."
+        raise fail("A", "numpy.conjugate", rule, describe(f"dtype {A.dtype}"), hint)
+    return A.conjugate()
+
+
+def _is_nan(A: Any) -> Any:
+    return np.isnan(A.coefficients).any(axis=-1)
+
+
+def _is_infinite(A: Any) -> Any:
+    return np.isinf(A.coefficients).any(axis=-1)
+
+
+def _is_finite(A: Any) -> Any:
+    return np.isfinite(A.coefficients).all(axis=-1)
+
+
+def _nearest_integers(A: Any) -> Any:
+    return A._make(A.keys, np.rint(A.coefficients))
+
+
+_OWN = {
+    np.square: _square,
+    np.conjugate: _conjugate,
+    np.isnan: _is_nan,
+    np.isinf: _is_infinite,
+    np.isfinite: _is_finite,
+    np.rint: _nearest_integers,
+}

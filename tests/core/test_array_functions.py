@@ -1,0 +1,274 @@
+"""NumPy's functions and ufuncs on batches: against the same function of an array of multivectors."""
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+
+ALG = cr.Algebra(2, 1)
+A = ALG.random_multivector(0, (2, 3, 4), (0, 2))
+B = ALG.random_multivector(1, (2, 3, 4), (1, 2))
+V = ALG.random_multivector(2, (4,), 1)
+MASK = np.random.default_rng(3).random((2, 3, 4)) < 0.5
+
+
+def listed(value):
+    """Multivectors as arrays of objects, in lists and tuples too."""
+    if isinstance(value, cr.Multivector):
+        return np.asarray(value, dtype=object)
+    return type(value)(map(listed, value)) if isinstance(value, list | tuple) else value
+
+
+def same(found, wanted, rtol=0.0):
+    if isinstance(wanted, list | tuple):
+        return len(found) == len(wanted) and all(map(same, found, wanted))
+    assert isinstance(found, cr.Multivector)
+    assert found.shape == np.shape(wanted)
+    return all(one.isclose(other, rtol) for one, other in zip(listed(found).ravel(), np.ravel(wanted), strict=True))
+
+
+COMPUTED = {"sum", "add.reduce", "prod", "square"}  # in another order of additions
+
+
+CASES = {
+    "moveaxis": lambda A, B, V: np.moveaxis(A, 0, -1),
+    "rollaxis": lambda A, B, V: np.rollaxis(A, 2),
+    "swapaxes": lambda A, B, V: np.swapaxes(A, 0, 2),
+    "transpose": lambda A, B, V: np.transpose(A, (2, 0, 1)),
+    "expand_dims": lambda A, B, V: np.expand_dims(A, (0, 3)),
+    "squeeze": lambda A, B, V: np.squeeze(np.expand_dims(A, 1), axis=1),
+    "reshape": lambda A, B, V: np.reshape(A, (4, -1)),
+    "ravel": lambda A, B, V: np.ravel(A),
+    "broadcast_to": lambda A, B, V: np.broadcast_to(V, (5, 4)),
+    "broadcast_arrays": lambda A, B, V: np.broadcast_arrays(A, V),
+    "repeat": lambda A, B, V: np.repeat(A, 2, axis=1),
+    "tile": lambda A, B, V: np.tile(A, (2, 1)),
+    "flip": lambda A, B, V: np.flip(A, axis=0),
+    "fliplr": lambda A, B, V: np.fliplr(A),
+    "rot90": lambda A, B, V: np.rot90(A, axes=(1, 2)),
+    "roll": lambda A, B, V: np.roll(A, 2, axis=-1),
+    "take": lambda A, B, V: np.take(A, [2, 0], axis=1),
+    "take_along_axis": lambda A, B, V: np.take_along_axis(V, np.array([1, 1, 0]), axis=0),
+    "compress": lambda A, B, V: np.compress([True, False, True], A, axis=1),
+    "extract": lambda A, B, V: np.extract(MASK, A),
+    "delete": lambda A, B, V: np.delete(A, 1, axis=2),
+    "insert": lambda A, B, V: np.insert(A, 1, V, axis=1),
+    "append": lambda A, B, V: np.append(A, B, axis=0),
+    "diagonal": lambda A, B, V: np.diagonal(A, axis1=1, axis2=2),
+    "split": lambda A, B, V: np.split(A, 2, axis=2),
+    "array_split": lambda A, B, V: np.array_split(V, 3),
+    "hsplit": lambda A, B, V: np.hsplit(A, [1]),
+    "stack": lambda A, B, V: np.stack([A, B], axis=1),
+    "concatenate": lambda A, B, V: np.concatenate((A, B, A), axis=-1),
+    "hstack": lambda A, B, V: np.hstack([A, B]),
+    "vstack": lambda A, B, V: np.vstack([V, V]),
+    "dstack": lambda A, B, V: np.dstack([V, V]),
+    "block": lambda A, B, V: np.block([[A, B], [B, A]]),
+    "where": lambda A, B, V: np.where(MASK, A, B),
+    "where broadcast": lambda A, B, V: np.where(MASK[:, :1], V, A),
+    "select": lambda A, B, V: np.select([MASK, ~MASK], [A, B], V),
+    "choose": lambda A, B, V: np.choose(MASK.astype(int), [A, V]),
+    "atleast_2d": lambda A, B, V: np.atleast_2d(V),
+    "copy": lambda A, B, V: np.copy(A),
+    "sum": lambda A, B, V: np.sum(A, axis=(0, 2)),
+    "add.reduce": lambda A, B, V: np.add.reduce(A, axis=1),
+    "prod": lambda A, B, V: np.prod(A, axis=1),
+    "diff": lambda A, B, V: np.diff(A, axis=1),
+    "square": lambda A, B, V: np.square(A),
+    "reciprocal": lambda A, B, V: 1 / V,
+    "conjugate": lambda A, B, V: np.conjugate(A),
+    "minus": lambda A, B, V: np.negative(A) - V,
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_functions_act_as_on_arrays_of_multivectors(case):
+    function = CASES[case]
+    assert same(function(A, B, V), function(listed(A), listed(B), listed(V)), 1e-12 * (case in COMPUTED))
+
+
+def test_sums_to_rounding():
+    """NumPy's order of sums is another for arrays of objects."""
+    one_by_one = [A[i, j, k] for i in range(2) for j in range(3) for k in range(4)]
+    total = sum(one_by_one)
+    assert np.sum(A).isclose(total)
+    assert np.mean(A).isclose(total / 24)
+    assert np.average(A).isclose(total / 24)
+    assert np.cumsum(A)[-1].isclose(total)
+    assert np.all(np.isclose(np.cumsum(A, axis=1)[:, -1], np.sum(A, axis=1)))
+    assert np.sum(A, axis=1, keepdims=True).shape == np.mean(A, axis=1, keepdims=True).shape == (2, 1, 4)
+    w = np.array([1.0, 2.0, 0.5])
+    assert np.allclose(np.average(A, axis=1, weights=w), (A[:, 0] + 2 * A[:, 1] + 0.5 * A[:, 2]) / 3.5)
+    assert np.allclose(np.average(A, axis=1, weights=np.broadcast_to(w[:, None], A.shape)), np.average(A, 1, w))
+    line = np.linspace(V, 1.0, 5)
+    assert line.shape == (5, 4)
+    assert np.allclose(line[[0, 2, 4]], np.stack([V + 0 * ALG.I, (V + 1) / 2, 0 * V + 1]))
+    assert np.sum(ALG.scalar([2**62, 2**62, 2**62]))["1"] == 3 * 2**62  # never wraps
+    assert np.cumsum(ALG.scalar([2**62, 2**62, 2**62]))[2]["1"] == 3 * 2**62
+
+
+def test_grades_are_united_and_dtypes_promoted():
+    e1, e23 = ALG.e1, ALG.e23
+    C = cr.stack([e1, 2.5 * e23, 7, np.float32(1)])
+    assert (C.grades, C.dtype, C.keys.size) == ((0, 1, 2), np.float64, 3)
+    assert C[0] == e1
+    assert C[2] == 7
+    assert cr.concatenate([A.astype(np.float32), A * 1j]).dtype == np.complex128
+    assert np.where([True, False], V[:2], 0).grades == (1,)  # zero adds no grade
+    assert np.where([True, False], V[:2], 0)[1] == 0
+    assert np.select([MASK], [B]).grades == (1, 2)
+    assert cr.stack([ALG.symbols("a"), e1]).dtype == object
+
+
+def test_shapes_and_their_like():
+    assert (np.shape(A), np.ndim(A), np.size(A), np.size(A, 1)) == ((2, 3, 4), 3, 24, 3)
+    assert np.zeros_like(A).is_zero().all()
+    assert np.zeros_like(A).grades == A.grades
+    assert np.all(np.ones_like(A) == 1)
+    assert np.all(np.full_like(A, ALG.e1, shape=3) == ALG.e1)
+    C = A + 1j * A
+    assert np.all(np.real(C) == A)
+    assert np.all(np.imag(C) == A)
+    assert np.iscomplexobj(C)
+    assert np.isrealobj(A)
+    assert np.all(np.round(A, 1).coefficients == np.round(A.coefficients, 1))
+    assert np.all(np.rint(A).coefficients == np.rint(A.coefficients))
+    assert np.result_type(A.astype(np.float32), np.float64) == np.float64
+
+
+def test_comparison_and_numbers_that_are_none():
+    assert np.allclose(A, A + 1e-9)
+    assert not np.allclose(A, A + 1e-3)
+    assert np.array_equal(A, A + 0.0)
+    assert not np.array_equal(A, A[0])
+    close = np.isclose(A, np.where(MASK, A, A + 1))
+    np.testing.assert_array_equal(close, MASK)
+    assert np.isclose(1.0, ALG.e1 | ALG.e1)
+    bad = A.replace({"e12": np.nan}, at=(0, 1)).replace({"e12": np.inf}, at=(1, 2, 3))
+    assert np.isnan(bad).sum() == 4
+    assert np.isinf(bad).sum() == 1
+    assert np.isfinite(bad).sum() == 19
+    assert np.isfinite(np.nan_to_num(bad)).all()
+
+
+def test_scalars_are_numbers_for_every_other_function():
+    S, T = V | V, V | ALG.e1
+    x, y = np.asarray(S), np.asarray(T)
+    for function in (np.arctan2, np.hypot, np.maximum):
+        np.testing.assert_array_equal(function(S, T), function(x, y))
+    for function in (np.max, np.argsort, np.median, np.std, np.log1p, np.sign, np.linalg.norm):
+        np.testing.assert_array_equal(function(S), function(x))
+    assert np.interp(ALG.e1 | ALG.e1, [0, 2], [0, 4]) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"),
+    [
+        (lambda: np.linalg.norm(A), r"A\.norm\(\)"),
+        (lambda: np.dot(A, B), r"A \| B"),
+        (lambda: np.matmul(A, B), r"A\.inner\(B\)"),
+        (lambda: np.max(A), "no order"),
+        (lambda: np.maximum(A, 0), r"grades 0, 2.*A\.coefficients"),
+        (lambda: np.copyto(A, B), "value"),
+        (lambda: np.save("x.npy", A), "pickle"),
+        (lambda: np.add(A, B, out=A), "value"),
+        (lambda: np.multiply.outer(A, B), "no method 'outer'"),
+        (lambda: np.subtract.reduce(A), "no meaning"),
+        (lambda: np.sum(A, where=MASK), "where"),
+    ],
+)
+def test_what_has_no_meaning_says_what_to_use(function, hint):
+    with pytest.raises(TypeError, match=hint):
+        function()
+
+
+def test_errors_are_the_librarys():
+    with pytest.raises(cr.ArgumentError, match="two conjugates"):
+        np.conjugate(1j * A)
+    with pytest.raises(cr.ArgumentError, match="batch axes"):
+        np.sum(A, axis=3)
+    with pytest.raises(cr.ArgumentError, match="batch axes"):
+        np.cumsum(A, axis=3)
+    with pytest.raises(cr.ArgumentError, match=r"shapes \(2, 3, 4\), \(4,\)"):
+        cr.stack([A, V])
+    with pytest.raises(cr.ArgumentError, match="at least one multivector"):
+        cr.stack([])
+    with pytest.raises(cr.ArgumentError, match="of one algebra"):
+        cr.stack([ALG.e1, cr.Algebra(4).e1])
+    with pytest.raises(cr.ArgumentError, match="weights"):
+        np.average(A, axis=0, weights=[1, 2, 3])
+
+
+OPERATIONS = [
+    *("__add__", "__sub__", "__mul__", "__xor__", "__or__", "__and__", "__lshift__", "__rshift__", "__eq__", "isclose"),
+    *("rc", "hestenes", "scalar_product", "inner", "commutator", "anticommutator", "wedge", "sandwich", "__truediv__"),
+    *("project", "reject"),
+]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("d", [2, 3, 8])
+def test_batches_that_do_not_fit(name, d):
+    alg = cr.Algebra(d)
+    grades = 1 if name in ("project", "reject") else None
+    a, b = (alg.random_multivector(0, shape, grades) for shape in ((5,), (2, 4)))
+    for x, y in ((a, b), (a.astype(np.float32), b), ((a * 10).astype(int), (b * 10).astype(int))):
+        if d == 8 and x.dtype != np.float64:
+            continue
+        with pytest.raises(cr.ArgumentError, match=r"batch shape that broadcasts with \(.*Got batch shape \("):
+            getattr(x, name)(y)
+
+
+def test_arrays_of_numbers_that_do_not_fit():
+    for operate in (lambda: V * np.ones(3), lambda: np.ones(3) * V, lambda: V / np.ones(3), lambda: V + np.ones(3)):
+        with pytest.raises(cr.ArgumentError, match=r"broadcasts with \((3|4),\)"):
+            operate()
+
+
+def test_replace_is_the_assignment_of_values():
+    C = A.replace(ALG.e1, at=(0, slice(None), -1))
+    assert np.all(C[0, :, -1] == ALG.e1)
+    assert np.all(C[1] == A[1])
+    assert C.grades == (0, 1, 2)
+    assert np.all(A.replace(5.0, at=MASK)[MASK] == 5)
+    assert np.all(A.replace(B[0], at=1)[1] == B[0])
+    assert np.all(A.replace({"e12": [1, 2, 3, 4]}, at=0)["e12"][0] == [1, 2, 3, 4])
+    with pytest.raises(cr.ArgumentError, match=r"broadcasts with \(3, 4\)"):
+        A.replace(V[:2], at=0)
+    with pytest.raises(TypeError, match="no batch axis"):
+        ALG.e1.replace(ALG.e2, at=0)
+    with pytest.raises(cr.ArgumentError, match="a dict"):
+        A.replace(B)
+
+
+def test_map_and_filter():
+    assert np.all(A.map(np.abs).coefficients == np.abs(A.coefficients))
+    assert A.map(lambda x: x.mean()).shape == A.shape
+    assert (1j * ALG.e1 + 2).map(np.conj) == 2 - 1j * ALG.e1
+    assert ALG("e1 + 2*e12").map(lambda name, x: len(name) * x) == ALG("2*e1 + 6*e12")
+    assert ALG.symbols("a", 1).map(lambda a: a.diff("a1") if False else a**2)["e2"] == ALG.symbols("a", 1)["e2"] ** 2
+    few = A.filter(lambda x: np.abs(x).max() > np.abs(A.coefficients[..., 1]).max())
+    assert few.keys.size < A.keys.size
+    assert ALG("e1 + 0*e2").filter() == ALG.e1
+    assert ALG("e1 + 2*e2").filter(lambda name, x: name == "e2") == 2 * ALG.e2
+    assert ALG.e1.filter(lambda x: x > 1) == 0
+    with pytest.raises(cr.ArgumentError, match="broadcasts"):
+        A.map(lambda x: np.ones(7))
+
+
+def test_stacks_of_tensors():
+    torch = pytest.importorskip("torch")
+    t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    T = cr.stack([ALG.vector(t), 2 * ALG.e12, 5.0], axis=-1)
+    assert T.shape == (3,)
+    assert T.grades == (0, 1, 2)
+    T.norm_squared().sum().backward()
+    assert t.grad is not None
+    joined = cr.concatenate([T, T[:1]])
+    assert joined.shape == (4,)
+    assert joined.to_numpy()[3] == joined.to_numpy()[0]
+    with pytest.raises(cr.ArgumentError, match=r"numpy\.\w*sum.*multivector of NumPy"):
+        np.sum(T)
+    with pytest.raises(cr.ArgumentError, match="axis"):
+        cr.stack([T, T], axis=3)
+    assert T.sum(keepdims=True).shape == (1,)
