@@ -12,10 +12,16 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga_angle import angle as angle
+from clifford_rand.presets.cga_angle import inversive_product as inversive_product
+from clifford_rand.presets.cga_classify import Classified as Classified
+from clifford_rand.presets.cga_classify import classify as classify
+from clifford_rand.presets.cga_distance import closest_points as closest_points
+from clifford_rand.presets.cga_distance import distance as distance
+from clifford_rand.presets.cga_intersect import intersect as intersect
 from clifford_rand.presets.cga_measure import carrier as carrier
 from clifford_rand.presets.cga_measure import centre as centre
 from clifford_rand.presets.cga_measure import direct_blade, from_parts, halved, model_of, squared
-from clifford_rand.presets.cga_measure import distance as distance
 from clifford_rand.presets.cga_measure import down as down
 from clifford_rand.presets.cga_measure import infinity as infinity
 from clifford_rand.presets.cga_measure import is_incident as is_incident
@@ -27,6 +33,7 @@ from clifford_rand.presets.cga_measure import radius as radius
 from clifford_rand.presets.cga_measure import radius_squared as radius_squared
 from clifford_rand.presets.cga_measure import split_point_pair as split_point_pair
 from clifford_rand.presets.cga_measure import up as up
+from clifford_rand.presets.cga_sample import sample as sample
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation
 
 

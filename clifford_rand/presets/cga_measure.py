@@ -231,20 +231,6 @@ def split_point_pair(
     return up(X.algebra, down(first)), up(X.algebra, down(second))
 
 
-def distance(P: Multivector, Q: Multivector) -> Any:
-    """Return the distances of points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(2)
-    >>> float(cga.distance(cga.up(alg, [0, 0]), 5 * cga.up(alg, [3, 4])))
-    5.0
-    """
-    return lengths(down(P) - down(of_algebra(Q, P.algebra, "Q", "distance")))
-
-
 def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0)."""
     model_of(getattr(P, "algebra", P), "is_incident")

@@ -1,0 +1,299 @@
+"""What a conformal blade is: round, tangent, flat or free, with its centre, radius and direction; and the way back.
+
+Every blade is one of T_c[(n_o + r² n_∞/2) ∧ E], a round, or a tangent if r = 0; up(c) ∧ E ∧ n_∞, a flat; E ∧ n_∞, free;
+T_c[E], the dual of a flat; times a weight. E is a Euclidean blade of length 1, T_c the translation by c. Table 14.1 of
+L. Dorst, D. Fontijne and S. Mann, Geometric Algebra for Computer Science, Morgan Kaufmann 2009.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis import layout
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.geometry.subspaces import span_of
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga_measure import model_of
+from clifford_rand.presets.cga_parts import Parts, euclidean, flat_parts, joined, round_parts, split
+from clifford_rand.presets.inputs import largest, lengths, tolerance, unit_scale
+
+ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
+_DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """Conformal blades by their parameters, each field an array over the batch.
+
+    Attributes
+    ----------
+    algebra : Algebra
+    grade : int
+        Of the direct blade.
+    kind : str
+        "round", "tangent", "flat", "free" or "dual flat".
+    direction : Multivector
+        Unit blades E of Algebra(n): what a round or flat extends along, its orientation included; the normals of a dual
+        flat. A point has the scalar ±1.
+    location : ndarray (..., n)
+        Centres of rounds and tangents; of flats (and the flats that dual flats are duals of) the point nearest to the
+        origin; nan for free blades.
+    radius_squared : float
+        Negative for imaginary rounds, 0 for tangents, nan for all others.
+    weight : float
+        Positive.
+    """
+
+    algebra: Algebra
+    grade: Any
+    kind: Any
+    direction: Multivector
+    location: NDArray[Any]
+    radius_squared: Any
+    weight: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the batch."""
+        return np.shape(self.kind)
+
+    @property
+    def dimension(self) -> Any:
+        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles."""
+        drop = np.array([_DROP[one] for one in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
+        return (self.grade - drop)[()]
+
+    @property
+    def radius(self) -> Any:
+        """The radii; nan for imaginary rounds and for what has none."""
+        square = np.asarray(self.radius_squared)
+        return np.sqrt(np.where(square >= 0, square, np.nan))[()]
+
+    @property
+    def imaginary(self) -> Any:
+        """Where rounds have a negative radius²: no point lies on them."""
+        return np.asarray(np.nan_to_num(np.asarray(self.radius_squared)) < 0)[()]
+
+    @property
+    def has_points(self) -> Any:
+        """Where finite points lie on the blade: flats, tangents and real rounds but vectors that are no points."""
+        real_round = (np.asarray(self.kind) == ROUND) & (np.asarray(self.grade) > 1) & ~np.asarray(self.imaginary)
+        return np.asarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
+
+    @property
+    def name(self) -> Any:
+        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on."""
+        columns = (np.ravel(x).tolist() for x in (self.kind, self.grade, self.dimension, self.imaginary))
+        return np.array([_name(*one) for one in zip(*columns, strict=True)], dtype=str).reshape(self.shape)[()]
+
+    def directions(self) -> NDArray[Any]:
+        """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m."""
+        m = np.unique(self.dimension)
+        if len(m) != 1:
+            raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {m.tolist()}"))
+        n = self.algebra.d - 2
+        return span_of(self.direction._select(keys_of_grades(n, (int(m[0]),))).coefficients, n, int(m[0]))[0]
+
+    def blade(self, *, dual: bool = False) -> Multivector:
+        """Return the blades again, with their weights; batches of several grades have all of them."""
+        made = assemble(self, self.algebra)
+        return made.dual() if dual else made
+
+    def __getitem__(self, item: Any) -> "Classified":
+        picked = (np.asarray(x)[item] for x in (self.grade, self.kind, self.radius_squared, self.weight))
+        grade, kind, square, weight = picked
+        return Classified(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
+
+    def __repr__(self) -> str:
+        if self.shape:
+            names, counts = np.unique(self.name, return_counts=True)
+            inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
+            return f"Classified({inside}, shape={self.shape})"
+        parts = [str(self.name), f"direction={_shown(self.direction)}"]
+        if np.isfinite(self.location).all():
+            parts.append(f"location={np.round(self.location, 12).tolist()}")
+        if np.isfinite(self.radius_squared):
+            parts.append(f"radius_squared={float(self.radius_squared):.6g}")
+        return f"Classified({', '.join(parts)})"
+
+
+def _shown(E: Any) -> str:
+    """Return a unit blade as text, without the rounding of zeros."""
+    return str(E._make(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse())
+
+
+def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
+    if kind == ROUND:
+        named = {0: "dual sphere", 1: "point pair", 2: "circle", 3: "sphere"}.get(m, f"{m - 1}-sphere")
+        return f"imaginary {named}" if imaginary and m else named
+    if kind == FLAT:
+        return {0: "flat point", 1: "line", 2: "plane"}.get(m, f"{m}-flat")
+    if kind == TANGENT:
+        return "tangent" if m else "point"
+    if kind == FREE:
+        return "direction" if m else "infinity"
+    return "dual flat" if grade else "nothing"
+
+
+def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Classified:
+    """Return what blades are, with their parameters: circles, lines, tangents, imaginary spheres and so on.
+
+    With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, centre (A + M)/O and
+    radius² = 2 I·E + |c_∥|² - |c_⊥|²; a flat has A = O = 0; a free blade M = 0 too; a dual flat O = M = 0 only.
+
+    Parameters
+    ----------
+    X : Multivector
+        Direct blades (dual with ``dual``), of any scale; in a batch each may be of a grade and a kind of its own.
+    rtol : float, optional
+        What counts as 0, relative to the largest component; 64 eps by default, which is rounding and no more. A radius²
+        is 0 within this times (1 + h)², h the largest component for weight 1, or times h in the null basis.
+
+    Returns
+    -------
+    Classified
+
+    Raises
+    ------
+    ArgumentError
+        For zero, and for complex or exact coefficients.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> A, B, C = (cga.up(alg, x) for x in ([1, 0, 2], [0, 1, 2], [-1, 0, 2]))
+    >>> cga.classify(A ^ B ^ C)
+    Classified(circle, direction=1.0*e12, location=[0.0, 0.0, 2.0], radius_squared=1)
+    >>> cga.classify(A ^ B ^ cga.infinity(alg)).name, cga.classify(A).name
+    (np.str_('line'), np.str_('point'))
+    """
+    n, null = model_of(getattr(X, "algebra", X), "classify")
+    if X.dtype.kind not in "fi":
+        raise fail("X", "classify", "blades with real coefficients", describe(f"dtype {X.dtype}"), "Use astype(float).")
+    X = X.astype(np.float64) if X.dtype.kind == "i" else X
+    X = X.undual() if dual else X
+    size = largest(X.coefficients)
+    if not (np.isfinite(size) & (size > 0)).all():
+        raise fail("X", "classify", "finite blades, not zero", describe("zero, NaN or infinity"))
+    groups = []
+    for k, rows in _grades(X, size):
+        keys = keys_of_grades(n + 2, (k,))
+        part = X._make(keys, X._select(keys).coefficients.reshape(-1, keys.size)[rows])
+        eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else rtol
+        groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
+    return _gathered(X.algebra, X.shape, X.dtype, groups)
+
+
+def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return the grades of the elements of a batch, and which have them: other grades have to be rounding."""
+    limit = tolerance(None, X.dtype) * size
+    held = np.stack([largest(X.coefficients[..., X.keys.slices[k]]) > limit for k in X.grades]).reshape(
+        len(X.grades), -1
+    )
+    if (held.sum(axis=0) > 1).any():
+        several = tuple(k for k, row in zip(X.grades, held, strict=True) if row.any())
+        raise fail("X", "classify", "blades, each of one grade", describe(f"multivectors of grades {several}"))
+    found = [(k, np.flatnonzero(row)) for k, row in zip(X.grades, held, strict=True)]
+    return [(k, rows) for k, rows in found if len(rows)] or found[:1]
+
+
+def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
+    """Return, for each kind among blades (N,) of one grade, (kind, which, E, location, radius², weight)."""
+    scaled, k = unit_scale(X), X.grades[0]
+    factor = largest(X.coefficients) / largest(scaled.coefficients)
+    sizes = [largest(P.coefficients) > eps * largest(scaled.coefficients) for P in split(scaled, null)]
+    kinds = np.where(sizes[1] | (sizes[0] & sizes[3]), ROUND, np.where(sizes[0], DUAL_FLAT, FREE))
+    kinds = np.where(sizes[3] & ~sizes[0] & ~sizes[1], FLAT, kinds)
+    groups = []
+    for kind in (ROUND, FLAT, FREE, DUAL_FLAT):
+        at = np.flatnonzero(kinds == kind)
+        if not len(at):
+            continue
+        parts = split(scaled[at], null)
+        sign = -1 if k % 2 else 1
+        E = {ROUND: parts.O, FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]
+        size = lengths(E.coefficients)
+        E, parts = E / size, Parts(*(P / size for P in parts))
+        weight = size * factor[at]
+        if kind != ROUND:
+            groups.append((kind, at, E, _location(kind, parts, E), np.full(len(at), np.nan), weight))
+            continue
+        c, rho = _vector((parts.A + parts.M) * ~E), radius_squared_of(parts, E)
+        top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))
+        tangent = abs(rho) <= eps * (top if null else (1 + top) ** 2)
+        for one, which, square in ((ROUND, ~tangent, rho), (TANGENT, tangent, np.zeros_like(rho))):
+            if which.any():
+                groups.append((one, at[which], E[which], c[which], square[which], weight[which]))
+    return groups
+
+
+def _vector(A: Any) -> NDArray[Any]:
+    """Return the coordinates (..., n) of the part of grade 1."""
+    return np.asarray(A._select(keys_of_grades(A.algebra.d, (1,))).coefficients)
+
+
+def radius_squared_of(parts: Parts, E: Any) -> NDArray[Any]:
+    """Return 2 I·E + |c_∥|² - |c_⊥|² of rounds with weight 1: |c_∥| = |M| and |c_⊥| = |A|."""
+    inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
+    return np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
+
+
+def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
+    if kind == FREE:
+        return np.full((*E.shape, E.algebra.d), np.nan, dtype=E.dtype)
+    found = -_vector(parts.I * ~parts.M) if kind == FLAT else _vector(parts.I * ~E)
+    return found + 0.0  # no -0.0
+
+
+def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
+    """Return one batch from groups (grade, kind, places, parameters)."""
+    n, count = alg.d - 2, math.prod(shape)
+    keys = keys_of_grades(n, tuple(sorted({k - _DROP[kind] for k, kind, *_ in groups} or {0})))
+    grade, kind_of = np.zeros(count, dtype=np.int64), np.full(count, FREE, dtype="<U9")
+    E, location = np.zeros((count, keys.size), dtype=dtype), np.zeros((count, n), dtype=dtype)
+    square, weight = np.zeros(count, dtype=dtype), np.zeros(count, dtype=dtype)
+    for k, kind, places, (direction, c, rho, size) in groups:
+        grade[places], kind_of[places], E[places] = k, kind, direction._on(keys).coefficients
+        location[places], square[places], weight[places] = c, rho, size
+    direction = euclidean(n)._new(keys, layout.own(E.reshape(*shape, keys.size)))
+    rest = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
+    grade, kind_of, square, weight = rest
+    return Classified(alg, grade, kind_of, direction, location.reshape(*shape, n), square, weight)
+
+
+def assemble(described: Classified, alg: Algebra) -> Multivector:
+    """Return the blades with these parameters in ``alg``, of the same n and either basis."""
+    n, null = model_of(alg, "blade")
+    shape, count = described.shape, math.prod(described.shape)
+    grade, kind, rho, weight = (
+        np.broadcast_to(x, shape).reshape(-1)
+        for x in (described.grade, described.kind, described.radius_squared, described.weight)
+    )
+    keys = keys_of_grades(n + 2, tuple(int(k) for k in np.unique(grade)) or (1,))
+    E = described.direction
+    rows, centres = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
+    array = layout.zeros((count,), keys.size, E.dtype)
+    for k in keys.grades:
+        for one in np.unique(kind[grade == k]):
+            at = np.flatnonzero((grade == k) & (kind == one))
+            part = E._make(E.keys, rows[at] * weight[at, None])._select(keys_of_grades(n, (k - _DROP[str(one)],)))
+            made = _with_parameters(str(one), k, part, centres[at], rho[at])
+            array[at] += joined(alg, null, k, made)._on(keys).coefficients
+    return alg._new(keys, layout.own(array.reshape(*shape, keys.size)))
+
+
+def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any]) -> Parts:
+    nothing = E * 0
+    if kind == FREE:
+        return Parts(nothing, nothing, E * (1 if k % 2 else -1), nothing)
+    c = E.algebra.vector(centre)
+    if kind == DUAL_FLAT:
+        return Parts(E, nothing, c << E, nothing)
+    return flat_parts(E, c, k) if kind == FLAT else round_parts(E, c, rho)

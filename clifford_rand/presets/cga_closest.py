@@ -1,0 +1,180 @@
+"""Closest points of two spheres or flats of any dimensions: c + r U v, |v| = 1, and c + U t, U of orthonormal columns.
+
+Arrays have a batch axis first. D is the second centre less the first; points are returned less their own centres.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand.presets.inputs import lengths
+
+Array = NDArray[Any]
+STARTS, ROUNDS, SAMPLES, KEPT = (
+    8,
+    2000,
+    32,
+    6,
+)  # for two spheres: random starts, steps; of a circle: samples, minima polished
+
+
+def _times(U: Array, x: Array) -> Array:
+    return np.asarray((U @ x[..., None])[..., 0])
+
+
+def _back(U: Array, x: Array) -> Array:
+    return np.asarray((np.swapaxes(U, -1, -2) @ x[..., None])[..., 0])
+
+
+def _unit(x: Array) -> Array:
+    """Return unit vectors; the first basis vector for zero."""
+    size = np.asarray(lengths(x))
+    first = np.zeros(x.shape[-1], dtype=x.dtype)
+    first[0] = 1
+    return np.where((size > 0)[..., None], x / np.where(size > 0, size, 1)[..., None], first)
+
+
+def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
+    """Return U t and V s with D + V s - U t of least length, and t and s too."""
+    m = U.shape[-1]
+    both = np.concatenate([U, -V], axis=-1)
+    if not both.shape[-1]:
+        return np.zeros_like(D), np.zeros_like(D)
+    z = _times(np.linalg.pinv(both, rcond=rtol), D)
+    return _times(U, z[..., :m]), _times(V, z[..., m:])
+
+
+def on_unit_sphere(M: Array, b: Array) -> Array:
+    """Return v, |v| = 1, of least |M v + b|, the global minimum: (MᵀM + μ) v = -Mᵀb with MᵀM + μ ≥ 0.
+
+    With δ = μ + a_min, Σ (g_i / (a_i - a_min + δ))² = 1 has one root δ > 0; where the gradient g has no part in the
+    eigenspace of a_min (the hard case of Moré and Sorensen 1983) a tiny one takes its place, and completes v.
+    """
+    left, sizes, right = np.linalg.svd(M)
+    m = M.shape[-1]
+    a = np.zeros((*sizes.shape[:-1], m), dtype=M.dtype)
+    a[..., : sizes.shape[-1]] = sizes
+    top = np.where(a[..., :1] > 0, a[..., :1], 1)
+    a = a / top
+    g = np.zeros_like(a)
+    g[..., : sizes.shape[-1]] = a[..., : sizes.shape[-1]] * (_back(left, b) / top)[..., : sizes.shape[-1]]
+    last, tiny = g[..., -1], float(np.finfo(M.dtype).tiny) ** 0.25
+    g[..., -1] = np.where(abs(last) > tiny, last, np.where(last < 0, -tiny, tiny))
+    gap = (a - a[..., -1:]) * (a + a[..., -1:])
+    low, high = abs(g[..., -1:]), np.sqrt((g * g).sum(axis=-1, keepdims=True))
+    for _ in range(64):
+        delta = np.sqrt(low) * np.sqrt(high)
+        beyond = ((g / (gap + delta)) ** 2).sum(axis=-1, keepdims=True) > 1
+        low, high = np.where(beyond, delta, low), np.where(beyond, high, delta)
+    return _back(right, _unit(-g / (gap + np.sqrt(low) * np.sqrt(high))))
+
+
+def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
+
+    def outside(x: Array) -> Array:
+        return x - U @ (np.swapaxes(U, -1, -2) @ x)
+
+    v = on_unit_sphere(s[..., None, None] * outside(V), outside(D[..., None])[..., 0])
+    y = s[..., None] * _times(V, v)
+    return _times(U, _back(U, D + y)), y
+
+
+def on_sphere(q: Array, U: Array, r: Array) -> Array:
+    """Return the point of the sphere of radius r in the span of U that is closest to q."""
+    return r[..., None] * _times(U, _unit(_back(U, q)))
+
+
+def of_hypersphere_and_sphere(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points where U spans the space and V a plane or more: |D + s V v| as near to r as can be."""
+    w = _back(V, D)
+    h = np.asarray(lengths(w))
+    excess = r * r - (D * D).sum(axis=-1) - s * s
+    cosine = np.clip(excess / np.where(h > 0, 2 * s * h, 1), -1, 1)
+    along = _unit(w)
+    least = np.argmin(abs(along), axis=-1)[..., None]
+    aside = -along * np.take_along_axis(along, least, -1)
+    np.put_along_axis(aside, least, np.take_along_axis(aside, least, -1) + 1, -1)
+    sine = np.sqrt((1 - cosine) * (1 + cosine))
+    y = s[..., None] * _times(V, cosine[..., None] * along + sine[..., None] * _unit(aside))
+    return on_sphere(D + y, U, r), y
+
+
+def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points of a sphere of any dimension and a circle q(t) = D + s V (cos t, sin t).
+
+    g(t) = |q|² - 2 r |Uᵀq| is stationary where (|q|²)'² |Uᵀq|² = r² (|Uᵀq|²)'², a trigonometric polynomial of degree
+    4. The angles of its 8 roots, and a few more, are started from, and Newton's method polishes those of least g.
+    """
+
+    def place(t: Array) -> tuple[Array, Array, Array, Array]:
+        cosine, sine = np.cos(t)[..., None], np.sin(t)[..., None]
+        e, f = V[..., None, :, 0], V[..., None, :, 1]
+        arm, along = s[..., None, None] * (cosine * e + sine * f), s[..., None, None] * (cosine * f - sine * e)
+        q = D[..., None, :] + arm
+        return arm, along, q, q @ U
+
+    def apart(t: Array) -> Array:
+        _, _, q, w = place(t)
+        return np.asarray((q * q).sum(axis=-1) - 2 * r[..., None] * np.sqrt((w * w).sum(axis=-1)))
+
+    grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
+    _, along, q, w = place(grid)
+    half, turn = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)
+    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * turn) ** 2
+    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]
+    size = abs(series).max(axis=-1)
+    lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
+    companion = np.zeros((len(D), 8, 8), dtype=complex)
+    companion[:, np.arange(1, 8), np.arange(7)] = 1
+    companion[:, :, -1] = -series[..., :-1] / lead[..., None]
+    t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
+    t = np.take_along_axis(t, np.argsort(apart(t), axis=-1)[..., :KEPT], axis=-1)
+    radius = r[..., None, None]
+
+    def slopes(t: Array) -> tuple[Array, Array, Array]:
+        arm, along, q, w = place(t)
+        size = np.sqrt((w * w).sum(axis=-1, keepdims=True))
+        unit, change = w / np.where(size > 0, size, 1), along @ U
+        rest = q - radius * unit @ np.swapaxes(U, -1, -2)
+        bend = radius * (change - unit * (unit * change).sum(axis=-1, keepdims=True)) / np.where(size > 0, size, 1)
+        second = ((along - bend @ np.swapaxes(U, -1, -2)) * along).sum(axis=-1) - (rest * arm).sum(axis=-1)
+        return np.sqrt((rest * rest).sum(axis=-1)), (rest * along).sum(axis=-1), second
+
+    value, first, second = slopes(t)
+    for _ in range(12):
+        step = np.clip(-first / np.where(abs(second) > 0, abs(second), 1), -0.2, 0.2)
+        there = slopes(t + step)
+        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & (abs(there[1]) < abs(first)))
+        t = np.where(better, t + step, t + step / 4 * (there[0] < value))
+        value, first, second = (
+            np.where(better, new, old) for new, old in zip(there, (value, first, second), strict=True)
+        )
+    t = np.take_along_axis(t, np.argmin(value, axis=-1)[..., None], axis=-1)
+    arm, _, q, _ = place(t)
+    return on_sphere(q[..., 0, :], U, r), arm[..., 0, :]
+
+
+def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
+    """Return the closest points found of two spheres of more dimensions, each inside a flat, from many starts.
+
+    Each step takes the point of one sphere that is closest to that of the other, so the distance never grows.
+    """
+    m = V.shape[-1]
+    rng = np.random.default_rng(0)
+    turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)
+    starts = np.concatenate(
+        [turn, np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS)), _back(V, D)[..., None]], axis=-1
+    )
+    v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
+    D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
+    y = s[..., None] * _times(V, v)
+    for _ in range(ROUNDS):
+        x = on_sphere(D + y, U, r)
+        old, y = y, on_sphere(x - D, V, s)
+        if (abs(y - old) <= 4 * np.finfo(y.dtype).eps * s[..., None]).all():
+            break
+    x = on_sphere(D + y, U, r)
+    best = np.argmin(lengths(D + y - x), axis=-1)[:, None, None]
+    return np.take_along_axis(x, best, 1)[:, 0], np.take_along_axis(y, best, 1)[:, 0]

@@ -1,0 +1,252 @@
+"""Distances, angles and intersections of conformal objects, against coordinates."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import clifford_rand as cr
+from clifford_rand.presets import cga
+
+MODELS = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (2, 3, 4) for null in (False, True)}
+SPACE = [MODELS[3, False], MODELS[3, True]]
+KINDS = {n: [("flat", m) for m in range(n)] + [("round", m) for m in range(1, n + 1)] for n in (2, 3, 4)}
+
+
+def gaussian(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def close(a, b, atol=1e-10):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=atol * max(1.0, np.abs(b).max(initial=0.0)))
+
+
+class Thing:
+    """A random flat or round with its coordinates: c + U t, or c + r U v."""
+
+    def __init__(self, alg, kind, m, seed, batch=3):
+        n = alg.d - 2
+        rng = np.random.default_rng(seed)
+        self.kind, self.m = kind, m
+        self.c = 1.5 * rng.standard_normal((batch, n))
+        self.U = np.swapaxes(np.linalg.qr(rng.standard_normal((batch, n, n)))[0], -1, -2)[:, :m]
+        self.r = np.exp(0.4 * rng.standard_normal(batch))
+        ends = self.c[:, None] + (self.r[:, None, None] if kind == "round" else 1) * self.U
+        points = [ends[:, i] for i in range(m)]
+        points.append(self.c - self.r[:, None] * self.U[:, 0] if kind == "round" else self.c)
+        factors = [cga.up(alg, x) for x in points] + ([cga.infinity(alg)] if kind == "flat" else [])
+        self.blade = factors[0].wedge(*factors[1:])
+
+    def point(self, i, z):
+        if self.kind == "round":
+            z = self.r[i] * z / np.linalg.norm(z, axis=-1, keepdims=True)
+        return self.c[i] + z @ self.U[i]
+
+    def apart(self, i, q):
+        """Distances of points from element i of this batch."""
+        q = q - self.c[i]
+        inside = q @ self.U[i].T
+        across = np.linalg.norm(q - inside @ self.U[i], axis=-1)
+        return np.hypot(across, np.linalg.norm(inside, axis=-1) - self.r[i]) if self.kind == "round" else across
+
+
+def least(a, b, i, seed):
+    """Least distance of two things by starts on b and SciPy's minimiser."""
+    if b.m == 0:
+        return a.apart(i, b.c[i])
+    z = np.random.default_rng(seed).standard_normal((400, b.m)) * (1 if b.kind == "round" else 3)
+    if b.kind == "round" and b.m <= 2:
+        turn = np.linspace(0, 2 * np.pi, 400)
+        z = np.array([[1.0], [-1.0]]) if b.m == 1 else np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+    found = a.apart(i, b.point(i, z))
+    starts = z[np.argsort(found)[:3]]
+    return min(minimize(lambda z: a.apart(i, b.point(i, z)) ** 2, start, tol=1e-15).fun for start in starts) ** 0.5
+
+
+@pytest.mark.parametrize(("n", "null"), [(2, False), (2, True), (3, False), (3, True)])
+def test_every_two_objects_have_the_least_distance(n, null):
+    check_distances(MODELS[n, null], KINDS[n])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("null", [False, True])
+def test_every_two_objects_of_four_dimensions_have_the_least_distance(null):
+    check_distances(MODELS[4, null], KINDS[4])
+
+
+def check_distances(alg, kinds):
+    for seed, (first, second) in enumerate(itertools.combinations_with_replacement(kinds, 2)):
+        a, b = Thing(alg, *first, 2 * seed), Thing(alg, *second, 2 * seed + 1)
+        found = cga.distance(a.blade, b.blade)
+        close(cga.distance(b.blade, a.blade), found)
+        close(cga.distance(b.blade.dual(), a.blade.dual(), dual=True), found, 1e-8)
+        p, q = cga.closest_points(a.blade, b.blade)
+        close(np.linalg.norm(p - q, axis=-1), found, 1e-9)
+        for i in range(3):
+            assert a.apart(i, p[i]) < 1e-8
+            assert b.apart(i, q[i]) < 1e-8
+            assert abs(found[i] - least(a, b, i, seed)) < 2e-6, (first, second, i)  # the square of SciPy's is to 1e-12
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_objects_that_touch_are_at_distance_zero(alg):
+    p, u, v = gaussian(1, 3), *(x / np.linalg.norm(x) for x in gaussian(2, 2, 3))
+    circle = cga.circle(alg, p - 2 * u, 2.0, np.cross(u, v))
+    line, plane = cga.line(alg, p - v, v), cga.plane(alg, v, v @ p)
+    sphere, other = cga.sphere(alg, p + 3 * u, 3.0), cga.circle(alg, p + 2 * u, 2.0, np.cross(u, v))
+    for A, B in itertools.combinations((circle, line, plane, sphere, other, cga.up(alg, p)), 2):
+        assert cga.distance(A, B) < 1e-7  # the square root of rounding where they are tangent
+    assert cga.distance(circle, line) < 1e-12
+    assert cga.distance(sphere, line) < 1e-12
+
+
+def test_degenerate_situations():
+    alg = SPACE[0]
+    z, x = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+    origin = [0.0, 0.0, 0.0]
+    circle = cga.circle(alg, origin, 2.0, z)
+    close(cga.distance(circle, cga.circle(alg, [0, 0, 3.0], 2.0, z)), 3.0)  # coaxial: every couple is closest
+    close(cga.distance(circle, cga.circle(alg, origin, 5.0, z)), 3.0)  # concentric
+    close(cga.distance(circle, cga.circle(alg, origin, 5.0, x)), 3.0)
+    close(cga.distance(circle, circle), 0.0)
+    close(cga.distance(circle, cga.line(alg, origin, z)), 2.0)  # the axis
+    close(cga.distance(circle, cga.up(alg, [0, 0, 1.0])), np.sqrt(5))  # a point of the axis
+    close(cga.distance(cga.sphere(alg, origin, 2.0), cga.sphere(alg, origin, 5.0)), 3.0)
+    close(cga.distance(cga.sphere(alg, origin, 2.0), cga.circle(alg, origin, 5.0, z)), 3.0)
+    close(cga.distance(cga.sphere(alg, origin, 2.0), cga.up(alg, origin)), 2.0)
+    close(cga.distance(cga.line(alg, origin, x), cga.line(alg, [0, 3.0, 4], [-2.0, 0, 0])), 5.0)
+    close(cga.distance(cga.plane(alg, z, 1.0), cga.plane(alg, z, 3.0)), 2.0)
+    close(cga.distance(cga.plane(alg, z, 4.0), circle), 4.0)
+    far = cga.distance(cga.circle(SPACE[1], [1e4, 0, 0], 1.0, z), cga.circle(SPACE[1], [1e4, 5, 0], 1.0, z))
+    close(far, 3.0, 1e-6)
+
+
+@pytest.mark.parametrize(("n", "null"), [(2, True), (3, False), (4, True)])
+def test_motions_keep_distances_and_dilations_scale_them(n, null):
+    alg = MODELS[n, null]
+    V = cga.translator(alg, gaussian(1, n)) * cga.rotor(alg, alg.e1 ^ alg.e2, 0.7)
+    D = cga.dilator(alg, 2.5, gaussian(2, n))
+    for seed, (first, second) in enumerate(itertools.combinations_with_replacement(KINDS[n], 2)):
+        a, b = (Thing(alg, *kind, seed + 50 * i).blade for i, kind in enumerate((first, second)))
+        apart = cga.distance(a, b)
+        close(cga.distance(V >> a, V >> b), apart, 1e-7)
+        close(cga.distance(D >> a, D >> b), 2.5 * apart, 1e-7)
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_angles_against_coordinates(n, null):
+    alg = MODELS[n, null]
+    a, b, N, M = gaussian(1, n), gaussian(2, n), gaussian(3, n), gaussian(4, n)
+    N, M = (x / np.linalg.norm(x) for x in (N, M))
+    D = np.linalg.norm(a - b)
+    r, s = 0.8 * D, 0.6 * D
+    cosine = (r * r + s * s - D * D) / (2 * r * s)
+    A, B = cga.sphere(alg, a, r), cga.sphere(alg, b, s)
+    close(cga.angle(A, B), np.arccos(cosine))
+    close(cga.inversive_product(A, B), cosine)
+    planes = cga.plane(alg, N, 0.3), cga.plane(alg, M, -0.2)
+    close(cga.angle(*planes), np.arccos(N @ M))
+    lines = cga.line(alg, a, N), cga.line(alg, b, M)
+    close(cga.angle(*lines), np.arccos(N @ M))  # skew
+    if n > 2:
+        close(cga.angle(planes[0], lines[1]), np.arcsin(abs(N @ M)))
+    height = 0.3 * r
+    plane = cga.plane(alg, N, N @ a + height)
+    close(cga.angle(A, plane), np.arccos(-height / r))
+    # a line at a distance h of the centre crosses the sphere at the angle arccos(h/r)
+    aside = M - (M @ N) * N
+    line = cga.line(alg, a + height * aside / np.linalg.norm(aside), N)
+    close(min(cga.angle(A, line), np.pi - cga.angle(A, line)), np.arccos(height / r), 1e-9)
+    apart = cga.sphere(alg, b, 0.1 * D)
+    assert np.isnan(cga.angle(A, apart))
+    assert abs(cga.inversive_product(A, apart)) > 1
+    tiny = cga.line(alg, a, N), cga.line(alg, b, N + 1e-9 * aside / np.linalg.norm(aside))
+    assert cga.angle(*tiny) == pytest.approx(1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_angles_of_curves_are_those_of_their_tangents_and_conformal(alg):
+    for seed in range(5):
+        p, q, x, y = gaussian(seed, 4, 3)
+        P, Q, X, Y = (cga.up(alg, v) for v in (p, q, x, y))
+        first, second, line = P ^ Q ^ X, P ^ Q ^ Y, P ^ X ^ cga.infinity(alg)
+
+        def tangent(c, p=p):
+            """Of the circle at p: orthogonal to the ray from the centre, in its plane."""
+            found = cga.classify(c)
+            ray = p - found.location
+            U = found.directions()
+            turn = U.T @ (np.array([[0, -1], [1, 0]]) @ (U @ ray))
+            return turn / np.linalg.norm(turn)
+
+        direction = (x - p) / np.linalg.norm(x - p)
+        expected = np.arccos(abs(tangent(first) @ tangent(second)))
+        angle = cga.angle(first, second)
+        close(min(angle, np.pi - angle), expected, 1e-8)
+        other = cga.angle(first, line)
+        close(min(other, np.pi - other), np.arccos(abs(tangent(first) @ direction)), 1e-8)
+        V = cga.inversion(alg, gaussian(seed + 20, 3), 1.3) * cga.translator(alg, gaussian(seed + 40, 3))
+        close(cga.angle(V >> first, V >> second), angle, 1e-8)
+        close(cga.angle(V >> first, V >> line), other, 1e-8)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_intersections_and_what_they_are(alg):
+    z, x = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+    S = cga.sphere(alg, [0, 0, 0], 5.0)
+    found = cga.intersect(S, cga.sphere(alg, [[8.0, 0, 0], [10.0, 0, 0], [12.0, 0, 0]], 5.0))
+    assert found.name.tolist() == ["circle", "tangent", "imaginary circle"]
+    close(found.location, [[4, 0, 0], [5, 0, 0], [6, 0, 0]])
+    close(found.radius_squared, [9, 0, -11], 1e-9)
+    assert str(cga.intersect(S, cga.sphere(alg, [0, 0, 0], 3.0)).name) == "dual flat"  # concentric
+    assert str(cga.intersect(cga.plane(alg, z, 1.0), cga.plane(alg, z, 2.0)).name) == "direction"
+    axis = cga.intersect(cga.plane(alg, z, 1.0), cga.plane(alg, x, 2.0))
+    assert str(axis.name) == "line"
+    close(axis.location, [2, 0, 1])
+    lines = cga.line(alg, [0, 0, 0], x), cga.line(alg, [3.0, 0, 0], z), cga.line(alg, [0, 1.0, 1.0], z)
+    crossing = cga.intersect(lines[0], lines[1])
+    assert str(crossing.name) == "flat point"  # both hold the point, and infinity
+    close(crossing.location, [3, 0, 0])
+    assert str(cga.intersect(lines[0], lines[2]).name) == "infinity"
+    C = cga.circle(alg, [0, 0, 0], 5.0, z)
+    both = cga.intersect(C, cga.circle(alg, [[6.0, 0, 0], [10.0, 0, 0], [12.0, 0, 0]], 5.0, z))
+    assert both.name.tolist() == ["point pair", "tangent", "imaginary point pair"]
+    close(both.location[0], [3, 0, 0])
+    close(both.radius_squared[0], 16)
+    assert str(cga.intersect(C, cga.circle(alg, [10.0, 0, 0], 5.0, [0, 1, 0])).name) == "point"
+    linked = cga.intersect(C, cga.circle(alg, [5.0, 0, 0], 2.0, [0, 1, 0]))
+    assert not linked.has_points
+    same = cga.intersect(C, C)
+    assert str(same.name) == "circle"
+    assert cga.intersect(S, cga.up(alg, [3.0, 4, 0])).name == "point"
+    assert not cga.intersect(S, cga.up(alg, [3.0, 4, 1])).has_points
+    dual = cga.intersect(S.dual(), cga.plane(alg, z, 3.0, dual=True), dual=True)
+    close(dual.radius, 4)
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda a: cga.distance(cga.up(a, [1, 2, 3]), cga.infinity(a) ^ a.e1), "'B' .* finite points. Got direction"),
+        (
+            lambda a: cga.closest_points(imaginary(a), cga.up(a, [1, 2, 3])),
+            "'A' .* finite points. Got imaginary circle",
+        ),
+        (lambda a: cga.angle(cga.up(a, [1, 2, 3]), cga.sphere(a, [0, 0, 0], 1)), "'A' .* a real round. Got point"),
+        (lambda a: cga.angle(cga.sphere(a, [0, 0, 0], 1), imaginary(a)), "'B' .* a real round. Got imaginary circle"),
+        (
+            lambda a: cga.inversive_product(cga.sphere(a, [0, 0, 0], 1), cga.circle(a, [0, 0, 0], 1, [1, 0, 0])),
+            "'B' parameter of inversive_product must be of grade 4. Got grade 3 instead. Use angle",
+        ),
+        (lambda a: cga.intersect(a.e1, cr.Algebra(2).e1), "'B' parameter of intersect must be a multivector of"),
+    ],
+)
+@pytest.mark.parametrize("alg", SPACE)
+def test_bad_input_gets_one_clear_error(work, message, alg):
+    with pytest.raises(cr.ArgumentError, match=message):
+        work(alg)
+
+
+def imaginary(alg):
+    return cga.meet(cga.sphere(alg, [0, 0, 0], 1.0), cga.plane(alg, [0, 0, 1], 3.0))

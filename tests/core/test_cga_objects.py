@@ -1,0 +1,212 @@
+"""Classification of conformal blades with their parameters, and points on them."""
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.presets import cga
+
+MODELS = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4) for null in (False, True)}
+SPACE = [MODELS[3, False], MODELS[3, True]]
+
+
+def gaussian(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def close(a, b, atol=1e-11):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=0, atol=atol * max(1.0, np.abs(b).max(initial=0.0)))
+
+
+def frame(seed, batch, m, n):
+    """Orthonormal rows (batch, m, n)."""
+    return np.swapaxes(np.linalg.qr(gaussian(seed, batch, n, max(m, 1)))[0], -1, -2)[:, :m]
+
+
+def blade_of(alg, points, *more):
+    factors = [cga.up(alg, x) for x in points] + list(more)
+    return factors[0].wedge(*factors[1:]) if len(factors) > 1 else factors[0]
+
+
+def rounds(alg, c, r, U):
+    """The round with centre c, radius r and directions U (batch, m, n): through m + 1 of its points."""
+    m = U.shape[-2]
+    points = [c + r[:, None] * U[:, i] for i in range(m)] + [c - r[:, None] * U[:, 0]]
+    return blade_of(alg, points)
+
+
+def flats(alg, c, U):
+    return blade_of(alg, [c] + [c + U[:, i] for i in range(U.shape[-2])], cga.infinity(alg))
+
+
+def projector(U):
+    return np.swapaxes(U, -1, -2) @ U
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_rounds_have_centre_radius_and_direction(n, null):
+    alg = MODELS[n, null]
+    for m in range(1, n + 1):
+        c, r, U = gaussian(m, 6, n), np.exp(gaussian(m + 1, 6)), frame(m + 2, 6, m, n)
+        X = rounds(alg, c, r, U) * -2.5
+        found = cga.classify(X)
+        assert (found.kind == "round").all()
+        assert (found.dimension == m).all()
+        assert not found.imaginary.any()
+        assert found.has_points.all()
+        close(found.location, c, 1e-9)
+        close(found.radius, r, 1e-9)
+        close(projector(found.directions()), projector(U), 1e-9)
+        for other in (cga.classify(X.dual(), dual=True), cga.classify(found.blade(dual=True), dual=True)):
+            close(other.location, c, 1e-9)
+        close(found.blade().coefficients, X.coefficients, 1e-10)
+        names = {1: "point pair", 2: "circle", 3: "sphere"}
+        assert (found.name == names.get(m, f"{m - 1}-sphere")).all()
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_flats_have_direction_and_the_point_nearest_to_the_origin(n, null):
+    alg = MODELS[n, null]
+    for m in range(n + 1):
+        c, U = gaussian(m, 6, n), frame(m + 2, 6, m, n)
+        X = flats(alg, c, U) * 3.0
+        found = cga.classify(X)
+        assert (found.name == {0: "flat point", 1: "line", 2: "plane"}.get(m, f"{m}-flat")).all()
+        close(found.location, c - (projector(U) @ c[..., None])[..., 0])
+        close(projector(found.directions()), projector(U))
+        close(found.blade().coefficients, X.coefficients)
+        assert np.isnan(found.radius).all()
+        free = cga.classify(cga.infinity(alg) << X)  # E ∧ n_∞
+        assert (free.name == ("direction" if m else "infinity")).all()
+        assert not free.has_points.any()
+        close(free.blade().coefficients, (cga.infinity(alg) << X).coefficients)
+        dual = cga.classify(X.dual())
+        assert (dual.kind == "dual flat").all()
+        close(dual.blade().coefficients, X.dual().coefficients)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_tangents_and_imaginary_rounds(alg):
+    """A sphere meets planes at a distance h of its centre in circles of radius² r² - h²."""
+    c, N = gaussian(1, 3), np.array([0.0, 0.6, 0.8])
+    heights = np.array([0.5, 1.0, 2.0])
+    S, planes = cga.sphere(alg, c, 1.0), cga.plane(alg, N, N @ c + heights)
+    found = cga.classify(cga.meet(S, planes))
+    assert found.name.tolist() == ["circle", "tangent", "imaginary circle"]
+    assert found.has_points.tolist() == [True, True, False]
+    close(found.radius_squared, 1 - heights**2)
+    close(found.location, c + heights[:, None] * N)
+    assert np.isnan(found.radius[2])
+    assert repr(found) == "Classified(1 × circle, 1 × imaginary circle, 1 × tangent, shape=(3,))"
+    assert str(found[1].name) == "tangent"
+    point = cga.classify(cga.up(alg, c))
+    assert str(point.name) == "point"
+    assert point.radius == 0
+    assert str(cga.classify(cga.up(alg, c), dual=True).name) == "tangent"  # a sphere of radius 0
+    assert str(cga.classify(cga.sphere(alg, c, 1.0, dual=True)).name) == "dual sphere"
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_batches_of_many_kinds(alg):
+    A, B, C = (gaussian(seed, 3) for seed in (1, 2, 3))
+    circle = blade_of(alg, [A, B, C])
+    line = blade_of(alg, [A, B], cga.infinity(alg))
+    pair = blade_of(alg, [A, C])
+    batch = alg.multivector(
+        np.stack([X.dense().coefficients for X in (circle, line, pair, cga.up(alg, A))]).reshape(2, 2, 32)
+    )
+    found = cga.classify(batch)
+    assert found.name.tolist() == [["circle", "line"], ["point pair", "point"]]
+    assert found.grade.tolist() == [[3, 3], [2, 1]]
+    close(found.location[1], [(A + C) / 2, A])
+    close(found.blade().dense().coefficients, batch.coefficients)
+    assert found[0].name.tolist() == ["circle", "line"]
+
+
+@pytest.mark.parametrize(("n", "null"), [(2, True), (3, False), (3, True), (4, False)])
+def test_motors_move_the_parameters(n, null):
+    alg = MODELS[n, null]
+    t, angle, factor = gaussian(1, n), 0.7, 1.9
+    V = cga.translator(alg, t) * cga.rotor(alg, alg.e1 ^ alg.e2, angle) * cga.dilator(alg, factor)
+    Q = np.eye(n)
+    Q[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    for m in range(1, n + 1):
+        c, r, U = gaussian(m, 6, n), np.exp(gaussian(m + 1, 6)), frame(m + 2, 6, m, n)
+        X = rounds(alg, c, r, U)
+        before, after = cga.classify(X), cga.classify(V >> X)
+        close(after.location, factor * before.location @ Q.T + t, 1e-9)
+        close(after.radius, factor * before.radius, 1e-9)
+        close(projector(after.directions()), projector(before.directions() @ Q.T), 1e-9)
+        close(after.direction.coefficients, before.direction.outermorphism(Q).coefficients, 1e-9)
+
+
+def test_scales_dtypes_and_empty_batches():
+    for alg in SPACE:
+        X = cga.circle(alg, [1.0, 2.0, 3.0], 2.0, [0.0, 0.0, 1.0])
+        for scale in (1e150, 1e-150):
+            found = cga.classify(X * scale)
+            assert float(found.radius) == pytest.approx(2, rel=1e-12)
+            assert float(found.weight / (scale * cga.classify(X).weight)) == pytest.approx(1, rel=1e-12)
+        single = cga.classify(X.astype(np.float32))
+        assert single.location.dtype == np.float32
+        assert str(single.name) == "circle"
+        empty = cga.classify(X._make(X.keys, np.zeros((0, X.keys.size))))
+        assert empty.shape == (0,)
+        assert empty.blade().shape == (0,)
+    far = MODELS[3, True]
+    found = cga.classify(cga.circle(far, [1e5, 0.0, 0.0], 0.1, [0.0, 0.0, 1.0]))
+    assert float(found.radius_squared) == pytest.approx(0.01, abs=1e10 * 1e-15)
+
+
+@pytest.mark.parametrize("alg", SPACE)
+def test_points_lie_on_what_they_are_sampled_from(alg):
+    c, N = gaussian(1, 4, 3), gaussian(2, 4, 3)
+    S, C, L = cga.sphere(alg, c, 2.0), cga.circle(alg, c, 2.0, N), cga.line(alg, c, N)
+    P, pair = cga.plane(alg, N, 1.0), cga.point_pair(alg, c, N)
+    for X, count, shape in ((S, (5, 7), (5, 7)), (C, 9, (9,)), (L, 6, (6,)), (P, 3, (3, 3)), (pair, 1, (2,))):
+        points = cga.sample(X, count, extent=3.0)
+        assert points.shape == (4, *shape, 3)
+        for i in range(4):
+            assert cga.is_incident(cga.up(alg, points[i]), X[i], rtol=1e-10).all()
+    circle = cga.sample(C, 9)
+    close(circle[:, 0], circle[:, -1])
+    close(np.linalg.norm(np.diff(circle, axis=1), axis=-1), np.full((4, 8), 4 * np.sin(np.pi / 8)))
+    line = cga.sample(L, 3, extent=2.0, around=[5.0, 5.0, 5.0])
+    close(np.linalg.norm(line[:, 2] - line[:, 0], axis=-1), np.full(4, 4.0))
+    close(((line[:, 1] - 5) * N).sum(-1), np.zeros(4))  # the middle is the foot of what it is taken around
+    close(cga.sample(cga.up(alg, c)), c)
+    close(cga.sample(cga.classify(S), (3, 3))[:, 0, 0] - c, cga.sample(S, (3, 3))[:, 0, 0] - c)
+
+
+@pytest.mark.parametrize(
+    ("work", "message"),
+    [
+        (lambda a: cga.classify(cr.Algebra(5).e1), "'alg' parameter of classify must be a conformal algebra"),
+        (lambda a: cga.classify(a.e1 * 0.0), "must be finite blades, not zero. Got zero"),
+        (lambda a: cga.classify(a.e1 + a.e12), r"must be blades, each of one grade. Got .* grades \(1, 2\)"),
+        (lambda a: cga.classify(a.e1 * 1j), "must be blades with real coefficients"),
+        (lambda a: cga.sample(cga.infinity(a)), "must be objects that hold finite points. Got infinity"),
+        (
+            lambda a: cga.sample(cga.sphere(a, [0, 0, 0], 1), (3, 3, 3)),
+            "'count' parameter of sample must be one number",
+        ),
+        (
+            lambda a: cga.sample(mixed(a)),
+            "must be objects of one kind. Got circle, line",
+        ),
+        (
+            lambda a: cga.classify(mixed(a)).directions(),
+            r"'self' parameter of directions must be of blades of one dimension. Got dimensions \[1, 2\]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("alg", SPACE)
+def test_bad_input_gets_one_clear_error(work, message, alg):
+    with pytest.raises(cr.ArgumentError, match=message):
+        work(alg)
+
+
+def mixed(alg):
+    """A batch of a circle and a line."""
+    C, L = cga.circle(alg, [1, 2, 3], 2.0, [0, 0, 1]), cga.line(alg, [1, 2, 3], [0, 0, 1])
+    return C * np.array([1.0, 0.0]) + L * np.array([0.0, 1.0])
