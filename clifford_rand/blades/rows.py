@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
 _ORDINARY = 2.0**-32, 2.0**32  # squared lengths of rows that need none
+LARGEST_SQUARE = _ORDINARY[1]
 # Rows of unit length that depend on each other up to rounding leave a smallest singular value of some eps. Measured for
 # products of Gaussian matrices of rank k-1, k = 2 … 400, both precisions: at most 1.2·√k·eps.
 _NOISE = 8
@@ -110,6 +111,36 @@ def unit_gram(rows: Array) -> UnitGram:
             bounded = np.abs(np.linalg.inv(gram[rest])).sum(axis=-1).max(axis=-1) <= _LARGEST_INVERSE
             good[rest] = bounded
     return UnitGram(gram, shrink, volume, good)
+
+
+def plain_log_volume(rows: Array) -> float | None:
+    """Return log √det of the Gram matrix of one blade's rows (k, d), k ≥ 1, None where `unit_gram` has to look closer.
+
+    For rows of ordinary lengths the determinant of the Gram matrix as it is: no row is scaled, and squares s_i that
+    differ by a factor r cost r times the error, so that λ_min ≥ r/1000 is asked of the matrix at length 1.
+    """
+    gram = rows.dot(rows.T)
+    squares = gram.diagonal().tolist()
+    low, high = min(squares), max(squares)
+    if not _ORDINARY[0] <= low <= high <= _ORDINARY[1]:
+        return None
+    most = math.prod(squares)  # Hadamard: no determinant is larger
+    least = math.exp(_LEAST_LOG) * high / low
+    if most * least > _TINY and most < math.inf:
+        value = _det_of_few(gram.tolist()) if len(squares) <= 3 else float(np.linalg.det(gram))
+        return math.log(value) / 2 if value >= least * most else None
+    log = float(np.linalg.slogdet(gram)[1])
+    return log / 2 if log - sum(map(math.log, squares)) >= math.log(least) else None
+
+
+def _det_of_few(rows: list[list[float]]) -> float:
+    """Return the determinant of a symmetric matrix of order 1 to 3, sooner than a call of LAPACK."""
+    if len(rows) == 1:
+        return rows[0][0]
+    if len(rows) == 2:
+        return rows[0][0] * rows[1][1] - rows[0][1] ** 2
+    (a, b, c), (_, e, f), (_, _, i) = rows
+    return a * (e * i - f * f) - b * (b * i - c * f) + c * (b * f - c * e)
 
 
 def frame_of(rows: Array, rtol: float) -> Frame:

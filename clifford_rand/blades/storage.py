@@ -1,5 +1,6 @@
 """What a blade holds: k vectors, a sign and the logarithm of a factor; batch axes, scalars, zero."""
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Self
@@ -10,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.coefficients import read_only
 from clifford_rand.blades.gram import check_metric
 from clifford_rand.blades.rows import (
     LARGEST_GRAM_RTOL,
+    LARGEST_SQUARE,
     LN2,
     Frame,
     default_rtol,
     frame_of,
     is_ordinary,
+    plain_log_volume,
     scaled_rows,
     unit_gram,
 )
@@ -27,6 +31,10 @@ from clifford_rand.crossproduct.scaled import row_peaks
 @lru_cache(maxsize=8)
 def _euclidean(d: int) -> Algebra:
     return Algebra(d)  # names for d = 10,000 vectors take 2 ms
+
+
+_FLOAT64 = np.dtype(np.float64)
+_ONE, _ZERO, _FALSE = read_only(np.ones(())), read_only(np.zeros(())), read_only(np.zeros((), dtype=bool))
 
 
 class Storage:
@@ -42,9 +50,13 @@ class Storage:
     _sign: NDArray[np.float64]
     _log_scale: NDArray[np.float64]
     _rtol: float | None
+    _is_plain = False  # a single wedge of rows in float64, none of them long, without a scalar or tolerance
 
     def __init__(self, factors: ArrayLike, algebra: Algebra | None = None, *, rtol: float | None = None) -> None:
-        array = as_real(factors, "factors", "Blade", finite=False)
+        if type(factors) is np.ndarray and factors.dtype is _FLOAT64:
+            array: NDArray[Any] = factors  # what `as_real` would find out
+        else:
+            array = as_real(factors, "factors", "Blade", finite=False)
         if array.ndim < 2 or array.shape[-1] < 1:
             rule = "of shape (..., k, d), one vector per row"
             hint = "A single vector x is the blade of x[None]." if array.ndim == 1 else ""
@@ -58,8 +70,10 @@ class Storage:
                 describe(f"{k} vectors of R^{d}"),
                 "More are always dependent, and their wedge is zero. For columns pass the transpose.",
             )
-        ordinary = is_ordinary(array)
-        if not ordinary:
+        if not isinstance(factors, list | tuple):
+            array = array.copy()  # the user's may change
+        least, most = (array.item(array.argmin()), array.item(array.argmax())) if array.size else (0.0, 0.0)
+        if not -math.inf < least <= most < math.inf:  # NaN is both
             as_real(array, "factors", "Blade")
         if algebra is None:
             algebra = _euclidean(d)
@@ -69,13 +83,15 @@ class Storage:
             rule = f"of {d} dimensions, as the vectors are"
             raise fail("algebra", "Blade", rule, describe(f"one of {algebra.d} dimensions"))
         check_metric(algebra.form, "Blade")
-        rtol = None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
-        if not isinstance(factors, list | tuple):
-            array = array.copy()  # the user's may change
-        self.algebra, self._rtol, self._is_ordinary = algebra, rtol, ordinary
+        self.algebra, self._rtol = algebra, None if rtol is None else check_tolerance(rtol, 0.0, "Blade")
         array.flags.writeable = False
         self.factors = array
-        self._sign, self._log_scale = np.ones(array.shape[:-2]), np.zeros(array.shape[:-2])
+        if array.ndim == 2:
+            peak = max(most, -least)
+            self._sign, self._log_scale = _ONE, _ZERO
+            self._is_plain = k > 0 and array.dtype is _FLOAT64 and rtol is None and peak * peak * d < LARGEST_SQUARE
+        else:
+            self._sign, self._log_scale = np.ones(array.shape[:-2]), np.zeros(array.shape[:-2])
 
     def _set(self, factors: NDArray[Any], algebra: Algebra, sign: Any, log_scale: Any, rtol: float | None) -> None:
         shape = factors.shape[:-2]
@@ -177,12 +193,16 @@ class Storage:
         return Frame(frame.basis, sign, np.where(sign == 0, -np.inf, frame.log_volume + log))
 
     @cached_property
-    def _volume(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _volume(self) -> tuple[NDArray[np.bool_], Any]:
         """Whether the blade is zero, and the logarithm of its volume in coordinates.
 
         By the Gram matrix of the vectors where that is well-conditioned, which half of a QR's products and no
         orthonormal basis give; by the frame elsewhere, and where it is there already.
         """
+        if self._is_plain:
+            volume_of_one = plain_log_volume(self.factors)
+            if volume_of_one is not None:
+                return _FALSE, np.float64(volume_of_one)
         if "_frame" in self.__dict__ or not self.grade or self._zero_rtol > LARGEST_GRAM_RTOL:
             return self._frame.sign == 0, self._frame.log_volume
         rows, sign, log = self._rows

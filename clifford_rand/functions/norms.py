@@ -144,13 +144,12 @@ def _sums(A: "Multivector") -> tuple[Any, Any] | None:
             return None
         found = abs((array * array).dot(squares))
         return (found, terms) if found > low else None
-    if array.ndim == 1:
-        terms = found = array.dot(array)
-        if terms < high and not _is_definite(A.algebra.form, A.keys):
-            with np.errstate(under="ignore"):
-                found = abs((array * array).dot(squares))
-        return (found, terms) if found > low and terms < high else None
     with np.errstate(over="ignore", invalid="ignore"):
+        if array.ndim == 1:
+            terms = found = array.dot(array)
+            if terms < high and not _is_definite(A.algebra.form, A.keys):
+                found = abs((array * array).dot(squares))
+            return (found, terms) if found > low and terms < high else None
         squared = array * array
         found, terms = abs(squared @ squares), squared.sum(axis=-1)
     return (found, terms) if ((found > low) & (terms < high)).all() else None
