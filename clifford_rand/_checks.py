@@ -93,12 +93,22 @@ def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finit
         raise fail(name, owner, "an array of real numbers", describe(f"dtype {array.dtype}"))
     if array.ndim < min_ndim:
         raise fail(name, owner, f"an array with at least {min_ndim} axes", describe(f"shape {array.shape}"))
+    if not finite:
+        return array
     with np.errstate(over="ignore", invalid="ignore"):
-        doubtful = finite and not np.isfinite(array.sum())  # a finite sum has finite terms, and needs no second array
+        doubtful = not np.isfinite(array.sum())  # a finite sum has finite terms, and needs no second array
     if doubtful and not np.isfinite(array).all():
         bad = int(array.size - np.count_nonzero(np.isfinite(array)))
         raise fail(name, owner, "finite", describe(f"{bad} NaN or infinite of {array.size} entries"))
     return array
+
+
+def extremes(array: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the smallest and the largest entry of an array that has some; both are NaN where one is.
+
+    Of few numbers this takes a third of the time of ``min`` and ``max``, and it warns of nothing.
+    """
+    return array.item(array.argmin()), array.item(array.argmax())
 
 
 def check_array(

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_tolerance, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, extremes, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
@@ -72,8 +72,8 @@ class Storage:
             )
         if not isinstance(factors, list | tuple):
             array = array.copy()  # the user's may change
-        least, most = (array.item(array.argmin()), array.item(array.argmax())) if array.size else (0.0, 0.0)
-        if not -math.inf < least <= most < math.inf:  # NaN is both
+        least, most = extremes(array) if array.size else (0.0, 0.0)
+        if not -math.inf < least <= most < math.inf:
             as_real(array, "factors", "Blade")
         if algebra is None:
             algebra = _euclidean(d)

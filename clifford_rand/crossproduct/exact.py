@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_array, as_real, check_bool, describe, fail
+from clifford_rand._checks import as_array, as_real, check_bool, describe, extremes, fail
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors, ordinary_pairs
 from clifford_rand.crossproduct.scaled import ScaledVectors, to_direction, to_value
 
@@ -71,7 +71,8 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
     array([ 0.,  0.,  0., -1.])
     """
     scaled, batch = _null_vectors(A, rtol, "cross")
-    return to_value(scaled).reshape(*batch, scaled.vector.shape[1])
+    value = scaled if isinstance(scaled, np.ndarray) else to_value(scaled)
+    return value.reshape(*batch, value.shape[1])
 
 
 def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
@@ -112,12 +113,17 @@ def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
     np.float64(-inf)
     """
     scaled, batch = _null_vectors(A, rtol, "cross_log")
-    direction, log_norm = to_direction(scaled)
+    direction, log_norm = to_direction(_scaled(scaled))
     return CrossProduct(direction.reshape(*batch, direction.shape[-1]), log_norm.reshape(batch)[()])
 
 
-def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledVectors, tuple[int, ...]]:
-    """Check ``A``, and return the products of its m matrices with the batch shape."""
+def _scaled(found: ScaledVectors | NDArray[Any]) -> ScaledVectors:
+    """Return values as vectors with exponents of 0."""
+    return ScaledVectors(found, np.zeros(len(found), np.int64)) if isinstance(found, np.ndarray) else found
+
+
+def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledVectors | NDArray[Any], tuple[int, ...]]:
+    """Check ``A``, and return the products of its m matrices, or their values (m, d), with the batch shape."""
     A = as_real(A, "A", owner, finite=False)
     if A.ndim < 2 or A.shape[-1] < 1 or A.shape[-2] != A.shape[-1] - 1:
         flipped = A.ndim >= 2 and A.shape[-1] == A.shape[-2] - 1
@@ -181,17 +187,30 @@ def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol:
            [0., 1., 0.]])
     """
     owner = "cross_many"
-    X, peaks, rows = checked_subsets(X, index, owner)
-    scaled = null_vectors(X, rows, check_rtol(rtol, X.shape[1], X.dtype, owner), peaks)
-    return to_direction(scaled)[0] if check_bool(normalize, "normalize", owner) else to_value(scaled)
+    X, rows = _subsets(X, index, owner)
+    rtol = check_rtol(rtol, X.shape[1], X.dtype, owner)
+    found: ScaledVectors | NDArray[Any] | None = None
+    if X.shape[1] == 3 and len(X):
+        low, high = extremes(X)
+        found = ordinary_pairs(X, rows, rtol) if -math.inf < low <= high < math.inf else None
+    if found is None:
+        found = null_vectors(X, rows, rtol, finite_peaks(X, "X", owner))
+    if check_bool(normalize, "normalize", owner):
+        return to_direction(_scaled(found))[0]
+    return found if isinstance(found, np.ndarray) else to_value(found)
 
 
 def checked_subsets(X: ArrayLike, index: ArrayLike, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """Return rows (n, d), their peaks and the subsets (m, d-1)."""
+    X, rows = _subsets(X, index, owner)
+    return X, finite_peaks(X, "X", owner), rows
+
+
+def _subsets(X: ArrayLike, index: ArrayLike, owner: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     X = as_real(X, "X", owner, finite=False)
     if X.ndim != 2 or X.shape[1] < 1:
         raise fail("X", owner, "of shape (n, d), one vector per row", describe(f"shape {X.shape}"))
-    return X, finite_peaks(X, "X", owner), row_index(index, X.shape[0], X.shape[1] - 1, owner)
+    return X, row_index(index, X.shape[0], X.shape[1] - 1, owner)
 
 
 def row_index(index: ArrayLike, n: int, k: int, owner: str) -> NDArray[np.int64]:
@@ -202,7 +221,8 @@ def row_index(index: ArrayLike, n: int, k: int, owner: str) -> NDArray[np.int64]
     if array.ndim != 2 or array.shape[1] != k:
         rule = f"of shape (m, {k}), {k} rows of X a subset"
         raise fail("index", owner, rule, describe(f"shape {array.shape}"))
-    if array.size and (array.min() < 0 or array.max() >= n):
-        wrong = array.min() if array.min() < 0 else array.max()
+    low, high = extremes(array) if array.size else (0, -1)
+    if low < 0 or high >= n:
+        wrong = low if low < 0 else high
         raise fail("index", owner, f"rows of X, from 0 to {n - 1}", describe(f"the entry {wrong}"))
     return array.astype(np.int64, copy=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, check_tolerance
+from clifford_rand._checks import as_real, check_tolerance, extremes
 from clifford_rand._threads import for_each_slice
 from clifford_rand.crossproduct.factor import by_lapack
 from clifford_rand.crossproduct.scaled import ScaledVectors, renormalized, row_peaks
@@ -23,6 +23,7 @@ _KERNEL_FROM_M = 2048
 _KERNEL_UP_TO_D = 100
 _PAIRS_FROM_M = 2**15  # of R³: 8 ns a pair by the kernel, 50 to 100 by NumPy, which is some 2 ms a call from here on
 _PAIRS_OF_A_CALL = 400
+_PAIRS_AT_A_TIME = 3 * 2**9  # whose arrays stay below 128 KiB, from where the system gives new pages to each
 _PAIRS_OF_A_LOAD = 2**23
 _rented = 0  # pairs that NumPy did
 # Rows that depend on each other up to rounding leave a pivot of up to about d·eps, and of more where the dependence
@@ -31,47 +32,62 @@ _rented = 0  # pairs that NumPy did
 _NOISE = {np.float64: 64, np.float32: 8}
 
 
-def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float) -> ScaledVectors | None:
-    """Return the cross products of pairs of rows (n, 3) of ordinary size, None if some row is not, or not finite.
+def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float) -> NDArray[Any] | None:
+    """Return the cross products (m, 3) of pairs of rows (n, 3) of ordinary size, None if some is not, or not finite.
 
     ``index`` is (m, 2), or None for the rows 2b and 2b + 1. The result is `numpy.cross` bit for bit, but 0 where the
-    rows are dependent (see `by_closed_form`), on both ways: the kernel, one pass and no array but the result, is taken
-    where it is there already or the batch is worth its load.
+    rows are dependent (see `by_closed_form`) and never -0, on both ways: the kernel, one pass and no array but the
+    result, is taken where it is there already or the batch is worth its load.
     """
     m = len(X) // 2 if index is None else len(index)
     most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
-    exponent = np.broadcast_to(np.int64(0), m)
-    if _pairs_by_kernel(m):
-        from clifford_rand.kernels.null_vectors import pair_crosses
-
-        if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
-            X = X.copy()
-        pairs = np.empty((0, 2), np.int64) if index is None else np.require(index, np.int64, ["C", "W"])
-        vector = np.empty((m, 3), X.dtype)
-        ordinary: list[bool] = []
-
-        def run(part: slice) -> None:
-            chosen = pairs if index is None else pairs[part]
-            ordinary.append(bool(pair_crosses(X, chosen, part.start, rtol, 1 / most, most, vector[part])))
-
-        if m < 2**15:  # two threads of 0.1 ms each from here on
-            run(slice(0, m))
-        else:
-            for_each_slice(run, m, least=2**14)
-        return ScaledVectors(vector, exponent) if all(ordinary) else None
-    pair = X.reshape(m, 2, 3) if index is None else X[index]
-    peaks = _peaks(pair)
-    if not m or not (peaks.max() <= most / 3 and peaks.min() >= 1 / most):
-        return None
-    a, b, c, d, e, f = pair.reshape(m, 6).T
     vector = np.empty((m, 3), X.dtype)
-    np.subtract(b * f, c * e, out=vector[:, 0])
-    np.subtract(c * d, a * f, out=vector[:, 1])
-    np.subtract(a * e, b * d, out=vector[:, 2])
-    dependent = _peaks(vector) <= rtol * (peaks[:, 0] * peaks[:, 1])
-    if dependent.any():
-        vector[dependent] = 0.0
-    return ScaledVectors(vector, exponent)
+    if not _pairs_by_kernel(m):
+        for start in range(0, m, _PAIRS_AT_A_TIME):
+            part = slice(start, start + _PAIRS_AT_A_TIME)
+            some = X.reshape(m, 2, 3)[part] if index is None else X.take(index[part], axis=0)
+            if not _write_pairs(some.transpose(1, 2, 0), rtol, most, vector[part]):
+                return None
+        return vector if m else None
+    from clifford_rand.kernels.null_vectors import pair_crosses
+
+    if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
+        X = X.copy()
+    pairs = np.empty((0, 2), np.int64) if index is None else np.require(index, np.int64, ["C", "W"])
+    ordinary: list[bool] = []
+
+    def run(part: slice) -> None:
+        chosen = pairs if index is None else pairs[part]
+        ordinary.append(bool(pair_crosses(X, chosen, part.start, rtol, 1 / most, most, vector[part])))
+
+    if m < 2**15:  # two threads of 0.1 ms each from here on
+        run(slice(0, m))
+    else:
+        for_each_slice(run, m, least=2**14)
+    return vector if all(ordinary) else None
+
+
+def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[Any]) -> bool:
+    """Write the cross products of ``pairs`` (2, 3, m) to ``vector`` (m, 3), if every row is of ordinary size."""
+    rows = np.empty((2, 5, pairs.shape[2]), pairs.dtype)  # x y z x y, so that each factor is three neighbours
+    rows[:, :3] = pairs
+    rows[:, 3:] = rows[:, :2]
+    peaks = np.maximum.reduce(np.abs(rows[:, :3]), axis=1)
+    low, high = extremes(peaks)
+    if not 1 / most <= low <= high <= most / 3:
+        return False
+    a, b = rows
+    found = a[1:4] * b[2:5]
+    found -= a[2:5] * b[1:4]
+    limit = peaks[0] * peaks[1]
+    limit *= rtol
+    dependent = np.maximum.reduce(np.abs(found), axis=0) <= limit
+    if dependent.item(dependent.argmax()):  # any, sooner
+        found[:, dependent] = 0.0
+    found += 0.0  # no -0
+    for i in range(3):
+        vector[:, i] = found[i]
+    return True
 
 
 def _pairs_by_kernel(m: int) -> bool:
@@ -81,12 +97,6 @@ def _pairs_by_kernel(m: int) -> bool:
         return True
     _rented += m + _PAIRS_OF_A_CALL
     return _rented >= _PAIRS_OF_A_LOAD
-
-
-def _peaks(rows: NDArray[Any]) -> NDArray[Any]:
-    size = np.abs(rows)
-    peaks: NDArray[Any] = np.maximum(np.maximum(size[..., 0], size[..., 1]), size[..., 2])
-    return peaks
 
 
 def by_closed_form(
@@ -107,7 +117,7 @@ def by_closed_form(
     # Rows of ordinary size are not scaled, so that the result is numpy.cross bit for bit; the others by 2^-shift.
     ordinary = ordinary_pairs(X, index, rtol)
     if ordinary is not None:
-        return ordinary
+        return ScaledVectors(ordinary, exponent)
     peaks = row_peaks(X) if peaks is None else peaks
     shift = np.frexp(peaks)[1]
     shift[np.abs(shift) <= np.finfo(X.dtype).maxexp // 4] = 0

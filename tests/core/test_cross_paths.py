@@ -162,8 +162,8 @@ def test_pairs_are_numpys_cross_bit_for_bit_both_ways(dtype, m, monkeypatch):
         if chosen is not None:
             expected[index[:, 0] == index[:, 1]] = 0.0
         for found in both_ways(X, chosen, monkeypatch):
-            assert found.vector.dtype == dtype
-            np.testing.assert_array_equal(found.vector, expected)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, 1e200, -1e-200])
@@ -178,7 +178,7 @@ def test_nearly_parallel_pairs_are_dependent_both_ways(monkeypatch):
     eps = np.finfo(float).eps
     X = np.array([[1.0, 3 * eps, 0], [1, 0, 0], [1, 5 * eps, 0], [1, 0, 0]])
     for found in both_ways(X, None, monkeypatch):
-        np.testing.assert_array_equal(found.vector[:, 2], [0.0, -5 * eps])
+        np.testing.assert_array_equal(found[:, 2], [0.0, -5 * eps])
 
 
 def test_rule_of_choice():
