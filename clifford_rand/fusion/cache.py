@@ -1,4 +1,4 @@
-"""Compiled kernels on the disk: a file with the code, and beside it the machine code that Numba keeps of it."""
+"""Compiled kernels on the disk: machine code, or a file with the code and beside it what Numba keeps of it."""
 
 import hashlib
 import os
@@ -23,17 +23,25 @@ def folder() -> Path:
     return Path(base) / "clifford_rand"
 
 
-def _written(name: str, source: str) -> Path | None:
-    """Return the file with this code, written if it is not there; None where no folder can be written to."""
+def write(name: str, content: bytes) -> Path | None:
+    """Return the file with this content, written if it is not there; None where no folder can be written to."""
     try:
-        file = folder() / f"{name}.py"
-        if not file.is_file():
+        file = folder() / name
+        if kept(name) != content:
             file.parent.mkdir(parents=True, exist_ok=True)
             with replaced(file) as new:
-                new.write_text(source, encoding="utf-8")
+                new.write_bytes(content)
     except (OSError, RuntimeError):  # a folder that cannot be written to, or no home
         return None
     return file
+
+
+def kept(name: str) -> bytes | None:
+    """Return the content of the file of this name, None if there is none that can be read."""
+    try:
+        return (folder() / name).read_bytes()
+    except (OSError, RuntimeError):
+        return None
 
 
 def compile_loop(source: str) -> Any:
@@ -43,7 +51,7 @@ def compile_loop(source: str) -> Any:
     from clifford_rand.fusion import access
 
     name = f"fused_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
-    file = _written(name, source)
+    file = write(f"{name}.py", source.encode())
     namespace: dict[str, Any] = {"__name__": access.__name__}  # Numba imports the module of what it takes from the disk
     exec(compile(source, str(file or "<fused>"), "exec"), namespace)  # generated here, from names made here
     kernel = namespace["kernel"]

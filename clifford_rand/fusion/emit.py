@@ -257,7 +257,11 @@ def count_operations(program: Program) -> Operations:
 
 
 def loop_source(program: Program, title: str) -> str:
-    """Return a module with the function ``kernel`` that runs over samples, one after the other, for Numba."""
+    """Return a module with the function ``kernel`` that runs over samples, one after the other, for Numba.
+
+    It returns 0; 1 if a guard failed in samples, whose numbers in the row ``_flags`` are then 1; 2 or 3 if a guard
+    failed that is the same for all samples.
+    """
     writer = _Writer(program, array=False)
     arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
     fixed = writer.reads(batched=False) + writer.lines(fixed=True)
@@ -265,15 +269,17 @@ def loop_source(program: Program, title: str) -> str:
     start = writer.guards(fixed=True)
     body = writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
     condition = writer.guards(fixed=False)
+    if condition:
+        slots = sum(len(output.refs) for output in program.outputs)
+        bad = f"_flag = {writer.number(Fraction(0))} if {condition} else {writer.number(Fraction(1))}"
+        body += [bad, f"_store(_flags, 0, {slots}, {slots + 1}, _i, _flag)", "_bad |= 0 if _flag == 0 else 1"]
     lines = [f"    {label} = _f32({text})" for text, label in writer.constants.items()]
     lines += [f"    {line}" for line in fixed]
     if once:
         lines += ["    if _start == 0:", *(f"        {line}" for line in once)]
-    lines.append(f"    _bad = {f'(0 if {start} else 1)' if start else '0'}")
+    lines.append(f"    _bad = {f'(0 if {start} else 2)' if start else '0'}")
     if body:
         lines += ["    for _i in range(_start, _stop):", *(f"        {line}" for line in body)]
-    if condition:
-        lines.append(f"        _bad |= 0 if {condition} else 1")
     lines.append("    return _bad")
     head = [
         f'"""{title}"""',
@@ -286,19 +292,19 @@ def loop_source(program: Program, title: str) -> str:
         "from clifford_rand.fusion.access import store as _store",
         "",
         "",
-        f"def kernel({', '.join([*arguments, '_start', '_stop'])}):",
+        f"def kernel({', '.join([*arguments, '_flags', '_start', '_stop'])}):",
     ]
     return "\n".join([*head, *lines]) + "\n"
 
 
 def array_source(program: Program, title: str) -> str:
-    """Return a module with the function ``kernel`` that takes whole arrays, by NumPy."""
+    """Return a module with the function ``kernel`` that takes whole arrays, by NumPy; it returns where guards fail."""
     writer = _Writer(program, array=True)
     arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
     lines = writer.reads(batched=False) + writer.lines(fixed=True) + writer.writes(batched=False)
     lines += writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
     condition = " & ".join(part for part in (writer.guards(True), writer.guards(False)) if part)
-    lines.append(f"return not _np.all({condition})" if condition else "return False")
+    lines.append(f"return _np.logical_not({condition})" if condition else "return False")
     head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", "", ""]
     head += ["def _pow2(k):", "    return _np.ldexp(k.dtype.type(1), k.astype(_np.int64))", "", ""]
     head.append(f"def kernel({', '.join(arguments)}):")

@@ -7,15 +7,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Operations
 from clifford_rand.fusion.kernel import FusedKernel
+from clifford_rand.fusion.mend import mended, taken
 from clifford_rand.fusion.scalar import TraceError
 from clifford_rand.fusion.tracing import TENSORS, Tracing, kind_of
 
 BACKENDS = ("numba", "numpy")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_OUTSIDE = "out of the range in which the compiled code is right"
 MOST = 1000  # kinds of arguments of one function; one that meets more starts anew
 
 
@@ -32,7 +36,7 @@ class FusedFunction:
         The plain function.
     backend : {"numba", "numpy"}
     fallback_reason : str or None
-        Why the last call ran the plain function; None if it did not.
+        Why the last call ran the plain function, for all or some samples; None if it did not.
     """
 
     def __init__(self, function: Callable[..., Any], backend: str, static: tuple[str, ...]) -> None:
@@ -73,12 +77,24 @@ class FusedFunction:
             kernel = self._made(key, args, kwargs, leaves)
         if kernel.__class__ is str:
             return self._plain(args, kwargs, kernel)
-        held, result = kernel(leaves)  # type: ignore[operator]
+        failed, result = kernel(leaves)  # type: ignore[operator]
         self.fallback_reason = None
-        if held:
-            return result
-        self.fallback_reason = "a sample is out of the range in which the compiled code is right"
-        return self.function(*args, **kwargs)
+        return result if failed is False else self._mended(args, kwargs, failed, result)
+
+    def _mended(self, args: tuple[Any, ...], kwargs: dict[str, Any], failed: Any, result: Any) -> Any:
+        """Return the result with the samples in which a guard failed, all if that is True, by the plain function."""
+        if failed is True:
+            self.fallback_reason = f"its only sample, or what all share, is {_OUTSIDE}"
+            return self.function(*args, **kwargs)
+        places = np.nonzero(failed)
+        count = len(places[0])
+        self.fallback_reason = f"{count} of {failed.size} samples {'is' if count == 1 else 'are'} {_OUTSIDE}"
+        some = [taken(value, failed.shape, places) for value in (*args, *kwargs.values())]
+        try:
+            plain = self.function(*some[: len(args)], **dict(zip(kwargs, some[len(args) :], strict=True)))
+        except Exception:  # it is about some of the samples: that of the whole batch has their numbers
+            return self.function(*args, **kwargs)
+        return mended(result, plain, places)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the code that is compiled for these arguments; without any, that of the latest call."""
@@ -242,7 +258,7 @@ def fused(
     versor.
 
     What is right for some values only is checked in every sample: that R is a versor, that a divisor is not zero, that
-    nothing overflows. Where it is not so, the plain function is run for that call, with its result or its error.
+    nothing overflows. Samples where it is not so are computed by the plain function, with its result or its error.
 
     Sums are rearranged, (a + b) - b is a, so that results differ from the plain ones by rounding; blades that vanish
     are left out. Integers are computed as float64. Variables of the function that are no arguments are constants,

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._threads import for_each_slice
-from clifford_rand.fusion.cache import compile_loop
+from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.fusion.emit import Operations, Program, array_source, count_operations, loop_source
+from clifford_rand.fusion.instructions import is_written
+from clifford_rand.fusion.loops import ArrayLoop, CompiledLoop, MachineLoop
 
+TOGETHER = 64  # samples that are not divided between threads: whole registers and lines of the cache
 THREADS_FROM = 2**20  # cycles for each thread: 0.3 ms, of which eight operations or one number moved take one
 
 Shape = tuple[int, ...]
+Failed = bool | NDArray[Any]
 
 
 class Result(NamedTuple):
@@ -36,7 +39,7 @@ class Result(NamedTuple):
 class FusedKernel:
     """The code of a function for some keys, dtypes and batch axes.
 
-    ``source`` is the code and ``operations`` counts what it computes for one sample.
+    ``source`` is the code, written for one sample after the other, and ``operations`` counts what it computes for one.
     """
 
     def __init__(
@@ -57,19 +60,26 @@ class FusedKernel:
         self._batched = sum(1 << k for k in self._places)
         self._outputs = [(one, bool(one.shape_from & self._batched)) for one in results]
         self._single = not many
-        self.source = (loop_source if backend == "numba" else array_source)(program, title)
+        self._flagged = any(program.graph.sources[abs(ref)] & self._batched for ref in program.guards)
         self.operations: Operations = count_operations(program)
         moved = sum(len(one.labels) for one in program.inputs) + sum(one.size for one in results)
-        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved))
-        if backend == "numba":
-            self.function = compile_loop(self.source)
+        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // TOGETHER)
+        real = all(dtype.kind == "f" for dtype in dtypes)
+        self.function: Any
+        if backend == "numpy":
+            self.function = ArrayLoop(self.source)
+        elif real and is_written(program):
+            self.function = MachineLoop(program)
         else:
-            namespace: dict[str, Any] = {}
-            exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
-            self.function = np.errstate(all="ignore")(namespace["kernel"])  # in samples that a guard tells
+            self.function = CompiledLoop(self.source, program.precision)
 
-    def __call__(self, leaves: list[Any]) -> tuple[bool, Any]:
-        """Return whether all guards held, and what the function returns.
+    @cached_property
+    def source(self) -> str:
+        """The code."""
+        return (array_source if self.backend == "numpy" else loop_source)(self.program, self.title)
+
+    def __call__(self, leaves: list[Any]) -> tuple[Failed, Any]:
+        """Return in which samples a guard failed (an array of their batch axes, or one answer), and the result.
 
         Leaves are numbers, and arrays (..., components) of multivectors and scalars.
         """
@@ -84,44 +94,45 @@ class FusedKernel:
             if one.is_number:
                 arguments.append(leaf)
             else:
-                arguments.append(
-                    _read_only(_rows(leaf, dtype, shape, count) if one.batched else leaf.astype(dtype, copy=False))
-                )
+                arguments.append(_rows(leaf, dtype, shape, count) if one.batched else leaf.astype(dtype, copy=False))
         out = [np.empty((one.size, count) if wide else one.size, one.dtype) for one, wide in self._outputs]
-        if self.backend != "numba":
-            bad = self.function(*arguments, *out)
-        elif count < 2 * self._least:
-            bad = self.function(*arguments, *out, 0, count)
+        flags = self.function.flags(count) if self._flagged else None
+        if count < 2 * self._least * TOGETHER or self.backend == "numpy":
+            failed = self.function(arguments, out, flags, 0, count)
         else:
-            bad = self._on_threads([*arguments, *out], count)
-        if bad:
-            return False, None
+            failed = self._on_threads(arguments, out, flags, count)
+        if failed > 1:
+            return True, None
         pairs = zip(self.results, out, strict=True)
-        return True, self._build([self._finished(one, rows, shape, shapes) for one, rows in pairs])
+        result = self._build([self._finished(one, rows, shape, shapes) for one, rows in pairs])
+        if not failed or flags is None:
+            return False, result
+        return flags.reshape(-1)[:count].reshape(shape) != 0, result
 
-    def _one(self, leaves: list[Any]) -> tuple[bool, Any]:
+    def _one(self, leaves: list[Any]) -> tuple[Failed, Any]:
         """Do the same for arguments without batch axes: one sample."""
         arguments = [
-            leaf if dtype is None else (leaf if leaf.dtype == dtype else _read_only(leaf.astype(dtype)))[:, None]
+            leaf if dtype is None else (leaf if leaf.dtype == dtype else leaf.astype(dtype))[:, None]
             for leaf, dtype in zip(leaves, self._dtypes, strict=True)
         ]
         out = [np.empty(one.size, one.dtype) for one in self.results]
         columns = [rows[:, None] if wide else rows for rows, (_, wide) in zip(out, self._outputs, strict=True)]
-        if self.function(*arguments, *columns, *((0, 1) if self.backend == "numba" else ())):
-            return False, None
+        if self.function(arguments, columns, None, 0, 1):
+            return True, None
         results = [
             rows[0] if one.keys is None else one.algebra._new(one.keys, rows)
             for one, rows in zip(self.results, out, strict=True)
         ]
-        return True, self._build(results)
+        return False, self._build(results)
 
-    def _on_threads(self, arguments: list[Any], count: int) -> int:
+    def _on_threads(self, arguments: list[Any], out: list[Any], flags: Any, count: int) -> int:
         found: list[int] = []
 
         def work(part: slice) -> None:
-            found.append(self.function(*arguments, part.start, part.stop))
+            stop = min(part.stop * TOGETHER, count)
+            found.append(self.function(arguments, out, flags, part.start * TOGETHER, stop))
 
-        for_each_slice(work, count, least=self._least)
+        for_each_slice(work, -(-count // TOGETHER), least=self._least)
         return max(found)
 
     def _finished(self, one: Result, rows: NDArray[Any], shape: Shape, shapes: dict[int, Shape]) -> Any:
@@ -143,11 +154,3 @@ def _rows(array: NDArray[Any], dtype: np.dtype, shape: Shape, count: int) -> NDA
     size = array.shape[-1]
     full = array if array.shape[:-1] == shape else np.broadcast_to(array, (*shape, size))
     return np.ascontiguousarray(np.moveaxis(full, -1, 0).reshape(size, count), dtype)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view, as multivectors have: of both kinds there would be two machine codes."""
-    if array.flags.writeable:
-        array = array.view()
-        array.setflags(False)  # type: ignore[call-arg]
-    return array

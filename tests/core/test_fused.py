@@ -506,6 +506,45 @@ class TestFallback:
         with pytest.raises(cr.ArgumentError, match="invertible"):
             cr.fused(lambda x: x.inv(), backend=backend)(alg("1.0*g0 + g1"))
 
+    @pytest.mark.parametrize("backend", ["numba", "numpy"])
+    def test_only_samples_whose_guard_fails_run_plainly(self, backend):
+        alg, rng = ALGEBRAS["STA"], np.random.default_rng(22)
+        given = []
+
+        def function(pair, t, x):
+            given.append(t)
+            R, scale = pair
+            return R >> x, [(x * scale).norm() * t, R * t]
+
+        fused = cr.fused(function, backend=backend)
+        for shapes in (((9,), (), (9,)), ((3, 1), (4,), ()), ((133,), (133,), (133,))):
+            first, second, third = shapes
+            R = alg.random_multivector(rng, first, 1) * alg.random_multivector(rng, first, 1)
+            values = np.array(R.coefficients)
+            values[1] = rng.standard_normal(R.keys.size)  # no versor, so that the result has grade 3
+            R, x, t = alg._new(R.keys, values), alg.random_multivector(rng, third, 1), rng.standard_normal(second)
+            shape = np.broadcast_shapes(*shapes)
+            given.clear()
+            got = fused((R, 2.0), t, x)
+            assert np.shape(given[-1]) in ((shape[-1] if len(shape) == 2 else 1,), ())
+            moved, (size, turned) = function((R, 2.0), t, x)
+            assert got[0].grades == (1, 3)
+            assert _is_same(got[0], moved)
+            assert _is_same(got[1][0], size)
+            assert _is_same(got[1][1], turned)
+            count = 4 if len(shape) == 2 else 1
+            assert fused.fallback_reason.startswith(f"{count} of {np.prod(shape)} samples")
+
+    def test_an_error_in_some_samples_names_them(self):
+        alg = ALGEBRAS["STA"]
+        x = alg.vector([[1.0, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0]])
+        fused = cr.fused(lambda x: x.inv(), backend="numpy")
+        with pytest.raises(cr.ArgumentError) as got:
+            fused(x)
+        with pytest.raises(cr.ArgumentError) as want:
+            x.inv()
+        assert str(got.value) == str(want.value)
+
     def test_arguments(self):
         with pytest.raises(cr.ArgumentError, match="'backend' parameter of fused must be one of 'numba', 'numpy'"):
             cr.fused(lambda a: a, backend="c")
@@ -526,7 +565,10 @@ fused = cr.fused(lambda R, x: (R * x * ~R, x.norm()))
 R, x = alg.multivector(np.arange(8.0).reshape(2, 4) + 1, (0, 2)), alg.vector([[1.0, 2, 3]])
 moved, size = fused(R, x)
 assert np.allclose(moved.coefficients, (R * x * ~R).grade(1).coefficients), moved
-hits = next(iter(fused._kernels.values())).function.stats
+print(next(iter(fused._kernels.values())).function.function.from_disk, "numba" in sys.modules)
+called = cr.fused(lambda x, t: x * np.sin(t))  # a function that is not written out: by Numba
+assert np.allclose(called(x, 0.5).coefficients, np.sin(0.5) * x.coefficients)
+hits = next(iter(called._kernels.values())).function.function.stats
 print(sum(hits.cache_hits.values()), sum(hits.cache_misses.values()))
 """
 
@@ -539,7 +581,24 @@ class TestCache:
             subprocess.run([sys.executable, "-c", _SCRIPT], env=environment, check=True, capture_output=True, text=True)
             for _ in range(2)
         ]
-        assert [one.stdout.split() for one in found] == [["0", "1"], ["1", "0"]]
+        assert [one.stdout.split() for one in found] == [["False", "False", "0", "1"], ["True", "False", "1", "0"]]
+
+    def test_a_file_that_is_not_as_it_was_written(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        alg = ALGEBRAS["Cl(3)"]
+        x = alg.vector([1.0, 2, 3])
+
+        def compiled():
+            fused = cr.fused(lambda x: x * x * 3)
+            assert fused(x) == x * x * 3
+            return fused._latest.function.function.from_disk
+
+        assert [compiled(), compiled()] == [False, True]
+        (file,) = (tmp_path / "clifford_rand").iterdir()
+        whole = file.read_bytes()
+        file.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+        assert not compiled()
+        assert file.read_bytes() == whole
 
     def test_a_folder_that_cannot_be_written_to(self, tmp_path, monkeypatch):
         file = tmp_path / "file"
