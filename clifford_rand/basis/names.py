@@ -90,7 +90,7 @@ class Names:
         if not found or None in found or len(set(found)) < len(found):
             return None
         indices = [i for i in found if i is not None]
-        return sum(1 << i for i in indices), _parity(indices)
+        return sum(1 << i for i in indices), parity(indices)
 
     @property
     def hint(self) -> str:
@@ -100,7 +100,7 @@ class Names:
         return f"Basis vectors are {first} to {last}, blades are written like {example}."
 
 
-def _parity(indices: list[int]) -> int:
+def parity(indices: list[int]) -> int:
     """Return the sign of sorting distinct indices: a cycle of n of them takes n - 1 swaps."""
     order = sorted(range(len(indices)), key=indices.__getitem__)
     cycles = 0

@@ -19,7 +19,7 @@ Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size
 Number = Callable[[Any], str]  # writes a real number
 
 
-def _terms(mv: "Multivector") -> list[tuple[int, Any]]:
+def terms_of(mv: "Multivector") -> list[tuple[int, Any]]:
     """Return (mask, coefficient) of what is not zero; symbols are shown as they are, never simplified."""
     array = mv.coefficients
     nonzero = np.flatnonzero(np.asarray(array != 0, dtype=bool))
@@ -31,7 +31,7 @@ def _terms(mv: "Multivector") -> list[tuple[int, Any]]:
     ]
 
 
-def _term(value: Any, number: Number) -> Term:
+def sign_and_size(value: Any, number: Number) -> Term:
     """Split a coefficient into sign and size, so that sums read ``a*e1 - b*e2``."""
     if isinstance(value, complex):
         if value.real == 0:
@@ -81,9 +81,9 @@ def _sum_of_terms(terms: list[tuple[Term, str]], more: int) -> str:
 
 
 def _line(mv: "Multivector", number: Number) -> str:
-    terms = _terms(mv)
+    terms = terms_of(mv)
     names = mv.algebra.names
-    shown = [(_term(value, number), names.blade(mask) if mask else "") for mask, value in terms[:LONGEST]]
+    shown = [(sign_and_size(value, number), names.blade(mask) if mask else "") for mask, value in terms[:LONGEST]]
     return _sum_of_terms(shown, max(0, len(terms) - LONGEST))
 
 
@@ -174,7 +174,7 @@ def _latex_number(value: Any) -> str:
 
 def _latex_term(value: Any) -> Term:
     if isinstance(value, int | float | complex):
-        negative, size, compound = _term(value, _latex_number)
+        negative, size, compound = sign_and_size(value, _latex_number)
         return negative, size.replace("j", "\\,i") if isinstance(value, complex) else size, compound
     if isinstance(value, Fraction):
         top = str(abs(value.numerator))
@@ -189,7 +189,7 @@ def _latex_term(value: Any) -> Term:
 
 
 def _latex_line(mv: "Multivector") -> str:
-    terms = _terms(mv)
+    terms = terms_of(mv)
     more = max(0, len(terms) - LONGEST)
     pieces: list[str] = []
     for mask, value in terms[:LONGEST]:

@@ -1,0 +1,359 @@
+"""The class `MultiVector`: this library's multivector with the names, and the meanings of operators, of ``clifford``."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout as memory
+from clifford_rand.basis.coefficients import as_coefficients, is_scalar, read_only
+from clifford_rand.basis.keys import Keys, dense_keys
+from clifford_rand.multivector import arithmetic, comparison, display, linear, products
+from clifford_rand.multivector.multivector import Multivector
+
+if TYPE_CHECKING:
+    from clifford_rand.compat.clifford.arrays import MVArray
+    from clifford_rand.compat.clifford.layout import Layout
+
+EPS = 1e-12  # clifford's default: what two coefficients may differ by where `==` calls them equal
+
+
+class Grades(tuple[int, ...]):
+    """The grades that are stored, as everywhere here; called, ``A.grades()``, the set of those that are not zero."""
+
+    _of: Multivector
+
+    def __call__(self, eps: float = EPS) -> set[int]:
+        """Return the grades that have a coefficient above ``eps``."""
+        A = self._of
+        held = (np.abs(A.coefficients) > eps).any(axis=tuple(range(A.ndim)))
+        return {int(k) for k in A.keys.grade_of[held]}
+
+
+def _meets_array(A: "MultiVector", other: Any) -> bool:
+    return isinstance(other, np.ndarray) and other.ndim > 0 and not A.ndim
+
+
+def _binary(operation: Any, reflected: bool = False) -> Any:
+    """Return the method of an operator: of one multivector and an array it is an `MVArray`, as in clifford."""
+
+    def method(A: "MultiVector", other: Any) -> Any:
+        if _meets_array(A, other):
+            from clifford_rand.compat.clifford.arrays import elementwise
+
+            return elementwise(lambda x: operation(A, x), other)
+        return operation(A, other)
+
+    method.__name__ = method.__qualname__ = f"{'r' if reflected else ''}{getattr(operation, '__name__', 'product')}"
+    return method
+
+
+class MultiVector(Multivector):
+    """A multivector of a `Layout`, with clifford's names beside those of `clifford_rand.Multivector`.
+
+    Parameters
+    ----------
+    layout : Layout
+    value : array_like of shape (..., 2^d), optional
+        Coefficients in the order of the layout; zeros by default.
+    string : str, optional
+        A text instead, as `Layout.parse_multivector` reads it.
+    dtype : default float64
+        Of the zeros.
+
+    Notes
+    -----
+    ``|`` is Hestenes' product (zero for scalars), ``B.project(A)`` puts A on B, ``A.dual()`` is the right complement
+    where the metric has no inverse, and ``==`` allows `EPS` times the larger of 1 and the largest coefficient. A
+    multivector is a value: ``A.replace({"e1": 3.0})`` makes another, and ``A.value`` is read-only.
+
+    Examples
+    --------
+    >>> from clifford_rand.compat.clifford import Cl
+    >>> layout, blades = Cl(3)
+    >>> e1, e2 = blades["e1"], blades["e2"]
+    >>> A = 1 + 2 * e1 + 3 * e1 * e2
+    >>> A(2), A[1, 2], A[e1], A.value.tolist()
+    ((3^e12), 3, 2, [1, 2, 0, 0, 3, 0, 0, 0])
+    >>> A.even, A.grades(), 2 | e1
+    (1 + (3^e12), {0, 1, 2}, 0)
+    """
+
+    __slots__ = ()
+    __array_priority__ = 100
+
+    def __init__(
+        self, layout: "Layout", value: ArrayLike | None = None, string: str | None = None, *, dtype: DTypeLike = np.float64
+    ) -> None:
+        self.algebra = layout.algebra
+        if value is None and string is not None:
+            made = layout.parse_multivector(string)
+            self.keys, self.coefficients = made.keys, made.coefficients
+            return
+        given = np.zeros(layout.gaDims, dtype=dtype) if value is None else value
+        array = as_coefficients(given, "value", "MultiVector")
+        if array.ndim == 0 or array.shape[-1] != layout.gaDims:
+            found = describe(f"shape {array.shape}")
+            raise fail("value", "MultiVector", f"a sequence of {layout.gaDims} components on its last axis", found)
+        self.keys = dense_keys(layout.dims)
+        self.coefficients = read_only(memory.own(layout.stored(array)))
+
+    def _make(self, keys: Keys, coefficients: NDArray[Any]) -> "MultiVector":
+        return made_of(self.algebra, keys, coefficients)
+
+    def _coerced(self, other: object, *, keep: bool = True) -> Any:
+        found = super()._coerced(other, keep=keep)
+        if found.__class__ is Multivector:
+            return self._make(found.keys, found.coefficients)
+        return found
+
+    def __reduce__(self) -> Any:
+        return made_of, (self.algebra, self.keys, self.coefficients)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> "MVArray":
+        from clifford_rand.compat.clifford.arrays import MVArray
+
+        return MVArray(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        given = [x[()] if isinstance(x, np.ndarray) and x.dtype == object and not x.ndim else x for x in inputs]
+        many = any(isinstance(x, np.ndarray) and x.ndim for x in given)
+        if many and method == "__call__" and not any(x.ndim for x in given if isinstance(x, MultiVector)):
+            from clifford_rand.compat.clifford.arrays import MVArray
+
+            return ufunc(*(MVArray(x) if isinstance(x, MultiVector) else x for x in given), **kwargs)
+        return products.by_ufunc(self, ufunc, method, *given, **kwargs)
+
+    # ---- what is stored
+
+    @property
+    def layout(self) -> "Layout":
+        """The layout."""
+        found: Layout = self.algebra.layout  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def value(self) -> NDArray[Any]:
+        """The 2^d coefficients in the order of the layout, read-only."""
+        return self.layout.listed(self.dense().coefficients)
+
+    as_array = value.fget
+
+    @property
+    def grades(self) -> Grades:  # type: ignore[override]  # a tuple that can be called
+        """The grades that are stored; ``A.grades()`` is the set of those that are not zero."""
+        held = Grades(self.keys.grades)
+        held._of = self
+        return held
+
+    @property
+    def blades_list(self) -> "list[MultiVector]":
+        """The blades that are not zero, each with its coefficient."""
+        return [c * b for c, b in zip(self.value, self.layout.blades_list, strict=True) if not abs(c) < EPS]
+
+    @property
+    def pseudoScalar(self) -> "MultiVector":
+        """The pseudoscalar of the layout."""
+        return self.layout.pseudoScalar
+
+    I = pseudoScalar  # noqa: E741  # clifford has both names
+
+    def invPS(self) -> "MultiVector":
+        """Return the inverse of the pseudoscalar."""
+        return self.pseudoScalar.inv()
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a coefficient, by a name, a tuple of ids, a basis blade or its place; of a batch, a part."""
+        if isinstance(index, str):
+            mask = self.layout.mask_of_name(index)
+            return super().__getitem__(index) if mask is None else self._at(mask)
+        if isinstance(index, MultiVector) and not index.ndim:
+            (places,) = np.nonzero(index.coefficients)
+            if len(places) != 1:
+                raise fail("index", "MultiVector", "a single basis blade", describe(f"{index}"))
+            return self._at(int(index.keys.masks[places[0]]))
+        if self.ndim:
+            return super().__getitem__(index)
+        if isinstance(index, tuple):
+            sign, mask = self.layout.ids.tuple_as_sign_and_bitmap(index)
+            return sign * self._at(mask)
+        return self.value[index]
+
+    def _at(self, mask: int) -> Any:
+        place = self.keys.find(mask)
+        return np.zeros(self.shape, dtype=self.dtype)[()] if place < 0 else self.coefficients[..., place]
+
+    def __call__(self, *what: Any) -> "MultiVector":
+        """Return the part of some grades, ``A(0, 2)``, or the projection on a blade, ``A(B)``."""
+        if len(what) == 1 and isinstance(what[0], Multivector):
+            return self._coerced(what[0]).project(self)
+        for k in what:
+            if isinstance(k, bool) or not isinstance(k, int | np.integer):
+                raise fail("grades", "MultiVector", "integers, or one blade", k)
+        if not what:
+            return self  # A.even() is A.even, where code for `clifford_rand.Multivector` is run
+        return linear.of_grades(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
+
+    even = property(linear.even, doc="The part of even grades.")
+    odd = property(linear.odd, doc="The part of odd grades.")
+
+    # ---- operators
+
+    __add__ = __radd__ = _binary(arithmetic.add)
+    __sub__ = _binary(arithmetic.subtract)
+    __rsub__ = _binary(arithmetic.subtract_from, reflected=True)
+    __mul__ = _binary(arithmetic.times)
+    __rmul__ = _binary(arithmetic.scale, reflected=True)
+    __truediv__ = _binary(arithmetic.divide)
+    __rtruediv__ = _binary(arithmetic.divide_into, reflected=True)
+    __xor__, __rxor__ = map(_binary, products.operators("wedge"))
+    __or__, __ror__ = map(_binary, products.operators("hestenes"))
+    __and__, __rand__ = map(_binary, products.operators("vee"))
+    __lshift__, __rlshift__ = map(_binary, products.operators("lc"))
+    __hash__ = None  # type: ignore[assignment]  # as == is not exact
+
+    def __pow__(self, exponent: Any) -> Any:
+        return arithmetic.power(self, int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
+
+    def __rpow__(self, base: Any) -> Any:
+        """Return base^A = exp(A log base)."""
+        if not is_scalar(base) or not base > 0:
+            return NotImplemented
+        return (self * math.log(base)).exp() if base != math.e else self.exp()
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, Multivector) and other.algebra != self.algebra:
+            return False
+        same = self._coerced(other, keep=False)
+        if same is None:
+            return NotImplemented
+        a, b = comparison.aligned(self, same)
+        if "O" in (a.dtype.kind, b.dtype.kind):
+            return comparison.equal(self, same)
+        size = np.maximum(np.abs(a).max(axis=-1, initial=1), np.abs(b).max(axis=-1, initial=1))
+        close = (np.abs(a - b) <= EPS * size[..., None]).all(axis=-1)
+        return bool(close) if close.ndim == 0 else close
+
+    def __ne__(self, other: object) -> Any:
+        found = self.__eq__(other)
+        return found if found is NotImplemented else not found if isinstance(found, bool) else ~found
+
+    def __bool__(self) -> bool:
+        if self.ndim:
+            return super().__bool__()
+        return not bool((np.abs(self.coefficients) < EPS).all())
+
+    def __iter__(self) -> "Iterator[Any]":
+        return super().__iter__() if self.ndim else iter(self.value)
+
+    # ---- clifford's names
+
+    adjoint = linear.reverse
+    gradeInvol = linear.involute
+    x = products.commutator
+
+    def mag2(self) -> Any:
+        """Return ⟨A ~A⟩_0."""
+        return self.norm_squared()
+
+    def normal(self) -> "MultiVector":
+        """Return A / |A|."""
+        return self.normalized()  # type: ignore[return-value]
+
+    def leftLaInv(self) -> "MultiVector":
+        """Return the inverse; in a Clifford algebra a left inverse is a right one."""
+        return self.inv()  # type: ignore[return-value]
+
+    leftInv = rightInv = hitzer_inverse = shirokov_inverse = leftLaInv
+
+    def normalInv(self, check: bool = True) -> "MultiVector":
+        """Return ~A / (A ~A), for A ~A a number other than zero; with ``check=False`` ~A / ⟨A ~A⟩_0."""
+        square = self * ~self
+        if check and (not square.isScalar() or square[()] == 0):
+            raise fail("A", "normalInv", "such that A ~A is a number other than zero", describe(f"A ~A = {square}"))
+        return ~self / square[()]
+
+    def dual(self, I: Multivector | None = None) -> "MultiVector":  # noqa: E741  # clifford's name
+        """Return A I⁻¹, by default with the pseudoscalar; the right complement where that has no inverse."""
+        if I is not None:
+            return self * I.inv()  # type: ignore[no-any-return]
+        known = not self.algebra.form.is_degenerate
+        return linear.dual(self) if known else linear.right_complement(self)  # type: ignore[return-value]
+
+    def project(self, other: Any) -> "MultiVector":
+        """Return (B ⌋ A) A⁻¹: ``other`` on this blade A. `clifford_rand.Multivector.project` has it the other way."""
+        return super(MultiVector, self._operand(other, "project")).project(self)  # type: ignore[return-value]
+
+    def factorise(self) -> "tuple[list[MultiVector], Any]":  # type: ignore[override]
+        """Return (vectors, scale) of a blade: A = scale v1 ∧ … ∧ vk."""
+        scale, vectors = self.factorise_blade()
+        return vectors, scale  # type: ignore[return-value]
+
+    def basis(self) -> "list[MultiVector]":
+        """Return vectors that span the subspace of a blade, orthonormal in coordinates."""
+        return self.factorise_blade()[1]  # type: ignore[return-value]
+
+    def isScalar(self) -> bool:
+        """Tell whether every other coefficient is below `EPS`."""
+        return bool((np.abs(self.coefficients[..., self.keys.grade_of > 0]) < EPS).all())
+
+    def isBlade(self) -> bool:
+        """Tell whether A is a blade that has an inverse, as clifford asks; `is_blade` knows null blades too."""
+        return bool(self.is_blade()) and self.isVersor()
+
+    def isVersor(self) -> bool:
+        """Tell whether A is a product of vectors that have inverses."""
+        return bool(self.is_versor())
+
+    def meet(self, other: Any, subspace: Any = None) -> "MultiVector":  # type: ignore[override]
+        """Return the meet of two blades, up to scale; with ``subspace`` S (A ⌋ S⁻¹) ⌋ B."""
+        if subspace is None:
+            return super().meet(other)  # type: ignore[return-value]
+        return self.lc(subspace.inv()).lc(other)  # type: ignore[return-value]
+
+    def clean(self, eps: float = EPS) -> "MultiVector":
+        """Return A with the coefficients that are at most ``eps`` in size put to 0."""
+        return self._make(self.keys, np.where(np.abs(self.coefficients) > eps, self.coefficients, 0))
+
+    def round(self, eps: int = 12) -> "MultiVector":
+        """Return A with its coefficients rounded to so many digits after the point."""
+        return self._make(self.keys, np.around(self.coefficients, eps))
+
+    # ---- what it looks like: 1 - (2^e12)
+
+    def __str__(self) -> str:
+        return display.rounded_text(self) if self.ndim else _text(self.clean(), _rounded)
+
+    def __repr__(self) -> str:
+        return display.exact_text(self) if self.ndim else _text(self, repr)
+
+    def __format__(self, specification: str) -> str:
+        if not specification or self.ndim:
+            return display.formatted_text(self, specification) if self.ndim else str(self)
+        return _text(self, lambda value: format(value, specification))
+
+
+def made_of(algebra: Any, keys: Keys, coefficients: NDArray[Any]) -> MultiVector:
+    """Return the multivector of keys and coefficients that nobody else holds, without checks."""
+    coefficients.setflags(False)  # type: ignore[call-arg]
+    made = object.__new__(MultiVector)
+    made.algebra, made.keys, made.coefficients = algebra, keys, coefficients
+    return made
+
+
+def _rounded(value: Any) -> str:
+    return str(round(value, 5)) if isinstance(value, float) else str(value)
+
+
+def _text(A: MultiVector, number: Any) -> str:
+    """Return clifford's text of one multivector, which `Layout.parse_multivector` reads."""
+    pieces = []
+    for mask, value in display.terms_of(A):
+        negative, size, compound = display.sign_and_size(value, number)
+        size = f"({size})" if compound else size
+        lead = (" - " if negative else " + ") if pieces else "-" if negative else ""
+        pieces.append(lead + (f"({size}^{A.layout.name_of_mask(mask)})" if mask else size))
+    return "".join(pieces) or "0"

@@ -1,0 +1,93 @@
+"""Texts of multivectors as ``clifford`` prints them: sums of products of numbers and names of blades."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?|nan\b|inf\b)|(?P<name>[^\W\d]\w*)|(?P<mark>[-+*^()]))"
+)
+
+
+def parse(text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> Any:
+    """Return the number or multivector of a text; ``^`` and ``*`` bind closer than ``+`` and ``-``.
+
+    Raises
+    ------
+    SyntaxError
+        With the line and the column of what cannot be read.
+    """
+    reader = _Reader(text, masks, blade)
+    found = reader.sum()
+    if reader.kind:
+        raise reader.error("a sign between terms, or ^ or * between factors")
+    return found
+
+
+class _Reader:
+    """A text and the token where the reading stands: its kind (None at the end), its text and its place."""
+
+    def __init__(self, text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> None:
+        self.text, self.masks, self.blade = text, masks, blade
+        self.end = 0
+        self.advance()
+
+    def advance(self) -> None:
+        match = _TOKEN.match(self.text, self.end)
+        if match is None:
+            rest = self.text[self.end :]
+            self.kind, self.token = ("other", rest.strip()) if rest.strip() else (None, "")
+            self.place = self.end + len(rest) - len(rest.lstrip()) if rest.strip() else len(self.text)
+            return
+        self.kind, self.token = match.lastgroup, match[match.lastgroup or 0]
+        self.place, self.end = match.start(match.lastgroup or 0), match.end()
+
+    def error(self, wanted: str, place: int | None = None) -> SyntaxError:
+        at = self.place if place is None else place
+        before = self.text[:at].split("\n")
+        line = self.text.split("\n")[len(before) - 1]
+        found = f"{self.text[at]!r}" if at < len(self.text) else "the end"
+        return SyntaxError(f"expected {wanted}, got {found}", ("<multivector>", len(before), len(before[-1]) + 1, line))
+
+    def sum(self) -> Any:
+        total = self.product()
+        while self.kind == "mark" and self.token in "+-":
+            sign = self.token
+            self.advance()
+            term = self.product()
+            total = total + term if sign == "+" else total - term
+        return total
+
+    def product(self) -> Any:
+        found = self.factor()
+        while self.kind == "mark" and self.token in "*^":
+            mark, place = self.token, self.place
+            self.advance()
+            if self.kind is None:
+                raise self.error("an operand of the product", place)
+            factor = self.factor()
+            plain = mark == "*" or isinstance(found, int | float | complex)
+            found = found * factor if plain or isinstance(factor, int | float | complex) else found ^ factor
+        return found
+
+    def factor(self) -> Any:
+        if self.kind == "mark" and self.token in "+-":
+            sign = -1 if self.token == "-" else 1
+            self.advance()
+            return sign * self.factor()
+        if self.kind == "mark" and self.token == "(":
+            self.advance()
+            found = self.sum()
+            if self.token != ")":
+                raise self.error("a closing parenthesis")
+            self.advance()
+            return found
+        if self.kind == "number":
+            token = self.token
+            self.advance()
+            return complex(token) if token.endswith("j") else int(token) if token.isdigit() else float(token)
+        if self.kind == "name" and self.token in self.masks:
+            name = self.token
+            self.advance()
+            return self.blade(self.masks[name])
+        raise self.error("a number or the name of a blade")

@@ -1,0 +1,227 @@
+"""What a blade of the conformal model is: a direction, a flat, the dual of a flat or a round, with its parameters.
+
+T_p[X] is X moved by the Euclidean vector p (Dorst, Fontijne and Mann, Geometric Algebra for Computer Science, 2007,
+table 14.1).
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.compat.clifford.layout import ConformalLayout
+from clifford_rand.compat.clifford.multivector import MultiVector
+from clifford_rand.compat.clifford.tools.graded import _GradedTypesMeta
+
+__all__ = [
+    *("Blade", "Circle", "Direction", "DualFlat", "Flat", "InfinitePoint", "Line", "Plane", "Point", "PointFlat"),
+    *("PointPair", "Round", "Sphere", "Tangent", "classify"),
+]
+
+ROUNDING = 1e-11  # of the largest coefficient: what is below counts as zero
+
+
+def _grade(A: MultiVector, of_zero: int = 0) -> int:
+    held = A.grades()
+    if len(held) > 1:
+        raise fail("direction", "classify", "of one grade", describe(f"{A}"))
+    return held.pop() if held else of_zero
+
+
+class Blade(metaclass=_GradedTypesMeta):
+    """A blade by its parameters; `mv` is the blade itself. ``Blade[k]`` is the class of those of grade k."""
+
+    def __init__(self, layout: Any, **parameters: Any) -> None:
+        self.layout = layout
+        self._shown = tuple(parameters)
+        self.__dict__.update(parameters)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        return f"{type(self).__name__}({shown})"
+
+    def _moved(self, p: MultiVector, X: Any) -> Any:
+        T = 1 - p * self.layout.einf / 2
+        return T * X * ~T
+
+    @property
+    def mv(self) -> MultiVector:
+        """The blade."""
+        raise NotImplementedError(f"{type(self).__name__} says not which blades it has")
+
+
+class Direction(Blade):
+    """E ∧ einf, of a Euclidean blade E."""
+
+    direction: MultiVector
+
+    def __init__(self, direction: MultiVector) -> None:
+        super().__init__(direction.layout, direction=direction)
+
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector) -> int:  # type: ignore[override]
+        return _grade(direction, -1) + 1
+
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        return self.direction ^ self.layout.einf
+
+
+class Flat(Blade):
+    """T_p[eo ∧ E ∧ einf], through the point p along the Euclidean blade E."""
+
+    direction: MultiVector
+    location: MultiVector
+
+    def __init__(self, direction: MultiVector, location: MultiVector) -> None:
+        super().__init__(direction.layout, direction=direction, location=location)
+
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:  # type: ignore[override]
+        return _grade(direction, -2) + 2
+
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        return self._moved(self.location, self.layout.eo ^ self.direction ^ self.layout.einf)
+
+
+class DualFlat(Blade):
+    """The dual of a flat."""
+
+    flat: Flat
+
+    def __init__(self, flat: Any) -> None:
+        super().__init__(flat.layout, flat=flat)
+
+    @classmethod
+    def _expected_grade(cls, flat: Any) -> int:  # type: ignore[override]
+        return int(flat.layout.dims - type(flat)._grade)
+
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        return self.flat.mv.dual()
+
+
+class Round(Blade):
+    """T_p[(eo + ρ²/2 einf) ∧ E], of centre p and radius ρ, which may be imaginary, in the directions of E."""
+
+    direction: MultiVector
+    location: MultiVector
+    radius: complex
+
+    def __init__(self, direction: MultiVector, location: MultiVector, radius: complex) -> None:
+        super().__init__(direction.layout, direction=direction, location=location, radius=radius)
+
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:  # type: ignore[override]
+        return _grade(direction) + 1
+
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        half = (self.radius * self.radius).real / 2
+        return self._moved(self.location, (self.layout.eo + half * self.layout.einf) ^ self.direction)
+
+
+class Tangent(Round):
+    """A round of radius 0: a point with directions."""
+
+    def __init__(self, direction: MultiVector, location: MultiVector) -> None:
+        super().__init__(direction, location, 0)
+        self._shown = ("direction", "location")
+
+
+class Point(Tangent[1], override=True):  # type: ignore[misc]
+    """A point, in its weight."""
+
+
+class PointFlat(Flat[2], override=True):  # type: ignore[misc]
+    """A flat point, A ∧ einf."""
+
+
+class Line(Flat[3], override=True):  # type: ignore[misc]
+    """A line, A ∧ B ∧ einf."""
+
+
+class Plane(Flat[4], override=True):  # type: ignore[misc]
+    """A plane, A ∧ B ∧ C ∧ einf."""
+
+
+class PointPair(Round[2], override=True):  # type: ignore[misc]
+    """A pair of points, A ∧ B."""
+
+
+class Circle(Round[3], override=True):  # type: ignore[misc]
+    """A circle, A ∧ B ∧ C."""
+
+
+class Sphere(Round[4], override=True):  # type: ignore[misc]
+    """A sphere, A ∧ B ∧ C ∧ D."""
+
+
+class InfinitePoint(Direction[1], override=True):  # type: ignore[misc]
+    """A multiple of einf."""
+
+
+def _largest(A: MultiVector) -> float:
+    return float(np.abs(A.coefficients).max(initial=0))
+
+
+def _cut(A: Any, size: float) -> MultiVector:
+    """Return A without what rounding may have left beside terms of a size."""
+    found: MultiVector = A.clean(ROUNDING * size)
+    return found
+
+
+def classify(x: MultiVector) -> Any:
+    """Return what a blade of a conformal layout is, as a `Blade` with its parameters; ``.mv`` gives x back.
+
+    With y = -einf ⌋ x and w = einf ∧ x: x is a direction for y = w = 0, a flat for w = 0 alone, the dual of one for
+    y = 0 alone, and else a round T_p[(eo + ρ²/2 einf) E] with y = T_p[E] and x y⁻¹ = eo + p + (p² + ρ²)/2 einf.
+
+    Raises
+    ------
+    ArgumentError
+        For a multivector of another layout or of several grades.
+
+    Examples
+    --------
+    >>> from clifford_rand.compat.clifford.g3c import e1, e2, e3, einf, up
+    >>> from clifford_rand.compat.clifford.tools.classify import classify
+    >>> classify(up(3 * e1) ^ up(-3 * e1) ^ up(3 * e2)).radius, classify(up(e1) ^ up(e2) ^ einf)
+    (3.0, Line(direction=-(1.0^e1) + (1.0^e2), location=(0.5^e1) + (0.5^e2)))
+    """
+    space = getattr(x, "layout", None)
+    if not isinstance(space, ConformalLayout):
+        raise fail("x", "classify", "of a conformal layout", describe(f"{x!r} of {space!r}"))
+    eo, einf, size = space.eo, space.einf, _largest(x)
+    grade = _grade(x.clean(ROUNDING * size))
+    y, w = _cut(-einf << x, size), _cut(einf ^ x, size)
+    if not w and not y:
+        return Direction[grade](x.rc(-eo))  # type: ignore[call-arg]
+    if not w:
+        direction = _cut(y.rc(-eo), size)
+        through = (eo << x) * (1 if grade % 2 == 0 else -1)  # (eo + p) ∧ E
+        return Flat[grade](direction, _euclidean((through - (eo ^ direction)) * direction.inv(), space))  # type: ignore[call-arg]
+    if not y:
+        flat: Any = classify(x.undual())  # type: ignore[arg-type]
+        return DualFlat[grade](flat)
+    direction = _cut((y ^ einf).rc(-eo), size)
+    sphere = x * y.inv()  # eo + p + (p² + ρ²)/2 einf
+    location = _euclidean(sphere, space)
+    square = -float((sphere * sphere)[()])
+    if abs(square) <= ROUNDING * max(1.0, _largest(sphere)) ** 2:
+        return Tangent[grade](direction, location)  # type: ignore[call-arg]
+    return Round[grade](direction, location, math.sqrt(square) if square > 0 else math.sqrt(-square) * 1j)  # type: ignore[call-arg]
+
+
+def _euclidean(A: Any, space: ConformalLayout) -> MultiVector:
+    """Return the vector of A in the span of the base."""
+    kept = np.arange(space.dims) < space.dims - 2
+    values = np.where(kept, A.grade(1).values, 0)
+    found: Any = space.algebra.vector(np.where(np.abs(values) > ROUNDING * np.abs(values).max(initial=0), values, 0))
+    return found  # type: ignore[no-any-return]
