@@ -101,7 +101,9 @@ class UnitForm:
         array = A.coefficients[..., source] * factor.astype(A.coefficients.real.dtype)
         if self.change is not None:
             keys, array = self._moved(keys, array, self.change)
-        return A.__class__(self.algebra, keys, array)
+        made = A._make(keys, array)
+        made.algebra = self.algebra
+        return made
 
     def give(self, B: "Multivector", A: "Multivector") -> "Multivector":
         """Return a multivector of the unit algebra in the algebra of ``A``."""

@@ -95,7 +95,10 @@ def _factor(A: "Multivector", other: Any) -> Any:
     if isinstance(other, np.ndarray):
         return as_coefficients(other, "other", type(A).__name__)[..., None]
     if is_scalar(other):  # Python numbers keep the dtype (NEP 50)
-        return as_coefficients(other, "other", type(A).__name__) if isinstance(other, np.generic) else other
+        if not isinstance(other, np.generic):
+            return other
+        number = as_coefficients(other, "other", type(A).__name__)
+        return number.astype(common_dtype(A.dtype, number.dtype)) if number.dtype == INT else number
     return None
 
 

@@ -1,9 +1,9 @@
-"""Run the test suites of clifford, kingdon and galgebra on `clifford_rand.compat`: only their import lines are changed.
+"""Run the test suites of clifford, kingdon and galgebra on `clifford_rand.compat`: only import lines are changed.
 
-``python tests/benchmarks/peer_suites.py --clifford CHECKOUT --kingdon CHECKOUT --galgebra CHECKOUT`` copies the tests of
-the checkouts to a temporary folder, puts the module paths of this library into their imports, runs them and counts. A
-case that does not pass stands in a table of `known.py` with its reason. One that passes though listed, or fails though
-not listed, is reported and makes the exit status 1. ``--all`` runs the modules of a peer that are not counted, too.
+``python tests/benchmarks/peer_suites.py --clifford CHECKOUT --kingdon CHECKOUT --galgebra CHECKOUT`` copies the
+tests of the checkouts to a temporary folder, puts the module paths of this library into their imports, runs them and
+counts. A case that does not pass stands in a table of `peers.known` with its reason. One that passes though listed, or
+fails though not listed, is reported and makes the exit status 1.
 """
 
 import argparse
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Harness only: one line of JSON for each case. clifford's times of construction ask for pytest-benchmark's fixture,
 # and one call is what is tested of them.
-CONFTEST = '''
+CONFTEST = """
 import json, pathlib, pytest
 
 def pytest_configure(config):
@@ -48,7 +48,7 @@ def pytest_runtest_logreport(report):
         with open(pathlib.Path(__file__).parent / "outcomes.jsonl", "a") as file:
             outcome = "passed" if passed else "skipped" if excused else "failed"
             file.write(json.dumps([report.nodeid.split("/")[-1], outcome, message[-300:]]) + "\\n")
-'''
+"""
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,18 @@ def outcomes(suite: Suite, checkout: Path, every: bool) -> dict[str, tuple[str, 
             if (source / f"{name}.py").exists():
                 (place / f"{name}.py").write_text(rewritten((source / f"{name}.py").read_text(), suite))
         (place / "conftest.py").write_text(CONFTEST)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short",
-                   "--continue-on-collection-errors"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "--tb=short",
+            "--continue-on-collection-errors",
+        ]
         found = subprocess.run(
             [*command, "-c", os.devnull, "--rootdir", folder, *(f"{place.name}/{name}.py" for name in modules)],
             cwd=folder,
@@ -160,7 +170,7 @@ def outcomes(suite: Suite, checkout: Path, every: bool) -> dict[str, tuple[str, 
 def report(suite: Suite, found: dict[str, tuple[str, str]], verbose: bool) -> bool:
     """Print the counts of a suite and what is not as its table says; tell whether all is."""
     count = Counter(outcome for outcome, _ in found.values())
-    print(f"\n{suite.peer}: {count['passed']} of {len(found)} cases pass, {count['failed']} fail, {count['skipped']} skipped")
+    print(f"\n{suite.peer}: {count['passed']} of {len(found)} cases pass, {count['failed']} fail")
     good = count["passed"] >= suite.least
     reasons: Counter[str] = Counter()
     for case, (outcome, words) in found.items():
@@ -185,7 +195,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for suite in SUITES:
         parser.add_argument(f"--{suite.peer}", type=Path, help=f"a checkout of {suite.peer}")
-    parser.add_argument("--all", action="store_true", help="modules that are not counted, too; the tables are for the others")
+    parser.add_argument("--all", action="store_true", help="also modules that are not counted")
     parser.add_argument("--verbose", action="store_true", help="the last words of the cases that are listed, too")
     given = parser.parse_args()
     good = True

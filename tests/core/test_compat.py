@@ -54,12 +54,16 @@ def test_coefficients_are_in_the_order_of_the_names():
 def test_layout_options_and_texts():
     assert Cl(sig=[-1, 1, 0])[0].sig.tolist() == [-1, 1, 0]
     assert Cl(3, 0, 1, firstIdx=0)[0].basis_names == ["e0", "e1", "e2", "e3"]
-    assert Cl(11)[0].names[12] == "e1_2"
+    assert Cl(10)[0].names[10:12] == ["e10", "e12"]  # as clifford writes them, while no two blades are called alike
+    assert Cl(12)[0].names[12:14] == ["e12", "e1_2"]  # where e12 would be two
     layout, blades = Cl(3)
     parsed = layout.parse_multivector("-(1.5^e1) + 2 - (3^e12)")
     assert parsed == 2 - 1.5 * blades["e1"] - 3 * blades["e12"]
     assert layout == Cl(3)[0]
-    assert repr(layout) == "Layout([1, 1, 1], names=['e1', 'e2', 'e3'])"
+    assert repr(layout) == (
+        "Layout([1, 1, 1], ids=BasisVectorIds.ordered_integers(3), order=BasisBladeOrder.shortlex(3), "
+        "names=['', 'e1', 'e2', 'e3', 'e12', 'e13', 'e23', 'e123'])"
+    )
     assert layout.algebra == cr.Algebra(3)
 
 

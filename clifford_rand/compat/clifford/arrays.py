@@ -1,4 +1,4 @@
-"""Arrays of multivectors as ``clifford`` has them, NumPy arrays of objects; `MVArray.batch` is one multivector of all."""
+"""Arrays of multivectors as ``clifford`` has them, NumPy arrays of objects; `MVArray.batch` makes one multivector."""
 
 import functools
 import itertools
@@ -46,7 +46,7 @@ class MVArray(np.ndarray):
     ([[1, 0, 0, 0], [0, 0, 0, -1]], (2,))
     """
 
-    def __new__(cls, input_array: Any) -> Self:
+    def __new__(cls, input_array: Any) -> Self:  # noqa: D102  # described by the class
         return _filled(input_array).view(cls)
 
     @staticmethod
@@ -66,7 +66,7 @@ class MVArray(np.ndarray):
 
     def batch(self) -> MultiVector:
         """Return one multivector whose batch axes are those of this array."""
-        return self.ravel()[0].layout.MultiVector(self.value)  # type: ignore[no-any-return]
+        return self.ravel()[0].layout.MultiVector(self.value)
 
     def _each(self, function: Callable[[MultiVector], Any]) -> "MVArray":
         return _mapped(function, self)
@@ -128,7 +128,7 @@ class Frame(MVArray):
     (1.0, 0)
     """
 
-    def __new__(cls, input_array: Sequence[MultiVector]) -> Self:
+    def __new__(cls, input_array: Sequence[MultiVector]) -> Self:  # noqa: D102  # described by the class
         if not all(vector.grades() == {1} for vector in input_array):
             raise TypeError("A frame is made of vectors.")
         return super().__new__(cls, input_array)
@@ -141,7 +141,7 @@ class Frame(MVArray):
     @property
     def inv(self) -> "Frame":
         """The reciprocal frame: a^i · a_j = δ_ij."""
-        vectors: Any = list(self)
+        vectors: Any = [vector(1) for vector in self]
         return Frame(self[0].algebra.reciprocal_frame(vectors))
 
     def is_innermorphic_to(self, other: "Frame", eps: float = EPS) -> bool:

@@ -1,5 +1,6 @@
-"""Cl(4, 4): points and dual points of projective space by eight null vectors (Goldman and Mann, "R(4, 4) as a
-computational framework for 3-dimensional computer graphics", 2015).
+"""Cl(4, 4): points and dual points of projective space by eight null vectors.
+
+Goldman and Mann, "R(4, 4) as a computational framework for 3-dimensional computer graphics", 2015.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The conformal algebra of 3-space: layout, blades, each blade by its name, eo, einf, up, down, …"""
+"""The conformal algebra of 3-space: ``layout``, each blade by its name, ``eo``, ``einf``, ``up``, ``down``."""
 
 from clifford_rand.compat.clifford.layout import Cl, conformalize
 

@@ -25,7 +25,12 @@ LARGEST = 12  # basis vectors for which all 2^d blades are listed
 class LayoutAlgebra(Algebra):
     """The algebra of a layout: its multivectors are `MultiVector`."""
 
-    layout: "Layout"
+    @cached_property
+    def layout(self) -> "Layout":
+        """The layout; one by default where a function makes an algebra like this of its own."""
+        made = Layout(self.signature)
+        made.algebra = self
+        return made
 
     def _new(self, keys: Keys, coefficients: np.ndarray) -> MultiVector:
         return made_of(self, keys, coefficients)
@@ -245,10 +250,6 @@ class Layout:
 
     # ---- multivectors
 
-    def MultiVector(self, *arguments: Any, **keywords: Any) -> MultiVector:
-        """Return `MultiVector(layout, …)`."""
-        return MultiVector(self, *arguments, **keywords)
-
     def parse_multivector(self, text: str) -> "MultiVector":
         """Return the multivector of a text as ``clifford`` prints them, ``1 + (2^e1) - (3^e12)``.
 
@@ -349,6 +350,10 @@ class Layout:
     def _arguments(self) -> dict[str, Any]:
         return {"sig": self.sig.tolist(), "ids": self.ids, "order": self.order, "names": self.names}
 
+    def MultiVector(self, *arguments: Any, **keywords: Any) -> MultiVector:  # the last one: it hides the class above
+        """Return `MultiVector(layout, …)`."""
+        return MultiVector(self, *arguments, **keywords)
+
 
 def _restored(kind: type[Layout], arguments: dict[str, Any]) -> Layout:
     return kind(**arguments)
@@ -433,7 +438,7 @@ class ConformalLayout(Layout):
 
     def __init__(self, *arguments: Any, layout: Layout | None = None, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self.base_layout = layout
+        self._base_layout = layout
         *vectors, ep, en = self.basis_vectors_lst
         self.ep, self.en = ep, en
         self.einf, self.eo = en + ep, (en - ep) / 2
@@ -441,7 +446,7 @@ class ConformalLayout(Layout):
         self.I_base = functools.reduce(lambda a, b: a ^ b, vectors, self.scalar)
 
     def _arguments(self) -> dict[str, Any]:
-        return {**super()._arguments(), "layout": self.base_layout}
+        return {**super()._arguments(), "layout": self._base_layout}
 
     def up(self, x: Any) -> MultiVector:
         """Return eo + x + x²/2 einf, the null vector of a point, of a vector of the base or of this algebra."""
@@ -449,10 +454,14 @@ class ConformalLayout(Layout):
         vector = x.grade(1) if isinstance(x, Multivector) else self.scalar.grade(1) * x
         values = vector.values
         if vector.algebra != self.algebra:
-            values = np.concatenate([values, np.zeros((*values.shape[:-1], self.dims - n), dtype=values.dtype)], axis=-1)
+            values = np.concatenate(
+                [values, np.zeros((*values.shape[:-1], self.dims - n), dtype=values.dtype)], axis=-1
+            )
         point = self.algebra.vector(values)
         square = (point * point).grade(0)
-        kind = point.dtype if point.dtype.kind in "fcO" else np.float64  # blades are exact: they take the precision of x
+        kind = (
+            point.dtype if point.dtype.kind in "fcO" else np.float64
+        )  # blades are exact: they take the precision of x
         found: MultiVector = self.eo.astype(kind) + point + square * self.einf.astype(kind) / 2
         return found
 
@@ -464,7 +473,7 @@ class ConformalLayout(Layout):
         """Return the vector of the point X, in this algebra."""
         kept = np.arange(self.dims) < self.dims - 2
         found: Any = self.algebra.vector(np.where(kept, self.homo(X).grade(1).values, 0))
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def conformalize(

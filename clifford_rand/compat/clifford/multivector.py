@@ -1,4 +1,4 @@
-"""The class `MultiVector`: this library's multivector with the names, and the meanings of operators, of ``clifford``."""
+"""The class `MultiVector`: this library's multivector with the names and the operators of ``clifford``."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout as memory
 from clifford_rand.basis.coefficients import as_coefficients, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, dense_keys
-from clifford_rand.multivector import arithmetic, comparison, display, linear, products
+from clifford_rand.geometry import projections
+from clifford_rand.multivector import arithmetic, comparison, display, linear, products, ufuncs
 from clifford_rand.multivector.multivector import Multivector
 
 if TYPE_CHECKING:
@@ -33,18 +34,14 @@ class Grades(tuple[int, ...]):
         return {int(k) for k in A.keys.grade_of[held]}
 
 
-def _meets_array(A: "MultiVector", other: Any) -> bool:
-    return isinstance(other, np.ndarray) and other.ndim > 0 and not A.ndim
-
-
 def _binary(operation: Any, reflected: bool = False) -> Any:
     """Return the method of an operator: of one multivector and an array it is an `MVArray`, as in clifford."""
 
     def method(A: "MultiVector", other: Any) -> Any:
-        if _meets_array(A, other):
+        if other.__class__ is not MultiVector and isinstance(other, np.ndarray) and not A.ndim:
             from clifford_rand.compat.clifford.arrays import elementwise
 
-            return elementwise(lambda x: operation(A, x), other)
+            return elementwise(lambda x: operation(A, x), other) if other.ndim else operation(A, other[()])
         return operation(A, other)
 
     method.__name__ = method.__qualname__ = f"{'r' if reflected else ''}{getattr(operation, '__name__', 'product')}"
@@ -76,7 +73,7 @@ class MultiVector(Multivector):
     >>> layout, blades = Cl(3)
     >>> e1, e2 = blades["e1"], blades["e2"]
     >>> A = 1 + 2 * e1 + 3 * e1 * e2
-    >>> A(2), A[1, 2], A[e1], A.value.tolist()
+    >>> A(2), int(A[1, 2]), int(A[e1]), A.value.tolist()
     ((3^e12), 3, 2, [1, 2, 0, 0, 3, 0, 0, 0])
     >>> A.even, A.grades(), 2 | e1
     (1 + (3^e12), {0, 1, 2}, 0)
@@ -86,7 +83,12 @@ class MultiVector(Multivector):
     __array_priority__ = 100
 
     def __init__(
-        self, layout: "Layout", value: ArrayLike | None = None, string: str | None = None, *, dtype: DTypeLike = np.float64
+        self,
+        layout: "Layout",
+        value: ArrayLike | None = None,
+        string: str | None = None,
+        *,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         self.algebra = layout.algebra
         if value is None and string is not None:
@@ -125,25 +127,26 @@ class MultiVector(Multivector):
             from clifford_rand.compat.clifford.arrays import MVArray
 
             return ufunc(*(MVArray(x) if isinstance(x, MultiVector) else x for x in given), **kwargs)
-        return products.by_ufunc(self, ufunc, method, *given, **kwargs)
+        return ufuncs.by_ufunc(self, ufunc, method, *given, **kwargs)
 
     # ---- what is stored
 
     @property
     def layout(self) -> "Layout":
         """The layout."""
-        found: Layout = self.algebra.layout  # type: ignore[attr-defined]
-        return found
+        return self.algebra.layout
 
     @property
     def value(self) -> NDArray[Any]:
         """The 2^d coefficients in the order of the layout, read-only."""
         return self.layout.listed(self.dense().coefficients)
 
-    as_array = value.fget
+    def as_array(self) -> NDArray[Any]:
+        """Return `value`."""
+        return self.value
 
     @property
-    def grades(self) -> Grades:  # type: ignore[override]  # a tuple that can be called
+    def grades(self) -> Grades:
         """The grades that are stored; ``A.grades()`` is the set of those that are not zero."""
         held = Grades(self.keys.grades)
         held._of = self
@@ -184,7 +187,7 @@ class MultiVector(Multivector):
 
     def _at(self, mask: int) -> Any:
         place = self.keys.find(mask)
-        return np.zeros(self.shape, dtype=self.dtype)[()] if place < 0 else self.coefficients[..., place]
+        return np.zeros(self.shape, dtype=self.dtype)[()] if place < 0 else self.coefficients[..., place][()]
 
     def __call__(self, *what: Any) -> "MultiVector":
         """Return the part of some grades, ``A(0, 2)``, or the projection on a blade, ``A(B)``."""
@@ -213,10 +216,12 @@ class MultiVector(Multivector):
     __or__, __ror__ = map(_binary, products.operators("hestenes"))
     __and__, __rand__ = map(_binary, products.operators("vee"))
     __lshift__, __rlshift__ = map(_binary, products.operators("lc"))
-    __hash__ = None  # type: ignore[assignment]  # as == is not exact
+    __hash__ = None  # as == is not exact
 
     def __pow__(self, exponent: Any) -> Any:
-        return arithmetic.power(self, int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
+        return arithmetic.power(
+            self, int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent
+        )
 
     def __rpow__(self, base: Any) -> Any:
         """Return base^A = exp(A log base)."""
@@ -252,7 +257,7 @@ class MultiVector(Multivector):
     # ---- clifford's names
 
     adjoint = linear.reverse
-    gradeInvol = linear.involute
+    gradeInvol = linear.involute  # noqa: N815  # clifford's name
     x = products.commutator
 
     def mag2(self) -> Any:
@@ -261,13 +266,13 @@ class MultiVector(Multivector):
 
     def normal(self) -> "MultiVector":
         """Return A / |A|."""
-        return self.normalized()  # type: ignore[return-value]
+        return self.normalized()
 
     def leftLaInv(self) -> "MultiVector":
         """Return the inverse; in a Clifford algebra a left inverse is a right one."""
-        return self.inv()  # type: ignore[return-value]
+        return self.inv()
 
-    leftInv = rightInv = hitzer_inverse = shirokov_inverse = leftLaInv
+    leftInv = rightInv = hitzer_inverse = shirokov_inverse = leftLaInv  # noqa: N815  # clifford's names
 
     def normalInv(self, check: bool = True) -> "MultiVector":
         """Return ~A / (A ~A), for A ~A a number other than zero; with ``check=False`` ~A / ⟨A ~A⟩_0."""
@@ -279,22 +284,22 @@ class MultiVector(Multivector):
     def dual(self, I: Multivector | None = None) -> "MultiVector":  # noqa: E741  # clifford's name
         """Return A I⁻¹, by default with the pseudoscalar; the right complement where that has no inverse."""
         if I is not None:
-            return self * I.inv()  # type: ignore[no-any-return]
+            return self * I.inv()
         known = not self.algebra.form.is_degenerate
-        return linear.dual(self) if known else linear.right_complement(self)  # type: ignore[return-value]
+        return linear.dual(self) if known else linear.right_complement(self)
 
     def project(self, other: Any) -> "MultiVector":
         """Return (B ⌋ A) A⁻¹: ``other`` on this blade A. `clifford_rand.Multivector.project` has it the other way."""
-        return super(MultiVector, self._operand(other, "project")).project(self)  # type: ignore[return-value]
+        return projections.project(self._operand(other, "project"), self)
 
-    def factorise(self) -> "tuple[list[MultiVector], Any]":  # type: ignore[override]
+    def factorise(self) -> "tuple[list[MultiVector], Any]":
         """Return (vectors, scale) of a blade: A = scale v1 ∧ … ∧ vk."""
         scale, vectors = self.factorise_blade()
-        return vectors, scale  # type: ignore[return-value]
+        return vectors, scale
 
     def basis(self) -> "list[MultiVector]":
         """Return vectors that span the subspace of a blade, orthonormal in coordinates."""
-        return self.factorise_blade()[1]  # type: ignore[return-value]
+        return self.factorise_blade()[1]
 
     def isScalar(self) -> bool:
         """Tell whether every other coefficient is below `EPS`."""
@@ -308,11 +313,11 @@ class MultiVector(Multivector):
         """Tell whether A is a product of vectors that have inverses."""
         return bool(self.is_versor())
 
-    def meet(self, other: Any, subspace: Any = None) -> "MultiVector":  # type: ignore[override]
+    def meet(self, other: Any, subspace: Any = None) -> "MultiVector":
         """Return the meet of two blades, up to scale; with ``subspace`` S (A ⌋ S⁻¹) ⌋ B."""
         if subspace is None:
-            return super().meet(other)  # type: ignore[return-value]
-        return self.lc(subspace.inv()).lc(other)  # type: ignore[return-value]
+            return super().meet(other)
+        return self.lc(subspace.inv()).lc(other)
 
     def clean(self, eps: float = EPS) -> "MultiVector":
         """Return A with the coefficients that are at most ``eps`` in size put to 0."""
@@ -350,7 +355,7 @@ def _rounded(value: Any) -> str:
 
 def _text(A: MultiVector, number: Any) -> str:
     """Return clifford's text of one multivector, which `Layout.parse_multivector` reads."""
-    pieces = []
+    pieces: list[str] = []
     for mask, value in display.terms_of(A):
         negative, size, compound = display.sign_and_size(value, number)
         size = f"({size})" if compound else size

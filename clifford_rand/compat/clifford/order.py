@@ -93,7 +93,7 @@ class BasisVectorIds:
 
     @classmethod
     def ordered_integers(cls, n: int, *, first_index: int = 1) -> "BasisVectorIds":
-        """Return the ids first_index, first_index + 1, …"""
+        """Return successive integers as ids."""
         return _Integers(n, first_index)
 
     def id_as_bitmap(self, id: Hashable) -> int:

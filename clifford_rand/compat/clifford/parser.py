@@ -30,6 +30,7 @@ class _Reader:
     def __init__(self, text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> None:
         self.text, self.masks, self.blade = text, masks, blade
         self.end = 0
+        self.kind: str | None = None
         self.advance()
 
     def advance(self) -> None:

@@ -41,7 +41,9 @@ def grade_obj(objin: MultiVector, threshold: float = 0.0000001) -> int:
 
 
 def linear_operator_as_matrix(
-    func: Callable[[MultiVector], MultiVector], input_blades: Sequence[MultiVector], output_blades: Sequence[MultiVector]
+    func: Callable[[MultiVector], MultiVector],
+    input_blades: Sequence[MultiVector],
+    output_blades: Sequence[MultiVector],
 ) -> NDArray[Any]:
     """Return the matrix of a linear map from the span of some blades to that of others."""
     images = [func(blade) for blade in input_blades]

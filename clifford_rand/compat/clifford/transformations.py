@@ -66,7 +66,7 @@ class LinearMatrix:
     @classmethod
     def from_rotor(cls, rotor: MultiVector) -> "LinearMatrix":
         """Return the map X ↦ R X R⁻¹."""
-        return cls.from_function(lambda X: rotor >> X, rotor.layout)  # type: ignore[arg-type, return-value]
+        return cls.from_function(lambda X: rotor >> X, rotor.layout)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Write the map for IPython."""

@@ -15,8 +15,21 @@ from clifford_rand.compat.clifford.multivector import MultiVector
 from clifford_rand.compat.clifford.tools.graded import _GradedTypesMeta
 
 __all__ = [
-    *("Blade", "Circle", "Direction", "DualFlat", "Flat", "InfinitePoint", "Line", "Plane", "Point", "PointFlat"),
-    *("PointPair", "Round", "Sphere", "Tangent", "classify"),
+    "Blade",
+    "Circle",
+    "Direction",
+    "DualFlat",
+    "Flat",
+    "InfinitePoint",
+    "Line",
+    "Plane",
+    "Point",
+    "PointFlat",
+    "PointPair",
+    "Round",
+    "Sphere",
+    "Tangent",
+    "classify",
 ]
 
 ROUNDING = 1e-11  # of the largest coefficient: what is below counts as zero
@@ -60,7 +73,7 @@ class Direction(Blade):
         super().__init__(direction.layout, direction=direction)
 
     @classmethod
-    def _expected_grade(cls, direction: MultiVector) -> int:  # type: ignore[override]
+    def _expected_grade(cls, direction: MultiVector) -> int:
         return _grade(direction, -1) + 1
 
     @property
@@ -79,7 +92,7 @@ class Flat(Blade):
         super().__init__(direction.layout, direction=direction, location=location)
 
     @classmethod
-    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:  # type: ignore[override]
+    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:
         return _grade(direction, -2) + 2
 
     @property
@@ -97,7 +110,7 @@ class DualFlat(Blade):
         super().__init__(flat.layout, flat=flat)
 
     @classmethod
-    def _expected_grade(cls, flat: Any) -> int:  # type: ignore[override]
+    def _expected_grade(cls, flat: Any) -> int:
         return int(flat.layout.dims - type(flat)._grade)
 
     @property
@@ -117,7 +130,7 @@ class Round(Blade):
         super().__init__(direction.layout, direction=direction, location=location, radius=radius)
 
     @classmethod
-    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:  # type: ignore[override]
+    def _expected_grade(cls, direction: MultiVector, *others: Any, **named: Any) -> int:
         return _grade(direction) + 1
 
     @property
@@ -135,35 +148,35 @@ class Tangent(Round):
         self._shown = ("direction", "location")
 
 
-class Point(Tangent[1], override=True):  # type: ignore[misc]
+class Point(Tangent[1], override=True):
     """A point, in its weight."""
 
 
-class PointFlat(Flat[2], override=True):  # type: ignore[misc]
+class PointFlat(Flat[2], override=True):
     """A flat point, A ∧ einf."""
 
 
-class Line(Flat[3], override=True):  # type: ignore[misc]
+class Line(Flat[3], override=True):
     """A line, A ∧ B ∧ einf."""
 
 
-class Plane(Flat[4], override=True):  # type: ignore[misc]
+class Plane(Flat[4], override=True):
     """A plane, A ∧ B ∧ C ∧ einf."""
 
 
-class PointPair(Round[2], override=True):  # type: ignore[misc]
+class PointPair(Round[2], override=True):
     """A pair of points, A ∧ B."""
 
 
-class Circle(Round[3], override=True):  # type: ignore[misc]
+class Circle(Round[3], override=True):
     """A circle, A ∧ B ∧ C."""
 
 
-class Sphere(Round[4], override=True):  # type: ignore[misc]
+class Sphere(Round[4], override=True):
     """A sphere, A ∧ B ∧ C ∧ D."""
 
 
-class InfinitePoint(Direction[1], override=True):  # type: ignore[misc]
+class InfinitePoint(Direction[1], override=True):
     """A multiple of einf."""
 
 
@@ -202,21 +215,21 @@ def classify(x: MultiVector) -> Any:
     grade = _grade(x.clean(ROUNDING * size))
     y, w = _cut(-einf << x, size), _cut(einf ^ x, size)
     if not w and not y:
-        return Direction[grade](x.rc(-eo))  # type: ignore[call-arg]
+        return Direction[grade](x.rc(-eo))
     if not w:
         direction = _cut(y.rc(-eo), size)
         through = (eo << x) * (1 if grade % 2 == 0 else -1)  # (eo + p) ∧ E
-        return Flat[grade](direction, _euclidean((through - (eo ^ direction)) * direction.inv(), space))  # type: ignore[call-arg]
+        return Flat[grade](direction, _euclidean((through - (eo ^ direction)) * direction.inv(), space))
     if not y:
-        flat: Any = classify(x.undual())  # type: ignore[arg-type]
+        flat: Any = classify(x.undual())
         return DualFlat[grade](flat)
     direction = _cut((y ^ einf).rc(-eo), size)
     sphere = x * y.inv()  # eo + p + (p² + ρ²)/2 einf
     location = _euclidean(sphere, space)
     square = -float((sphere * sphere)[()])
     if abs(square) <= ROUNDING * max(1.0, _largest(sphere)) ** 2:
-        return Tangent[grade](direction, location)  # type: ignore[call-arg]
-    return Round[grade](direction, location, math.sqrt(square) if square > 0 else math.sqrt(-square) * 1j)  # type: ignore[call-arg]
+        return Tangent[grade](direction, location)
+    return Round[grade](direction, location, math.sqrt(square) if square > 0 else math.sqrt(-square) * 1j)
 
 
 def _euclidean(A: Any, space: ConformalLayout) -> MultiVector:
@@ -224,4 +237,4 @@ def _euclidean(A: Any, space: ConformalLayout) -> MultiVector:
     kept = np.arange(space.dims) < space.dims - 2
     values = np.where(kept, A.grade(1).values, 0)
     found: Any = space.algebra.vector(np.where(np.abs(values) > ROUNDING * np.abs(values).max(initial=0), values, 0))
-    return found  # type: ignore[no-any-return]
+    return found

@@ -1,4 +1,4 @@
-"""Random objects of the conformal model of space, and translators and rotors, on the layout of ``compat.clifford.g3c``."""
+"""Random objects of the conformal model of space, translators and rotors, on the layout of ``compat.clifford.g3c``."""
 
 import math
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def random_euc_mv(l_max: float = 10, rng: Rng = None) -> MultiVector:
     values = draw.standard_normal(3)
     length = l_max * draw.random() / math.hypot(*values)
     found: Any = layout.algebra.vector(np.concatenate([length * values, [0, 0]]))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def random_conformal_point(l_max: float = 10, rng: Rng = None) -> MultiVector:

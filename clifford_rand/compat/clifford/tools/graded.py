@@ -28,10 +28,8 @@ class _GradedTypesMeta(type):
         if hasattr(cls, "_grade"):
             raise TypeError(f"{cls.__name__} has its grade, {cls._grade}")
         if grade not in cls._numbered:
-            above = tuple(
-                base[grade] for base in cls.__bases__ if isinstance(base, _GradedTypesMeta) and not hasattr(base, "_grade")
-            )
-            # the number goes in by the namespace, the family by inheritance from cls, which comes before its own bases
+            families = [base for base in cls.__bases__ if isinstance(base, _GradedTypesMeta)]
+            above = tuple(family[grade] for family in families if not hasattr(family, "_grade"))
             made: Any = _GradedTypesMeta(f"{cls.__name__}[{grade}]", (*above, cls), {"_grade": grade})
             made._numbered, made._named, made._open = cls._numbered, cls._named, cls
             cls._numbered[grade] = made
