@@ -9,20 +9,28 @@ homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga_angle import angle as angle
 from clifford_rand.presets.cga_angle import inversive_product as inversive_product
 from clifford_rand.presets.cga_classify import Classified as Classified
 from clifford_rand.presets.cga_classify import classify as classify
+from clifford_rand.presets.cga_decompose import VersorParts as VersorParts
+from clifford_rand.presets.cga_decompose import decompose as decompose
 from clifford_rand.presets.cga_distance import closest_points as closest_points
 from clifford_rand.presets.cga_distance import distance as distance
+from clifford_rand.presets.cga_fit import fit_circle as fit_circle
+from clifford_rand.presets.cga_fit import fit_flat as fit_flat
+from clifford_rand.presets.cga_fit import fit_line as fit_line
+from clifford_rand.presets.cga_fit import fit_plane as fit_plane
+from clifford_rand.presets.cga_fit import fit_round as fit_round
+from clifford_rand.presets.cga_fit import fit_sphere as fit_sphere
 from clifford_rand.presets.cga_intersect import intersect as intersect
 from clifford_rand.presets.cga_measure import carrier as carrier
 from clifford_rand.presets.cga_measure import centre as centre
-from clifford_rand.presets.cga_measure import direct_blade, from_parts, halved, model_of, squared
 from clifford_rand.presets.cga_measure import down as down
+from clifford_rand.presets.cga_measure import from_parts, halved, model_of, squared
 from clifford_rand.presets.cga_measure import infinity as infinity
 from clifford_rand.presets.cga_measure import is_incident as is_incident
 from clifford_rand.presets.cga_measure import meet as meet
@@ -34,7 +42,13 @@ from clifford_rand.presets.cga_measure import radius_squared as radius_squared
 from clifford_rand.presets.cga_measure import split_point_pair as split_point_pair
 from clifford_rand.presets.cga_measure import up as up
 from clifford_rand.presets.cga_sample import sample as sample
-from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation
+from clifford_rand.presets.cga_versors import dilator as dilator
+from clifford_rand.presets.cga_versors import inversion as inversion
+from clifford_rand.presets.cga_versors import motor as motor
+from clifford_rand.presets.cga_versors import rotor as rotor
+from clifford_rand.presets.cga_versors import translator as translator
+from clifford_rand.presets.cga_versors import transversion as transversion
+from clifford_rand.presets.inputs import coordinates_of, numbers_of
 
 
 def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
@@ -116,90 +130,3 @@ def point_pair(
     """Return the pairs up(A) ∧ up(B)."""
     made = up(alg, A) ^ up(alg, B)
     return made.dual() if dual else made
-
-
-def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
-    """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n)."""
-    n, null = model_of(alg, "translator")
-    T = coordinates_of(t, n, "t", "translator")
-    shift = from_parts(alg, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(alg, T.dtype)
-    return 1 - shift._make(shift.keys, halved(shift.coefficients))
-
-
-def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
-    """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
-
-    B may be the dual of a line.
-
-    Raises
-    ------
-    ArgumentError
-        If B is not simple or does not turn (B² ≥ 0).
-    """
-    model_of(alg, "rotor")
-    part = blade_of(of_algebra(B, alg, "B", "rotor"), "B", "rotor", "a bivector")
-    if part.grades != (2,):
-        raise fail("B", "rotor", "a bivector", describe(f"grade {part.grades[0]}"))
-    rounding = 8 * float(np.finfo(part.dtype).eps)
-    return rotation(part, angle, "rotor", "B", rounding, rtol)
-
-
-def motor(
-    alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
-) -> Multivector:
-    """Return screw motions of 3-space: a right-handed turn about a direct `line`, and a shift along it.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr, numpy as np
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> M = cga.motor(alg, cga.line(alg, [1, 0, 0], [0, 0, 1]), np.pi / 2, 5)
-    >>> cga.down(M >> cga.up(alg, [3, 0, 0])).round(12)
-    array([1., 2., 5.])
-    """
-    n, null = model_of(alg, "motor")
-    if n != 3:
-        raise fail("alg", "motor", "of 3-space, Algebra.cga(3)", alg, "Use translator(alg, t) * rotor(alg, B, angle).")
-    of_algebra(axis, alg, "axis", "motor")
-    L, _, flat = direct_blade(axis, "motor", False)
-    if L.grades != (3,) or not flat.all():
-        raise fail("axis", "motor", "a direct line", describe(f"a blade of grade {L.grades[0]} that is none"))
-    B = L.dual() if null else -L.dual()  # eo ∧ ei = -e4 ∧ e5: the two pseudoscalars differ in sign
-    e23, e13, e12 = (B.coefficients[..., B.keys.find(mask)] for mask in (0b110, 0b101, 0b011))
-    u = np.stack([e23, -e13, e12], axis=-1)
-    along = numbers_of(shift, u.dtype, "shift", "motor") / lengths(u)
-    return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
-
-
-def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | None = None) -> Multivector:
-    """Return the versors that scale lengths by ``factor`` > 0 about a centre (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(2)
-    >>> D = cga.dilator(alg, 3, [1, 0])
-    >>> cga.down(D >> cga.up(alg, [2, 1])).round(12)
-    array([4., 3.])
-    """
-    n, _ = model_of(alg, "dilator")
-    scale = numbers_of(factor, np.dtype(np.float64), "factor", "dilator")
-    if scale.dtype.kind != "f" or (scale <= 0).any():
-        raise fail("factor", "dilator", "> 0", factor)
-    root = np.sqrt(scale)
-    about = origin(alg) ^ infinity(alg)
-    D = alg.scalar((root + 1 / root) / 2) + about * ((root - 1 / root) / 2)
-    if centre is not None:
-        T = translator(alg, coordinates_of(centre, n, "centre", "dilator"))
-        D = T * D * ~T
-    return D
-
-
-def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) -> Multivector:
-    """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance."""
-    r = numbers_of(radius, np.dtype(np.float64), "radius", "inversion")
-    if (r == 0).any():
-        raise fail("radius", "inversion", "not 0", radius)
-    return sphere(alg, centre, radius, dual=True) / r

@@ -116,7 +116,7 @@ class Classified:
             return f"Classified({inside}, shape={self.shape})"
         parts = [str(self.name), f"direction={_shown(self.direction)}"]
         if np.isfinite(self.location).all():
-            parts.append(f"location={np.round(self.location, 12).tolist()}")
+            parts.append(f"location={(np.round(self.location, 12) + 0.0).tolist()}")
         if np.isfinite(self.radius_squared):
             parts.append(f"radius_squared={float(self.radius_squared):.6g}")
         return f"Classified({', '.join(parts)})"

@@ -1,0 +1,207 @@
+"""Least-squares fits of spheres, circles, planes and lines to points, by eigenvectors about the points' mean."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_array, check_integer, describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.geometry.subspaces import wedge_rows
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga_classify import FLAT, Classified, assemble, classify
+from clifford_rand.presets.cga_measure import down, model_of
+from clifford_rand.presets.cga_parts import euclidean
+from clifford_rand.presets.inputs import coordinates_of, of_algebra
+
+
+def fit_round(
+    alg: Algebra, X: ArrayLike | Multivector, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
+
+    Minimises Σ w_i Σ_j (P_i·s_j)² over the dual vectors s_j, s_j·s_k = δ_jk, whose common points the round holds. For a
+    sphere P·s = (r² - |x - c|²)/(2r), which is the distance to it but for a factor 1 + distance/(2r). So the round is
+    spanned by the eigenvectors of Σ w P Pᵀ G, G the metric, of the negative and the m largest eigenvalues.
+
+    Parameters
+    ----------
+    alg : Algebra
+        Conformal, of n-space.
+    X : array_like (..., N, n) or Multivector
+        N ≥ m + 1 points, or batches of conformal points (..., N).
+    m : int
+        From 1 to n.
+    weights : array_like (..., N), optional
+        ≥ 0, one for each point.
+    dual : bool, default=False
+        Return dual blades.
+
+    Returns
+    -------
+    Multivector
+        Direct blades of weight 1. Flats of dimension m - 1, of infinite radius, where those are nearest: points of a
+        line have no circle.
+
+    Raises
+    ------
+    ArgumentError
+        For too few points, and points that lie on a smaller round or flat.
+
+    References
+    ----------
+    L. Dorst, Total least squares fitting of k-spheres in n-D Euclidean space using an (n+2)-D isometric representation,
+    J. Math. Imaging Vis. 50 (2014); for hyperspheres the fit of V. Pratt, SIGGRAPH 1987.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(2)
+    >>> cga.classify(cga.fit_round(alg, [[3, 0], [0, 3], [-3, 0], [0, -3.0]], 2))
+    Classified(circle, direction=1.0*e12, location=[0.0, 0.0], radius_squared=9)
+    """
+    n, _ = model_of(alg, "fit_round")
+    return _fit_round(alg, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
+
+
+def fit_sphere(
+    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the hyperspheres nearest to points (circles for n = 2): `fit_round` of dimension n.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.fit_sphere(alg, 1 + 2 * np.eye(3)[[0, 1, 2, 0]] * [[1], [1], [1], [-1]])
+    >>> cga.centre(S).round(9).tolist(), float(cga.radius(S).round(9))
+    ([1.0, 1.0, 1.0], 2.0)
+    """
+    return _fit_round(alg, X, model_of(alg, "fit_sphere")[0], weights, dual, "fit_sphere")
+
+
+def fit_circle(
+    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2."""
+    n, _ = model_of(alg, "fit_circle")
+    if n < 2:
+        raise fail("alg", "fit_circle", "of 2 or more dimensions", alg)
+    return _fit_round(alg, X, 2, weights, dual, "fit_circle")
+
+
+def fit_flat(
+    alg: Algebra, X: ArrayLike | Multivector, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
+
+    Through the weighted mean along the first m principal directions. Parameters as in `fit_round`.
+    """
+    n, _ = model_of(alg, "fit_flat")
+    return _fit_flat(alg, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
+
+
+def fit_line(
+    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the lines nearest to points: Σ w distance² is least.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(2)
+    >>> cga.classify(cga.fit_line(alg, [[0, 1], [1, 1.2], [2, 0.8], [3, 1.0]], weights=[1, 0, 0, 1]))
+    Classified(line, direction=1.0*e1, location=[0.0, 1.0])
+    """
+    model_of(alg, "fit_line")
+    return _fit_flat(alg, X, 1, weights, dual, "fit_line")
+
+
+def fit_plane(
+    alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
+    """Return the hyperplanes nearest to points: Σ w distance² is least."""
+    n, _ = model_of(alg, "fit_plane")
+    return _fit_flat(alg, X, n - 1, weights, dual, "fit_plane")
+
+
+def _points(
+    alg: Algebra, X: Any, weights: Any, least: int, owner: str
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return points (..., N, n) about their mean in their own unit, square roots of weights (..., N), mean and unit."""
+    n = alg.d - 2
+    given = down(of_algebra(X, alg, "X", owner)) if isinstance(X, Multivector) and X.algebra == alg else X
+    Y = coordinates_of(given, n, "X", owner)
+    if Y.dtype.kind != "f":
+        raise fail("X", owner, "real floating-point coordinates", describe(f"dtype {Y.dtype}"))
+    if Y.ndim < 2:
+        raise fail("X", owner, "points of shape (..., N, n)", describe(f"shape {Y.shape}"))
+    w = (
+        np.ones(Y.shape[-2:-1], dtype=Y.dtype)
+        if weights is None
+        else as_array(weights, "weights", owner).astype(Y.dtype)
+    )
+    if w.shape[-1:] != Y.shape[-2:-1]:
+        raise fail("weights", owner, f"of shape (..., {Y.shape[-2]})", describe(f"shape {w.shape}"))
+    if not np.isfinite(w).all() or (w < 0).any() or ((w > 0).sum(axis=-1) < least).any():
+        raise fail("weights", owner, f"finite and ≥ 0, and > 0 for {least} points or more", describe(_most(w, least)))
+    w = w / w.sum(axis=-1, keepdims=True)
+    mean = (w[..., None, :] @ Y)[..., 0, :]
+    Y = Y - mean[..., None, :]
+    unit = np.sqrt((w * (Y * Y).sum(axis=-1)).sum(axis=-1))
+    unit = np.where(unit > 0, unit, 1)
+    return Y / unit[..., None, None], np.sqrt(w), mean, unit
+
+
+def _most(w: NDArray[Any], least: int) -> str:
+    count = int((w > 0).sum(axis=-1).min(initial=w.shape[-1]))
+    return f"{count} points with a weight > 0" if count < least else "negative or infinite ones"
+
+
+def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
+    n = alg.d - 2
+    Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
+    ones = np.ones((*Y.shape[:-1], 1), dtype=Y.dtype)
+    P = w[..., None] * np.concatenate([Y, ones, (Y * Y).sum(axis=-1, keepdims=True) / 2], axis=-1)
+    if P.shape[-2] > n + 2:
+        P = np.linalg.qr(P, mode="r")
+    sizes, V = np.linalg.svd(P, full_matrices=False)[1:]
+    if (sizes[..., m] <= 64 * np.finfo(Y.dtype).eps * sizes[..., 0]).any():
+        raise fail("X", owner, "points that determine one", describe("points of a smaller round or flat"))
+    null = Algebra.cga(n, null_basis=True)
+    G = null.metric.astype(Y.dtype)
+    rows = sizes[..., None] * V  # Σ Vᵀ; its product with G has the eigenvalues of Σ w P Pᵀ G
+    z = np.linalg.eigh(rows @ G @ np.swapaxes(rows, -1, -2))[1]
+    kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)
+    span = np.linalg.qr(np.swapaxes(rows, -1, -2) @ kept)[0]
+    found = classify(null._new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
+    return _placed(alg, found, mean, unit, dual)
+
+
+def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
+    n = alg.d - 2
+    Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
+    rows = w[..., None] * Y
+    sizes, V = np.linalg.svd(np.linalg.qr(rows, mode="r") if rows.shape[-2] > n else rows, full_matrices=False)[1:]
+    if m and (sizes[..., m - 1] <= 64 * np.finfo(Y.dtype).eps).any():
+        raise fail("X", owner, "points that determine one", describe("points of a smaller flat"))
+    E = euclidean(n)._new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
+    shape = E.shape
+    nothing, location = np.full(shape, np.nan, dtype=Y.dtype), np.zeros((*shape, n), dtype=Y.dtype)
+    found = Classified(alg, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
+    return _placed(alg, found, mean, unit, dual)
+
+
+def _placed(alg: Algebra, found: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
+    """Return blades of weight 1 in the caller's coordinates; the first large component of E is positive."""
+    location, square = mean + unit[..., None] * found.location + 0.0, found.radius_squared * unit**2
+    E = found.direction.coefficients
+    first = np.argmax(abs(E) > abs(E).max(axis=-1, keepdims=True, initial=0) / 2, axis=-1)[..., None]
+    E = E * np.sign(np.take_along_axis(E, first, axis=-1))
+    direction, weight = found.direction._make(found.direction.keys, E), np.ones_like(unit)
+    made = assemble(Classified(alg, found.grade, found.kind, direction, location, square, weight), alg)
+    return made.dual() if dual else made
