@@ -1,13 +1,15 @@
 """LLVM instructions for the nodes of a graph: one for each, of one number or of a vector register."""
 
 import struct
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from clifford_rand.fusion.emit import Program, needed
 
+LONG = 150  # cycles of the longest chain of dependent operations from which on two registers of samples go side by side
+FEW = 24  # values that are held at the same time up to which they do; with more, they would not stay in 32 registers
+CYCLES = {"reciprocal": 13, "sqrt": 20}  # until a result is there; of all others 4
 AHEAD = 512  # bytes that a row is asked for before it is needed: processors themselves foresee some 20 rows, not 52
 _COMPARED = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 _INTRINSIC = {"abs": "fabs", "sqrt": "sqrt", "rint": "rint", "floor": "floor"}
@@ -21,6 +23,28 @@ def is_written(program: Program) -> bool:
     """Tell whether a program has real numbers only, and no function that is a call."""
     graph = program.graph
     return all(graph.nodes[ref].operation in WRITTEN and graph.real[ref] for ref in needed(program)[0])
+
+
+def side_by_side(program: Program) -> int:
+    """Return how many registers of samples are computed at once: two where one would wait for its own results."""
+    order, uses = needed(program)
+    nodes = program.graph.nodes
+    computed = [ref for ref in order if nodes[ref].arguments]
+    done: dict[int, int] = {}
+    for ref in computed:
+        latest = max(done.get(abs(argument), 0) for argument in nodes[ref].arguments)
+        done[ref] = latest + CYCLES.get(nodes[ref].operation, 4)
+    last = {ref: max(uses[ref]) if min(uses[ref]) > 0 else order[-1] for ref in computed}  # users come later
+    held = most = 0
+    ends = sorted(last.values())
+    passed = 0
+    for ref in computed:
+        while passed < len(ends) and ends[passed] <= ref:
+            passed += 1
+            held -= 1
+        held += 1
+        most = max(most, held)
+    return 2 if max(done.values(), default=0) >= LONG and most <= FEW else 1
 
 
 class Instructions:
@@ -149,10 +173,9 @@ class Instructions:
 
     # ---- memory
 
-    def pointer(self, address: str, kind: str) -> tuple[str, str]:
-        """Return an address as a pointer, and the type of that."""
-        made = pointer_to(kind)
-        return self.new(f"inttoptr i64 {address} to {made}"), made
+    def pointer(self, address: str) -> str:
+        """Return an address as a pointer."""
+        return self.new(f"inttoptr i64 {address} to ptr")
 
     def address(self, array: str, row: int) -> str:
         """Return the address of the first sample of a row."""
@@ -161,30 +184,16 @@ class Instructions:
 
     def load(self, address: str, wide: bool) -> str:
         """Append a load from an address."""
-        pointer, made = self.pointer(address, self.type_of(wide))
-        return self.new(f"load {self.type_of(wide)}, {made} {pointer}, align {self.size}")
+        return self.new(f"load {self.type_of(wide)}, ptr {self.pointer(address)}, align {self.size}")
 
     def store(self, address: str, text: str, wide: bool) -> None:
         """Append a store to an address."""
-        pointer, made = self.pointer(address, self.type_of(wide))
-        self.lines.append(f"store {self.type_of(wide)} {text}, {made} {pointer}, align {self.size}")
+        pointer = self.pointer(address)
+        self.lines.append(f"store {self.type_of(wide)} {text}, ptr {pointer}, align {self.size}")
 
     def prefetch(self, row: str, *, write: bool) -> None:
         """Ask for what comes later in a row, which may lie beyond its end."""
         later = self.new(f"add i64 {self.new(f'add i64 {row}, %at')}, {AHEAD}")
-        pointer, kind = self.pointer(later, "i8")
-        name = "llvm.prefetch.p0" + ("" if _has_opaque_pointers() else "i8")
-        self.declared[name] = f"declare void @{name}({kind}, i32, i32, i32)"
-        self.lines.append(f"call void @{name}({kind} {pointer}, i32 {int(write)}, i32 3, i32 1)")
-
-
-def pointer_to(kind: str) -> str:
-    """Return the type of a pointer as the LLVM that is there writes it."""
-    return "ptr" if _has_opaque_pointers() else f"{kind}*"
-
-
-@cache
-def _has_opaque_pointers() -> bool:
-    from llvmlite import ir
-
-    return str(ir.IntType(8).as_pointer()) == "ptr"
+        pointer = self.pointer(later)
+        self.declared["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        self.lines.append(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(write)}, i32 3, i32 1)")

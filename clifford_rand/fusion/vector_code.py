@@ -6,7 +6,7 @@ register are copied to one, the last of them repeated.
 """
 
 from clifford_rand.fusion.emit import Program
-from clifford_rand.fusion.instructions import Instructions, pointer_to
+from clifford_rand.fusion.instructions import Instructions, side_by_side
 
 HEAD = object.__basicsize__  # of a Python object; NumPy's C interface: data, number of axes, shape and strides follow
 STRIDES = HEAD + 24
@@ -28,12 +28,12 @@ sample:
   %k = select i1 %inside, i64 %j, i64 %last
   %ka = mul i64 %k, SIZE
   %sa = add i64 %source, %ka
-  %sp = inttoptr i64 %sa to POINTER
-  %v = load KIND, POINTER %sp
+  %sp = inttoptr i64 %sa to ptr
+  %v = load KIND, ptr %sp
   %ja = mul i64 %j, SIZE
   %ta = add i64 %target, %ja
-  %tp = inttoptr i64 %ta to POINTER
-  store KIND %v, POINTER %tp
+  %tp = inttoptr i64 %ta to ptr
+  store KIND %v, ptr %tp
   %j1 = add i64 %j, 1
   %more = icmp slt i64 %j1, %m
   br i1 %more, label %sample, label %next
@@ -56,7 +56,7 @@ def vector_code(program: Program, name: str, register: int) -> str:
     sample and a register more (0 for none), the first sample and the one after the last. It returns 0; 1 if a guard
     failed in samples, whose bytes are then 1; 2 or 3 if a guard failed that is the same for all samples.
     """
-    return _Functions(program, register).module(name)
+    return _Functions(program, register * side_by_side(program)).module(name)
 
 
 class _Functions(Instructions):
@@ -65,8 +65,8 @@ class _Functions(Instructions):
     def module(self, name: str) -> str:
         body = self._body()
         outer = self._outer(name)
-        copy = _COPY.replace("SIZE", str(self.size)).replace("POINTER", pointer_to(self.kind))
-        return "\n".join([*self.declared.values(), copy.replace("KIND", self.kind), body, outer])
+        copy = _COPY.replace("SIZE", str(self.size)).replace("KIND", self.kind)
+        return "\n".join([*self.declared.values(), copy, body, outer])
 
     def _parameters(self) -> list[str]:
         """Return the parameters of the inner function: address and stride of each array, or a number."""
@@ -182,7 +182,7 @@ class _Functions(Instructions):
         whole, bits = f"i{self.lanes}", self.bits(True)
         held = self.new(f"bitcast {bits} {guard} to {whole}")
         good = self.new(f"icmp eq {whole} {held}, -1")
-        byte, pointer = f"<{self.lanes} x i8>", pointer_to(f"<{self.lanes} x i8>")
+        byte = f"<{self.lanes} x i8>"
         return [
             f"br i1 {good}, label %latch, label %mark",
             "mark:",
@@ -193,8 +193,8 @@ class _Functions(Instructions):
             f"%marks = xor {byte} %bytes, <{', '.join(['i8 1'] * self.lanes)}>",
             f"%sample = udiv i64 %at, {self.size}",
             "%flag = add i64 %flags, %sample",
-            f"%place = inttoptr i64 %flag to {pointer}",
-            f"store {byte} %marks, {pointer} %place, align 1",
+            "%place = inttoptr i64 %flag to ptr",
+            f"store {byte} %marks, ptr %place, align 1",
             "br label %latch",
         ]
 
@@ -214,7 +214,7 @@ class _Functions(Instructions):
         for array in (*own, *results):
             kind = f"[{max(1, rows[array]) * lanes} x {self.kind}]"
             made = self.new(f"alloca {kind}, align 64")
-            buffers[array] = self.new(f"ptrtoint {pointer_to(kind)} {made} to i64")
+            buffers[array] = self.new(f"ptrtoint ptr {made} to i64")
         count = self.new("sub i64 %stop, %start")
         whole = self.new(f"and i64 {count}, {-lanes}")
         left = self.new(f"sub i64 {count}, {whole}")
@@ -248,9 +248,8 @@ class _Functions(Instructions):
 
     def _word(self, address: str, offset: int) -> str:
         """Return the integer at an address."""
-        kind = pointer_to("i64")
-        place = self.new(f"inttoptr i64 {self.new(f'add i64 {address}, {offset}')} to {kind}")
-        return self.new(f"load i64, {kind} {place}")
+        place = self.new(f"inttoptr i64 {self.new(f'add i64 {address}, {offset}')} to ptr")
+        return self.new(f"load i64, ptr {place}")
 
     def _call(self, places: dict[str, str], steps: dict[str, str], flags: str, count: str) -> str:
         given = []

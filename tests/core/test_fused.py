@@ -144,6 +144,16 @@ class TestBatches:
             R, x, t = _even(alg, rng, first), alg.random_multivector(rng, second, 1), rng.standard_normal(third)
             assert _is_same(fused(R, x, t), fused.function(R, x, t)), (first, second, third)
 
+    def test_every_number_of_samples(self):
+        """Whole registers, two of them side by side, and what is left of one."""
+        alg, rng = ALGEBRAS["PGA"], np.random.default_rng(23)
+        fused = cr.fused(lambda B, x: (B.exp() >> x, x * x))
+        for dtype in (np.float64, np.float32):
+            for count in (1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65):
+                B, x = (alg.random_multivector(rng, count, k, dtype) for k in (2, 1))
+                assert _is_same(fused(B, x), fused.function(B, x), 100 * float(np.finfo(dtype).eps))
+                assert fused.fallback_reason is None
+
     def test_many_samples_run_on_threads(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(4)
         fused = cr.fused(lambda R, x: R * x * ~R)
