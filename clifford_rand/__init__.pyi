@@ -20,6 +20,8 @@ from .exterior import wedge as wedge
 from .functions.vector_derivative import geometric_derivative as geometric_derivative
 from .fusion.function import FusionWarning as FusionWarning
 from .fusion.function import fused as fused
+from .geometry.interpolation import RotorSpline as RotorSpline
+from .geometry.interpolation import slerp as slerp
 from .geometry.rotation_matrix import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
 from .multivector.array_functions import concatenate as concatenate

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.geometry.interpolation import slerp as sclerp  # noqa: F401  # the name for motors
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation, unit_scale
 from clifford_rand.presets.pga_convert import motor_from_dual_quaternion as motor_from_dual_quaternion
@@ -27,6 +28,15 @@ from clifford_rand.presets.pga_flats import join as join
 from clifford_rand.presets.pga_flats import meet as meet
 from clifford_rand.presets.pga_flats import project as project
 from clifford_rand.presets.pga_flats import reject as reject
+from clifford_rand.presets.pga_inverse_kinematics import InverseKinematics as InverseKinematics
+from clifford_rand.presets.pga_inverse_kinematics import damped_step as damped_step
+from clifford_rand.presets.pga_inverse_kinematics import inverse_kinematics as inverse_kinematics
+from clifford_rand.presets.pga_kinematics import body_jacobian as body_jacobian
+from clifford_rand.presets.pga_kinematics import forward_kinematics as forward_kinematics
+from clifford_rand.presets.pga_kinematics import joint_motors as joint_motors
+from clifford_rand.presets.pga_kinematics import screw_axis as screw_axis
+from clifford_rand.presets.pga_kinematics import slide_axis as slide_axis
+from clifford_rand.presets.pga_kinematics import space_jacobian as space_jacobian
 from clifford_rand.presets.pga_measure import angle as angle
 from clifford_rand.presets.pga_measure import dimension_of
 from clifford_rand.presets.pga_measure import distance as distance

@@ -1,0 +1,157 @@
+"""Joint values for a given motor of the tool: steps of damped least squares. Any n."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_integer
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import of_algebra
+from clifford_rand.presets.pga_kinematics import body_jacobian, forward_kinematics
+from clifford_rand.presets.pga_measure import has_e0
+
+DAMPING = 1e-3  # of the first step, relative to the largest singular value of the Jacobian
+FALL, RISE = 0.1, 10.0  # of the damping after a step that helps, and after one that does not (Marquardt 1963)
+STALLED = 1e8  # damping, relative to the Jacobian, at which no step helps any more
+
+
+def damped_step(
+    screws: Multivector,
+    q: ArrayLike,
+    target: Multivector,
+    home: Multivector | None = None,
+    *,
+    damping: ArrayLike = 0.0,
+    length: float = 1.0,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return Δq = Jᵀ (J Jᵀ + λ² 1)⁻¹ V of damped least squares, and |V|, how far the tool is from its target.
+
+    V = -2 log(~M target) is the twist that takes the tool there in unit time, in its own coordinates, and J has the
+    axes of `body_jacobian`: Δq minimises |J Δq - V|² + λ²|Δq|². Parts with e0 are divided by ``length``.
+
+    Parameters
+    ----------
+    screws : Multivector of shape (..., k)
+    q : array_like of shape (..., k)
+    target : Multivector
+        Motors of the tool; batches broadcast.
+    home : Multivector, optional
+    damping : float or array_like, default=0
+        λ, in the units of J. With 0 it is the least-norm step of Newton.
+    length : float, default=1
+        The length that counts as much as a radian.
+
+    References
+    ----------
+    C. W. Wampler, IEEE Transactions on Systems, Man and Cybernetics 16, 1986; Y. Nakamura and H. Hanafusa, 1986.
+    """
+    M = forward_kinematics(screws, q, home)
+    V = _twist(M, target, length, "damped_step")
+    J = _columns(body_jacobian(screws, q, home), length)
+    return _step(J, V, np.asarray(damping, dtype=np.float64)), np.sqrt(np.square(V).sum(axis=-1))
+
+
+def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> NDArray[Any]:
+    """Return V (..., m), the nearer of those to target and -target."""
+    of_algebra(target, M.algebra, "target", owner)
+    between = ~M * target
+    sign = np.where(np.asarray(between.scalar_part()) < 0, -1, 1)
+    B = (between * sign).log()._select(keys_of_grades(M.algebra.d, (2,)))
+    return _weighted(B, length) * -2
+
+
+def _weighted(B: Any, length: float) -> NDArray[Any]:
+    return np.asarray(B.coefficients * np.where(has_e0(B), 1 / length, 1))
+
+
+def _columns(axes: Any, length: float) -> NDArray[Any]:
+    """Return J (..., m, k)."""
+    return np.swapaxes(_weighted(axes, length), -1, -2)
+
+
+def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
+    U, S, Wt = np.linalg.svd(J, full_matrices=False)
+    small = float(np.finfo(S.dtype).eps) * S[..., :1]
+    gain = np.where(small < S, S / np.maximum(S * S + damping[..., None] ** 2, np.finfo(S.dtype).tiny), 0)
+    along = gain * (np.swapaxes(U, -1, -2) @ V[..., None])[..., 0]
+    return np.asarray((np.swapaxes(Wt, -1, -2) @ along[..., None])[..., 0])
+
+
+class InverseKinematics(NamedTuple):
+    """What `inverse_kinematics` has found."""
+
+    q: NDArray[Any]
+    """(..., k): joint values of the least error that was reached."""
+    error: NDArray[Any]
+    """|V|: radians, and lengths over ``length``."""
+    steps: int
+    converged: NDArray[np.bool_]
+    """Whether the error is at most the tolerance: a target out of reach never is."""
+
+
+def inverse_kinematics(
+    screws: Multivector,
+    target: Multivector,
+    q: ArrayLike,
+    home: Multivector | None = None,
+    *,
+    length: float = 1.0,
+    tolerance: float = 1e-10,
+    max_steps: int = 100,
+) -> InverseKinematics:
+    """Return joint values that bring the tool to its target, from ``q`` on by steps of `damped_step`.
+
+    The damping is Levenberg's and Marquardt's: a tenth after a step that helps, ten times after one that does not and
+    is not taken; it ends where none helps. A local method: of several postures the one near ``q``, and of a target out
+    of reach one where the error is least nearby. Every element of a batch has its own damping.
+
+    Parameters
+    ----------
+    screws : Multivector of shape (..., k)
+    target : Multivector
+    q : array_like of shape (..., k)
+        Where to start; batches broadcast.
+    home : Multivector, optional
+    length : float, default=1
+        The length that counts as much as a radian, such as that of the tool.
+    tolerance : float, default=1e-10
+        Of the error, in radians and lengths over ``length``.
+    max_steps : int, default=100
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)  # three links of length 1 in the plane
+    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0], [2, 0]]))
+    >>> home = pga.translator(alg, [3, 0])
+    >>> found = pga.inverse_kinematics(joints, pga.translator(alg, [1, 1]), [0.3, 0.3, 0.3], home)
+    >>> tool = pga.forward_kinematics(joints, found.q, home)
+    >>> bool(found.converged), pga.coordinates(tool >> pga.point(alg, [0, 0])).round(9)
+    (True, array([1., 1.]))
+    """
+    owner = "inverse_kinematics"
+    check_integer(max_steps, "max_steps", owner)
+    M = forward_kinematics(screws, q, home)
+    of_algebra(target, M.algebra, "target", owner)
+    batch = np.broadcast_shapes(M.shape, target.shape)
+    at = np.array(np.broadcast_to(as_real(q, "q", owner), (*batch, screws.shape[-1])), dtype=np.float64)
+    V = _twist(forward_kinematics(screws, at, home), target, length, owner)
+    error = np.sqrt(np.square(V).sum(axis=-1))
+    J = _columns(body_jacobian(screws, at, home), length)
+    size_of_J = np.linalg.norm(J, 2, axis=(-2, -1))
+    damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
+    steps = 0
+    while steps < max_steps and ((error > tolerance) & (damping < most)).any():
+        trial = at + _step(J, V, damping)
+        V_trial = _twist(forward_kinematics(screws, trial, home), target, length, owner)
+        size = np.sqrt(np.square(V_trial).sum(axis=-1))
+        better = size < error
+        at = np.where(better[..., None], trial, at)
+        V, error = np.where(better[..., None], V_trial, V), np.where(better, size, error)
+        damping = np.clip(damping * np.where(better, FALL, RISE), least, most)
+        J = _columns(body_jacobian(screws, at, home), length)
+        steps += 1
+    return InverseKinematics(at, error[()], steps, np.asarray(error <= tolerance)[()])
