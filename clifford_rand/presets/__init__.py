@@ -1,5 +1,5 @@
-"""Models of Euclidean geometry on an algebra: `pga` (projective, planes are vectors) and `cga` (conformal)."""
+"""Models on an algebra: `pga` (projective, planes are vectors), `cga` (conformal) and `sta` (space-time)."""
 
 import lazy_loader as lazy
 
-__getattr__, __dir__, __all__ = lazy.attach(__name__, submodules=["pga", "cga"])
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submodules=["pga", "cga", "sta"])

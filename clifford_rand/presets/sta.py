@@ -1,0 +1,146 @@
+"""Space-time algebra Cl(1, 3), `Algebra.sta`: events, observers, Lorentz transformations, electromagnetic fields.
+
+Units have c = 1; the signature is (+, -, -, -), so that the square of a timelike vector is that of a proper time.
+Coordinates are t and (..., 3) arrays x in the frame g0, g1, g2, g3: the event t g0 + x_i g_i. Its relative vectors are
+σ_i = g_i g0, with σ_1 σ_2 σ_3 = I. A versor moves by ``L >> X``, L X ~L for the rotors made here. Fields are in
+Heaviside–Lorentz units, without 4π and ε_0: F = E + I B, and ∇F = J holds all four equations of Maxwell.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import coordinates_of, lengths
+from clifford_rand.presets.sta_field import electric_and_magnetic as electric_and_magnetic
+from clifford_rand.presets.sta_field import energy_momentum as energy_momentum
+from clifford_rand.presets.sta_field import faraday as faraday
+from clifford_rand.presets.sta_field import field_invariants as field_invariants
+from clifford_rand.presets.sta_field import lorentz_force as lorentz_force
+from clifford_rand.presets.sta_field import stress_energy_tensor as stress_energy_tensor
+from clifford_rand.presets.sta_frames import boost as boost
+from clifford_rand.presets.sta_frames import boost_and_rotation as boost_and_rotation
+from clifford_rand.presets.sta_frames import boost_to as boost_to
+from clifford_rand.presets.sta_frames import event as event
+from clifford_rand.presets.sta_frames import four_velocity as four_velocity
+from clifford_rand.presets.sta_frames import from_lorentz_matrix as from_lorentz_matrix
+from clifford_rand.presets.sta_frames import lorentz_matrix as lorentz_matrix
+from clifford_rand.presets.sta_frames import rotation as rotation
+from clifford_rand.presets.sta_frames import spacetime_model, speeds_of, timelike
+from clifford_rand.presets.sta_frames import spacetime_split as spacetime_split
+from clifford_rand.presets.sta_frames import time_and_space as time_and_space
+
+
+def gamma(velocity: ArrayLike) -> Any:
+    """Return the Lorentz factors 1/sqrt(1 - v²) of velocities (..., 3), |v| < 1.
+
+    Examples
+    --------
+    >>> from clifford_rand.presets import sta
+    >>> float(sta.gamma([0.6, 0, 0]))
+    1.25
+    """
+    return speeds_of(velocity, "velocity", "gamma")[1]
+
+
+def rapidity(velocity: ArrayLike) -> NDArray[Any]:
+    """Return the rapidities artanh(|v|) v/|v| (..., 3) of velocities: those of one direction add.
+
+    Examples
+    --------
+    >>> from clifford_rand.presets import sta
+    >>> sta.velocity_of_rapidity(2 * sta.rapidity([0.5, 0, 0])).round(12).tolist()
+    [0.8, 0.0, 0.0]
+    """
+    v, _ = speeds_of(velocity, "velocity", "rapidity")
+    speed = np.asarray(lengths(v))
+    return np.asarray(v * np.where(speed > 0, np.arctanh(speed) / np.where(speed > 0, speed, 1), 1)[..., None])
+
+
+def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
+    """Return the velocities tanh(|w|) w/|w| (..., 3) of rapidities."""
+    W = coordinates_of(w, 3, "w", "velocity_of_rapidity")
+    size = np.asarray(lengths(W))
+    return np.asarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
+
+
+def velocity(p: Multivector) -> NDArray[Any]:
+    """Return the velocities x/t (..., 3) of timelike vectors: four-velocities, momenta, steps between events.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.velocity(sta.event(alg, 5, [3, 0, 0])).tolist()
+    [0.6, 0.0, 0.0]
+    """
+    spacetime_model(getattr(p, "algebra", p), "velocity")
+    values, _ = timelike(p, "p", "velocity")
+    return np.asarray(values[..., 1:] / values[..., :1])
+
+
+def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+    """Return the velocities u ⊕ v of what has velocity v in a frame that moves with u.
+
+    (u + v/γ_u + γ_u/(1 + γ_u) (u·v) u) / (1 + u·v), the velocity of L_u >> four_velocity(v); it is not commutative, and
+    the two differ by a rotation, the one in `boost_and_rotation` of the product of the boosts.
+
+    References
+    ----------
+    A. A. Ungar, Thomas rotation and the parametrization of the Lorentz group, Found. Phys. Lett. 1 (1988).
+
+    Examples
+    --------
+    >>> from clifford_rand.presets import sta
+    >>> sta.add_velocities([0.5, 0, 0], [0.5, 0, 0]).round(12).tolist()
+    [0.8, 0.0, 0.0]
+    """
+    U, factor = speeds_of(u, "u", "add_velocities")
+    V, _ = speeds_of(v, "v", "add_velocities")
+    along = (U * V).sum(axis=-1, keepdims=True)
+    g = np.asarray(factor)[..., None]
+    return np.asarray((U + V / g + g / (1 + g) * along * U) / (1 + along))
+
+
+def interval(first: Multivector, second: Multivector) -> Any:
+    """Return the squares (second - first)²: > 0 timelike, 0 lightlike, < 0 spacelike."""
+    spacetime_model(getattr(first, "algebra", first), "interval")
+    step = second - first
+    return (step * step).scalar_part()
+
+
+def proper_time(path: Multivector) -> Any:
+    """Return the times that clocks measure along world lines: Σ sqrt((x_{i+1} - x_i)²) over the last batch axis.
+
+    Parameters
+    ----------
+    path : Multivector of batch shape (..., N)
+        Events; between them the clock moves uniformly.
+
+    Raises
+    ------
+    ArgumentError
+        If a step is spacelike: faster than light.
+
+    Examples
+    --------
+    The twins: one at rest for ten years, one with speed 0.8 and back.
+
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> float(sta.proper_time(sta.event(alg, [0, 5, 10], [[0, 0, 0], [4, 0, 0], [0, 0, 0]])))
+    6.0
+    """
+    spacetime_model(getattr(path, "algebra", path), "proper_time")
+    if path.grades != (1,) or not path.ndim:
+        raise fail("path", "proper_time", "vectors of batch shape (..., N)", describe(f"shape {path.shape}"))
+    values = np.diff(path.values, axis=-2)
+    size = lengths(values[..., 1:])
+    product = (values[..., 0] - size) * (values[..., 0] + size)
+    if (product < -8 * np.finfo(np.float64).eps * size**2).any():
+        raise fail("path", "proper_time", "timelike or lightlike from event to event", describe("a spacelike step"))
+    return np.sqrt(np.maximum(product, 0)).sum(axis=-1)

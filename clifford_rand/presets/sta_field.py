@@ -1,0 +1,145 @@
+"""Electromagnetic fields as bivectors of space-time: F = E + I B, invariants, energy and momentum, force."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import coordinates_of
+from clifford_rand.presets.sta_frames import SIGNATURE, boost_to, spacetime_model
+
+_ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the order g01, g02, g03
+_MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13, I σ_1 = -g23
+
+
+def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
+    """Return the bivectors F = E_i σ_i + B_i I σ_i of electric and magnetic fields (..., 3), both in one unit (c = 1).
+
+    References
+    ----------
+    C. Doran and A. Lasenby, Geometric Algebra for Physicists, Cambridge 2003, equation (7.5).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.faraday(alg, [2, 0, 0], [0, 0, 3]).isclose(2 * alg.g1 * alg.g0 + 3 * alg.I * alg.g3 * alg.g0)
+    True
+    """
+    spacetime_model(alg, "faraday")
+    e, b = coordinates_of(E, 3, "E", "faraday"), coordinates_of(B, 3, "B", "faraday")
+    batch = np.broadcast_shapes(e.shape, b.shape)
+    columns = [np.broadcast_to(e * _ELECTRIC, batch), np.broadcast_to(b[..., ::-1] * _MAGNETIC, batch)]
+    return alg.bivector(np.concatenate(columns, axis=-1))
+
+
+def _field(F: Any, owner: str) -> Multivector:
+    spacetime_model(getattr(F, "algebra", F), owner)
+    if F.grades != (2,):
+        raise fail("F", owner, "a bivector", describe(f"grades {F.grades}"))
+    part: Multivector = F._on(F.keys.filled)
+    return part
+
+
+def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
+
+    Parameters
+    ----------
+    F : Multivector
+        Bivectors.
+    observer : Multivector, optional
+        Timelike vectors of the future.
+
+    Examples
+    --------
+    A purely electric field has a magnetic part for who moves across it.
+
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> F = sta.faraday(alg, [0, 4, 0], [0, 0, 0])
+    >>> [x.round(12).tolist() for x in sta.electric_and_magnetic(F, sta.four_velocity(alg, [0.6, 0, 0]))]
+    [[0.0, 5.0, 0.0], [0.0, 0.0, -3.0]]
+    """
+    F = _field(F, "electric_and_magnetic")
+    if observer is not None:
+        F = _field((~boost_to(observer) >> F).grade(2), "electric_and_magnetic")
+    values = F.coefficients
+    return values[..., :3] * _ELECTRIC + 0, (values[..., 3:] * _MAGNETIC)[..., ::-1] + 0
+
+
+def field_invariants(F: Multivector) -> tuple[Any, Any]:
+    """Return E² - B² and E·B, which are the same for all observers: F² = E² - B² + 2 E·B I.
+
+    Both vanish for a plane wave.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> a, b = sta.field_invariants(sta.faraday(cr.Algebra.sta(), [3, 0, 0], [1, 2, 0]))
+    >>> float(a), float(b)
+    (4.0, 3.0)
+    """
+    E, B = electric_and_magnetic(_field(F, "field_invariants"))
+    return ((E - B) * (E + B)).sum(axis=-1), (E * B).sum(axis=-1)
+
+
+def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
+    """Return T(a) = -F a F/2, vectors: the flow of energy and momentum through the hyperplane orthogonal to a.
+
+    T(g0) = (E² + B²)/2 g0 + (E × B)_i g_i. T is symmetric, a·T(b) = T(a)·b, and without a trace.
+
+    References
+    ----------
+    Doran and Lasenby 2003, equation (7.70), for ε_0 = 1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.energy_momentum(sta.faraday(alg, [2, 0, 0], [0, 2, 0]), alg.g0)
+    4.0*g0 + 4.0*g3
+    """
+    F = _field(F, "energy_momentum")
+    if not isinstance(a, Multivector) or a.grades != (1,):
+        raise fail("a", "energy_momentum", "a vector", a)
+    return ((F * a * F) / -2).grade(1)
+
+
+def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
+    """Return T^{μν} = g^μ·T(g^ν), (..., 4, 4): energy density [0, 0], Poynting's vector [0, 1:], stress [1:, 1:].
+
+    The momentum flow [i, j] is (E² + B²)/2 δ_ij - E_i E_j - B_i B_j, minus Maxwell's stress tensor.
+    """
+    F = _field(F, "stress_energy_tensor")
+    basis = F.algebra.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype)))  # g^ν
+    rows = F._make(F.keys, F.coefficients[..., None, :])
+    images = energy_momentum(rows, basis)._on(keys_of_grades(4, (1,)))
+    return np.asarray(np.swapaxes(images.coefficients, -1, -2))
+
+
+def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Multivector:
+    """Return q F·u, the change of momentum in proper time of a charge q with four-velocity u.
+
+    It is q γ (E·v g0 + (E + v × B)_i g_i).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.lorentz_force(sta.faraday(alg, [2, 0, 0], [0, 0, 1]), alg.g0, 3)
+    6.0*g1
+    """
+    F = _field(F, "lorentz_force")
+    if not isinstance(u, Multivector) or u.grades != (1,):
+        raise fail("u", "lorentz_force", "a vector", u)
+    return F.rc(u) * np.asarray(charge)

@@ -1,0 +1,287 @@
+"""Events, observers, boosts and rotations of space-time, and Lorentz transformations from and to matrices."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, describe, fail
+from clifford_rand.algebra import Algebra
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.geometry.rotation_matrix import rotor_of
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import coordinates_of, lengths, numbers_of
+
+SIGNATURE = (1, -1, -1, -1)
+RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
+
+
+def spacetime_model(alg: object, owner: str) -> Algebra:
+    """Return the algebra if it is Cl(1, 3), the timelike vector first."""
+    if not isinstance(alg, Algebra) or not alg.form.is_unit or alg.signature != SIGNATURE:
+        raise fail("alg", owner, "the space-time algebra", alg, "Make one with Algebra.sta().")
+    return alg
+
+
+def speeds_of(velocity: ArrayLike, name: str, owner: str) -> tuple[NDArray[Any], Any]:
+    """Return velocities (..., 3) and their Lorentz factors, or the error that some are not below 1."""
+    v = coordinates_of(velocity, 3, name, owner)
+    speed = lengths(v)
+    if np.any(speed >= 1):
+        raise fail(name, owner, "slower than light, |v| < 1", describe(f"a speed of {np.max(speed):.6g}"))
+    return v, 1 / np.sqrt((1 - speed) * (1 + speed))
+
+
+def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the components (..., 4) of timelike vectors and their lengths."""
+    if not isinstance(p, Multivector) or p.grades != (1,) or p.dtype.kind not in "fi":
+        raise fail(name, owner, "a vector with real coefficients", p)
+    values = (
+        p._on(p.keys.filled).astype(np.float64).coefficients
+        if p.dtype.kind == "i"
+        else p._on(p.keys.filled).coefficients
+    )
+    size = lengths(values[..., 1:])
+    square = (values[..., 0] - size) * (values[..., 0] + size)
+    if (square <= 0).any():
+        raise fail(name, owner, "timelike, with a positive square", describe("a lightlike or spacelike vector"))
+    return values, np.sqrt(square)
+
+
+def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
+    """Return the vectors t g0 + x_1 g1 + x_2 g2 + x_3 g3 of times (...) and places (..., 3).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> sta.event(cr.Algebra.sta(), 5, [3, 0, 4])
+    5.0*g0 + 3.0*g1 + 4.0*g3
+    """
+    spacetime_model(alg, "event")
+    X = coordinates_of(x, 3, "x", "event")
+    T = numbers_of(t, X.dtype, "t", "event")
+    batch = np.broadcast_shapes(T.shape, X.shape[:-1])
+    return alg.vector(
+        np.concatenate([np.broadcast_to(T[..., None], (*batch, 1)), np.broadcast_to(X, (*batch, 3))], axis=-1)
+    )
+
+
+def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
+    """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3)."""
+    spacetime_model(alg, "four_velocity")
+    v, factor = speeds_of(velocity, "velocity", "four_velocity")
+    return event(alg, factor, np.asarray(factor)[..., None] * v)
+
+
+def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
+    """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
+
+    Boosts of one direction multiply by adding rapidities.
+
+    Parameters
+    ----------
+    alg : Algebra
+    velocity : array_like (..., 3)
+        Slower than light.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> (sta.boost(alg, [0.6, 0, 0]) >> alg.g0).isclose(1.25 * alg.g0 + 0.75 * alg.g1)
+    True
+    """
+    spacetime_model(alg, "boost")
+    v, factor = speeds_of(velocity, "velocity", "boost")
+    g = np.asarray(factor)
+    relative = np.zeros((*g.shape, 6), dtype=v.dtype)
+    relative[..., :3] = -v * (g / np.sqrt(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
+    return alg.scalar(np.sqrt((1 + g) / 2)) + alg.bivector(relative)
+
+
+def boost_to(u: Multivector) -> Multivector:
+    """Return the boosts L = (1 + u g0)/sqrt(2 (1 + u·g0)) that take g0 to the directions u of timelike vectors."""
+    alg = spacetime_model(getattr(u, "algebra", u), "boost_to")
+    values, size = timelike(u, "u", "boost_to")
+    if (values[..., 0] < 0).any():
+        raise fail("u", "boost_to", "in the future, u·g0 > 0", describe("a vector of the past"))
+    unit = values / size[..., None]
+    relative = np.zeros((*size.shape, 6), dtype=values.dtype)
+    relative[..., :3] = -unit[..., 1:] / np.sqrt(2 * (1 + unit[..., :1]))
+    return alg.scalar(np.sqrt((1 + unit[..., 0]) / 2)) + alg.bivector(relative)
+
+
+def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
+    """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> (sta.rotation(alg, [0, 0, 2], np.pi / 2) >> alg.g1).isclose(alg.g2)
+    True
+    """
+    spacetime_model(alg, "rotation")
+    n = coordinates_of(axis, 3, "axis", "rotation")
+    size = np.asarray(lengths(n))
+    if (size == 0).any():
+        raise fail("axis", "rotation", "not zero", axis)
+    half = numbers_of(angle, n.dtype, "angle", "rotation") / 2
+    scale = np.sin(half) / size
+    parts = scale[..., None] * n
+    turned = np.zeros((*parts.shape[:-1], 6), dtype=parts.dtype)  # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
+    turned[..., 3], turned[..., 4], turned[..., 5] = parts[..., 2], -parts[..., 1], parts[..., 0]
+    return alg.scalar(np.cos(half)) + alg.bivector(turned)
+
+
+def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Multivector:
+    """Return X u for the unit vector u of an observer (g0): of an event its time x·u and relative place x ∧ u.
+
+    References
+    ----------
+    D. Hestenes, Spacetime physics with geometric algebra, Am. J. Phys. 71 (2003), section III.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.spacetime_split(sta.event(alg, 5, [3, 0, 0]), sta.four_velocity(alg, [0.6, 0, 0]))
+    4.0
+    """
+    alg = spacetime_model(getattr(X, "algebra", X), "spacetime_split")
+    if observer is None:
+        return X * alg.g0
+    _, size = timelike(observer, "observer", "spacetime_split")
+    return X * (observer / size)
+
+
+def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple[Any, NDArray[Any]]:
+    """Return times (...) and places (..., 3) of events in the frame of g0, or in the boosted one of an observer.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> t, x = sta.time_and_space(sta.event(alg, 5, [3, 0, 0]), sta.four_velocity(alg, [0.6, 0, 0]))
+    >>> float(t.round(12)), (x.round(12) + 0.0).tolist()
+    (4.0, [0.0, 0.0, 0.0])
+    """
+    spacetime_model(getattr(x, "algebra", x), "time_and_space")
+    if x.grades != (1,):
+        raise fail("x", "time_and_space", "vectors", describe(f"grades {x.grades}"))
+    if observer is not None:
+        x = (~boost_to(observer) >> x).grade(1)
+    values = x._on(x.keys.filled).coefficients
+    return values[..., 0], values[..., 1:]
+
+
+def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
+    """Return L and R with V = L R: a boost and a rotation that leaves g0, of rotors of any positive scale.
+
+    V ~V > 0, even, and not reversing time: the proper orthochronous transformations. L is `boost_to` of V >> g0. The
+    rotation of a product of two boosts is Wigner's.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> V = sta.boost(alg, [0.6, 0, 0]) * sta.rotation(alg, [0, 0, 1], 0.5)
+    >>> L, R = sta.boost_and_rotation(V)
+    >>> L.isclose(sta.boost(alg, [0.6, 0, 0])), R.isclose(sta.rotation(alg, [0, 0, 1], 0.5))
+    (True, True)
+    """
+    alg = spacetime_model(getattr(V, "algebra", V), "boost_and_rotation")
+    if any(k % 2 for k in V.grades) or not np.all(V.is_versor()):
+        raise fail("V", "boost_and_rotation", "a rotor, even and a versor", describe(f"grades {V.grades}"))
+    L = boost_to((V >> alg.g0).grade(1))
+    R = (~L * V)._select(keys_of_grades(4, (0, 2)))
+    size = np.sqrt(np.abs((V * ~V).scalar_part()))
+    return L, R / size
+
+
+def lorentz_matrix(V: Multivector) -> NDArray[Any]:
+    """Return the matrices Λ (..., 4, 4) of versors: V >> x has the components Λ x; ΛᵀηΛ = η = diag(1, -1, -1, -1).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> sta.lorentz_matrix(sta.boost(cr.Algebra.sta(), [0.6, 0, 0])).round(12)[:2, :2].tolist()
+    [[1.25, 0.75], [0.75, 1.25]]
+    """
+    spacetime_model(getattr(V, "algebra", V), "lorentz_matrix")
+    return V.vector_matrix()
+
+
+def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
+    """Return versors V with V >> x of components F x, for every Lorentz transformation: V = L R C.
+
+    L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it
+    reverses time, I if both.
+
+    Parameters
+    ----------
+    alg : Algebra
+    F : array_like (..., 4, 4)
+    rtol : float, optional
+        How far FᵀηF may be from η, relative to the square of the largest entry; 1e-6 by default.
+
+    Raises
+    ------
+    ArgumentError
+        If FᵀηF ≠ η.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> sta.from_lorentz_matrix(alg, np.diag([1.0, -1, -1, 1])).isclose(alg.g12)
+    True
+    """
+    spacetime_model(alg, "from_lorentz_matrix")
+    matrix = as_real(F, "F", "from_lorentz_matrix")
+    if matrix.shape[-2:] != (4, 4):
+        raise fail("F", "from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
+    eta = np.diag(np.array(SIGNATURE, dtype=matrix.dtype))
+    excess = abs(np.swapaxes(matrix, -1, -2) @ eta @ matrix - eta).max(axis=(-1, -2), initial=0)
+    limit = RTOL if rtol is None else rtol
+    if not (excess <= limit * np.maximum(1, abs(matrix).max(axis=(-1, -2), initial=0)) ** 2).all():
+        raise fail("F", "from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
+    future = matrix[..., 0, 0] > 0
+    proper = np.linalg.det(matrix) > 0
+    space = np.where(proper == future, 1, -1)  # what C does to space, and to time
+    time = np.where(future, 1, -1)
+    kept = matrix * np.stack([time, space, space, space], axis=-1)[..., None, :]
+    L = boost_to(alg.vector(_on_the_shell(kept[..., :, 0])))
+    rest = (lorentz_matrix(~L) @ kept)[..., 1:, 1:]
+    left, _, right = np.linalg.svd(rest)  # the nearest rotation
+    turn = rotor_of(Algebra(3), left @ right)
+    values = turn._on(keys_of_grades(3, (0, 2))).coefficients
+    relative = np.concatenate([np.zeros_like(values[..., 1:]), -values[..., 1:]], axis=-1)  # e_ij is σ_i σ_j = -g_i g_j
+    V = L * (alg.scalar(values[..., 0]) + alg.bivector(relative))
+    if (future & proper).all():
+        return V
+    total = V * 0
+    for C, f, p in (
+        (1, True, True),
+        (alg.g0, True, False),
+        (alg.g1 * alg.g2 * alg.g3, False, False),
+        (alg.I, False, True),
+    ):
+        where = (future == f) & (proper == p)
+        if where.any():
+            total = total + (V * C) * np.where(where, 1.0, 0.0)
+    return total.sparse()
+
+
+def _on_the_shell(u: NDArray[Any]) -> NDArray[Any]:
+    """Return u with the time that makes it a unit vector: a printed matrix has rounding."""
+    size = np.asarray(lengths(u[..., 1:]))
+    return np.concatenate([np.sqrt(1 + size**2)[..., None], u[..., 1:]], axis=-1)
