@@ -26,6 +26,7 @@ from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
+from clifford_rand.kernels.row_code import Rented, Writer
 from clifford_rand.plans.choice import keep, plan_of
 
 if TYPE_CHECKING:
@@ -54,8 +55,40 @@ class InverseCode:
         self.negative = [slice(group[0], group[-1] + 1) for group in _runs(np.flatnonzero(signs < 0))]
         self.definite = metric.is_unit and bool(np.all(metric.weight(keys.masks) == 1))  # A ~A holds Σ |a|²
         self.always = not rest
+        self.invertible = bool(numbers)
+        self.rows = Rented(self._write, code.terms + 2 * keys.size)
         self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
         self.terms = code.terms + terms
+
+    def _write(self, dtype: np.dtype) -> Writer:
+        """Write ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
+        code = Writer(dtype, self.keys.size)
+        (rows,) = code.operands
+        scalar, rest = self.by_reverse(rows)
+        number = abs(scalar)
+        square = number if self.definite else code.sum([a * a for a in rows])
+        square.require_above(RANGE**-2)
+        square.require_at_most(RANGE**2)
+        eps = eps_of(dtype)
+        if not self.definite:
+            number.require_above(square * limit_of(self.keys, eps))
+        for row in rest:
+            abs(row).require_at_most(number * (VERSOR * eps))
+        factor = 1.0 / scalar
+        opposite = -factor
+        for row, sign in zip(rows, self.reverse, strict=True):
+            code.store(row * (factor if sign > 0 else opposite))
+        return code
+
+    def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the inverses of rows (K, N) if all are versors, and the function of rows is compiled or pays."""
+        code = self.rows.function(parts.dtype, parts.shape[1])
+        if code is None:
+            return None
+        few = parts[:, : code.width]  # a look at these spares the rest where they are no versors
+        if not self.always and code.all(few) is None:
+            return None
+        return code.all(parts)
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
@@ -127,7 +160,12 @@ def inverse_of_one(A: "Multivector", rtol: float | None) -> "Multivector | None"
 
 
 def _limit(A: "Multivector", rtol: float | None) -> float:
-    return 4 * eps_of(A.coefficients.dtype) * 2 ** ((A.keys.d + 1) // 2) if rtol is None else rtol
+    return limit_of(A.keys, eps_of(A.coefficients.dtype)) if rtol is None else rtol
+
+
+def limit_of(keys: Keys, eps: float) -> float:
+    """Return the reciprocal condition number up to which a multivector is singular."""
+    return 4 * eps * 2 ** ((keys.d + 1) // 2)
 
 
 def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: float, out: NDArray[Any]) -> Any:
@@ -172,6 +210,10 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
     code = inverse_code(A.algebra.form, A.keys)
     if code is None or not A.ndim:
         return None, np.zeros(A.shape, dtype=bool)
+    if rtol is None and A.dtype == np.float64 and code.invertible:
+        found = code.versors(layout.components(A.coefficients))
+        if found is not None:
+            return A._make(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
     eps = eps_of(A.dtype)
     limit = _limit(A, rtol)
     with np.errstate(all="ignore"):

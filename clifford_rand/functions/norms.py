@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
+from clifford_rand.functions.norm_code import NormCode
 from clifford_rand.plans.choice import keep
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ def norm(A: "Multivector") -> Any:
     """
     array = A.coefficients
     if array.dtype.kind == "f":
+        if array.ndim > 1:
+            found = _by_code(A, "norm")
+            if found is not None:
+                return found.reshape(A.shape)
         sums = _sums(A)
         if sums is not None:
             return np.sqrt(sums[0])
@@ -104,6 +110,10 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     """
     array = A.coefficients
     if array.dtype.kind == "f" and rtol is None:
+        if array.ndim > 1:
+            rows = _by_code(A, "normalized")
+            if rows is not None:
+                return A._make(A.keys, layout.coefficients(rows, A.shape))
         sums = _sums(A)
         if sums is not None:
             found, terms = sums
@@ -128,6 +138,18 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
         worst = float(np.max(np.abs(square)[bad] / np.where(terms == 0, 1, terms)[bad]))
         raise _null(worst, f"rtol = {limit:.3g}")
     return A._make(A.keys, scaled.coefficients / np.sqrt(np.abs(square))[..., None])
+
+
+def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
+    """Return the rows that the compiled function gives, None where it does not pay or its conditions fail."""
+    metric, array = A.algebra.form, A.coefficients
+    code: Any = metric.plans.get((name, A.keys), False)
+    if code is False:
+        squares = _squares(metric, A.keys, array.dtype)
+        made = None if squares is None or not A.keys.size else NormCode(squares, name != "norm", eps_of, safe_range)
+        code = keep(metric, (name, A.keys), made)
+    function = None if code is None or not array.size else code.rows.function(array.dtype, array.size // A.keys.size)
+    return None if function is None else function.all(layout.components(array))
 
 
 def _sums(A: "Multivector") -> tuple[Any, Any] | None:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.layout import coefficients, components
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.kernels.row_code import Rented, Writer
 from clifford_rand.plans.choice import keep
-from clifford_rand.plans.table_plan import THREADS_FROM, kernel_pays
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
 LARGEST = 2**15  # entries of the tensor of the quadratic form
@@ -41,7 +41,7 @@ class SandwichPlan:
         self._outer = _rows(second, x.masks, second.coef * sign[second.right])
         self.work = sum(len(rows[1]) for rows in (self._square, self._inner, self._outer))
         self.n_square = len(self._square[0]) - 1
-        self._coefs: dict[Any, tuple[Table, Table, Table]] = {}
+        self._code = Rented(self._write, self.work)
         self._tensors: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
@@ -59,24 +59,27 @@ class SandwichPlan:
             return coefficients(matrix @ components(np.broadcast_to(x, (*batch, self.size[1]))), batch)
         batch = r.shape[:-1] if r.shape[:-1] == x.shape[:-1] else np.broadcast_shapes(r.shape[:-1], x.shape[:-1])
         n = math.prod(batch)
-        if not kernel_pays(n * self.work):
+        code = self._code.function(r.dtype, n) if n else None
+        if code is None:
             return None
-        from clifford_rand.kernels.bilinear import apply_sandwich
-
         R = components(r if r.shape[:-1] == batch else np.broadcast_to(r, (*batch, self.size[0])))
         X = components(x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, self.size[1])))
-        R, X = (array.view() for array in (R, X))
-        R.flags.writeable = X.flags.writeable = False
-        out = np.empty((self.size[1], n), dtype=r.dtype)
-        tables = self._tables_as(r.dtype)
-        fine = []
+        out = code.all(R, X)
+        return None if out is None else coefficients(out, batch)
 
-        def work(part: slice) -> None:
-            limit = r.dtype.type(ROUNDING * _EPS[r.dtype.char])
-            fine.append(apply_sandwich(R, X, *tables, limit, part.start, part.stop, out))
-
-        for_each_slice(work, n, least=max(1, THREADS_FROM // max(1, self.work)))
-        return coefficients(out, batch) if all(fine) else None
+    def _write(self, dtype: np.dtype) -> Writer:
+        """Write R X ~R / ⟨R ~R⟩_0 of rows, which holds where R ~R is a number other than zero."""
+        code = Writer(dtype, *self.size)
+        R, X = code.operands
+        limit = code.sum([a * a for a in R]) * (ROUNDING * _EPS[dtype.char])
+        norm, *rest = code.combined(self._square, R, R)
+        abs(norm).require_above(limit)
+        for row in rest:
+            abs(row).require_at_most(limit)
+        factor = 1.0 / norm
+        for row in code.combined(self._outer, code.combined(self._inner, R, X), R):
+            code.store(row * factor)
+        return code
 
     @cached_property
     def _tensor(self) -> NDArray[np.float64] | None:
@@ -103,14 +106,6 @@ class SandwichPlan:
             return None
         matrix: NDArray[Any] = found[n:].reshape(-1, self.size[1]) / norm
         return matrix
-
-    def _tables_as(self, dtype: np.dtype) -> tuple[Table, Table, Table]:
-        found = self._coefs.get(dtype)
-        if found is None:
-            tables = (self._square, self._inner, self._outer)
-            made = tuple((*rows[:3], rows[3].astype(dtype)) for rows in tables)
-            found = self._coefs.setdefault(dtype, made)  # type: ignore[arg-type]
-        return found
 
 
 _EPS = {char: float(np.finfo(char).eps) for char in "fd"}

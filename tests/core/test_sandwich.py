@@ -1,6 +1,5 @@
 """R X R⁻¹ against the two products, against matrices of NumPy, for every kind of metric, batch and dtype."""
 
-import sys
 import time
 from fractions import Fraction
 
@@ -9,7 +8,7 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.plans import table_plan
+from clifford_rand.kernels import row_code
 from support.metrics import algebras, versor
 
 
@@ -251,10 +250,8 @@ def test_empty_batches():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_quadratic_form_is_the_product(dtype, load, monkeypatch):
     """One R, one R of many X, pairs: against R X R⁻¹ by the products, in every unit metric of d ≤ 5 that is tried."""
-    monkeypatch.setattr(table_plan, "LOAD", load)
-    monkeypatch.setattr(table_plan, "LOAD_KERNEL", load)
-    if load:
-        monkeypatch.delitem(sys.modules, table_plan._KERNEL, raising=False)
+    monkeypatch.setattr(row_code, "LOAD", load)
+    monkeypatch.setattr(row_code, "COMPILE", load)
     rng = np.random.default_rng(5)
     rtol = 1e-4 if dtype == np.float32 else 1e-10
     for counts in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (3, 0, 0), (1, 3, 0), (3, 0, 1), (2, 0, 2), (4, 1, 0), (0, 5, 0)]:
@@ -275,7 +272,8 @@ def test_the_quadratic_form_is_the_product(dtype, load, monkeypatch):
 
 def test_what_is_no_versor_is_found_in_every_way(monkeypatch):
     """R ~R of 1 + e1234 is no number in Cl(4); e1 + e2 of Cl(1, 1) is null; neither may pass the quadratic form."""
-    monkeypatch.setattr(table_plan, "LOAD", 0)
+    monkeypatch.setattr(row_code, "LOAD", 0)
+    monkeypatch.setattr(row_code, "COMPILE", 0)
     alg = cr.Algebra(4)
     rng = np.random.default_rng(6)
     R = 1 + 0.5 * alg.e1234 + 0.25 * alg.e12

@@ -1,0 +1,142 @@
+"""Machine code of rows against NumPy: each operation, every length, conditions, and when it is compiled."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.basis.table import product_table
+from clifford_rand.kernels import row_code
+from clifford_rand.kernels.row_code import Rented, Writer
+
+DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
+
+
+def write(dtype):
+    code = Writer(dtype, 2, 1)
+    (a, b), (c,) = code.operands
+    for row in (a + b * 2.5, a - b, -a * c, a / (1.5 + abs(c)), (a * a + b * b).sqrt(), 0.1 / (2.0 + abs(b)), a + 3.0):
+        code.store(row)
+    a.require_above(-10.0)
+    c.require_at_most(abs(b) + 10.0)
+    return code
+
+
+def expected(a, b, c):
+    lines = (a + 2.5 * b, a - b, -a * c, a / (1.5 + abs(c)), np.hypot(a, b), 0.1 / (2 + abs(b)), a + 3)
+    return np.array(lines)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_operations_are_those_of_numpy(dtype):
+    function = write(dtype).compile()
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 8, 9, 15, 16, 17, 40, 1001):
+        ab, c = rng.standard_normal((2, n)).astype(dtype), rng.standard_normal((1, n)).astype(dtype)
+        found = function.all(ab, c)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected(*ab, *c), rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).eps)
+        first, stop = n // 3, n - n // 5
+        out = np.full((7, n), 9.0, dtype=dtype)
+        assert function((ab, c), out, first, stop)
+        np.testing.assert_array_equal(out[:, first:stop], found[:, first:stop])
+        assert np.all(out[:, :first] == 9)
+        assert np.all(out[:, stop:] == 9)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", [3, 8, 100])
+def test_one_sample_that_fails_a_condition_is_found(dtype, n):
+    function = write(dtype).compile()
+    for i in range(n):
+        for row, value in ((0, -11), (0, np.nan), (2, 1e3), (2, np.nan)):
+            rows = np.ones((3, n), dtype=dtype)
+            rows[row, i] = value
+            assert function.all(rows[:2], rows[2:]) is None
+    assert function.all(np.ones((2, n), dtype), np.full((1, n), 11, dtype)) is not None  # at most: equality is fine
+    assert function.all(np.full((2, n), -10, dtype), np.ones((1, n), dtype)) is None  # above: it is not
+
+
+def test_a_product_table():
+    rng = np.random.default_rng(1)
+    form = cr.Algebra(metric=np.diag([2.0, -1, 0, 1])).form
+    keys = cr.Algebra(4).random_multivector(rng).keys
+    table = product_table(form, "gp", keys, keys)
+    code = Writer(np.dtype(float), 16, 16)
+    rows = (table.indptr, table.left, table.right, table.coef)
+    for row in code.combined(rows, *code.operands):
+        code.store(row)
+    a, b = rng.standard_normal((2, 16, 50))
+    found = code.compile().all(a, b)
+    terms = table.coef[:, None] * a[table.left] * b[table.right]
+    sums = np.zeros((16, 50))
+    np.add.at(sums, table.out, terms)
+    np.testing.assert_allclose(found, sums, atol=1e-13)
+
+
+def test_it_is_compiled_once_its_cost_is_spent():
+    rented = Rented(write, 10)
+    samples = row_code.COMPILE // 30 + row_code.LOAD // 30  # a third of the dearer case
+    calls = 0
+    while rented.function(DTYPES[1], samples) is None:
+        calls += 1
+        assert calls < 4
+    assert rented.function(DTYPES[1], 1) is rented.function(DTYPES[1], 1)
+    assert Rented(write, 10).function(DTYPES[0], 1) is None
+
+
+def test_threads_share_one_function(monkeypatch):
+    monkeypatch.setattr(row_code, "THREADS_FROM", 2**10)
+    monkeypatch.setattr(row_code, "COMPILE", 0)
+    monkeypatch.setattr(row_code, "LOAD", 0)
+    rented = Rented(write, 10)
+    rng = np.random.default_rng(2)
+    rows = rng.standard_normal((3, 5000))
+    wanted = expected(*rows)
+
+    def work(_):
+        return rented.function(DTYPES[1], 5000).all(rows[:2], rows[2:])
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(work, range(8)):
+            np.testing.assert_allclose(found, wanted, atol=1e-14)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    monkeypatch.setattr(row_code, "COMPILE", 0)
+    monkeypatch.setattr(row_code, "LOAD", 0)
+
+
+def test_norms_and_inverses_of_a_batch(at_once):
+    rng = np.random.default_rng(3)
+    for counts in [(2, 0, 0), (3, 0, 0), (1, 3, 0), (3, 0, 1), (4, 1, 0)]:
+        alg = cr.Algebra(*counts)
+        R = alg.vector(rng.standard_normal((2, 20, alg.d)) + 3 * (np.arange(alg.d) == 1))
+        R = (R * alg.vector(rng.standard_normal((2, 20, alg.d)) + 3 * (np.arange(alg.d) == 1))).even()
+        size = np.sqrt(np.abs((R * ~R)["1"]))
+        np.testing.assert_allclose(R.norm(), size, rtol=1e-13)
+        np.testing.assert_allclose(R.normalized().values, R.values / size[..., None], rtol=1e-13)
+        assert (R * R.inv()).isclose(1, atol=1e-12).all()
+        assert R.inv().keys is R.keys
+        for i in range(20):  # one that is no versor, or out of range, among versors
+            values = np.array(R.values)
+            values[1, i] = rng.standard_normal(R.keys.size) + 4 * (np.arange(R.keys.size) == 0)
+            values[0, 0] *= 1e-170
+            A = alg.multivector(values, R.grades)
+            assert (A * A.inv()).isclose(1, atol=1e-10).all()
+            np.testing.assert_allclose(A.norm()[0, 0] * 1e170, size[0, 0], rtol=1e-12)
+            np.testing.assert_allclose(A.normalized().values[0, 0], R.normalized().values[0, 0], rtol=1e-12)
+
+
+def test_what_has_no_norm_or_inverse_is_named(at_once):
+    plane = cr.Algebra(1, 1)
+    batch = np.ones((40, 2)) * [2.0, 1.0]
+    batch[17] = 1.0
+    for operation in ("inv", "normalized"):
+        with pytest.raises(cr.ArgumentError, match="0"):
+            getattr(plane.vector(batch), operation)()
+    with pytest.raises(cr.ArgumentError, match="17"):
+        plane.vector(batch).inv()
+    assert plane.vector(batch).norm()[17] == 0
