@@ -176,6 +176,41 @@ def exponential_of_square(square: Any) -> tuple[Any, Any]:
     return sp.cosh(r), sp.sinh(r) / r
 
 
+def sine_and_cosine(sign: int) -> Callable[[Any], tuple[Any, Any]]:
+    """Return the function x ↦ (sin x, cos x) for the sign -1, (sinh x, cosh x) for 1."""
+    first, second = (sp.sin, sp.cos) if sign < 0 else (sp.sinh, sp.cosh)
+    return lambda x: (first(sp.sympify(x)), second(sp.sympify(x)))
+
+
+def right_angle() -> Any:
+    """Return π/2."""
+    return sp.pi / 2
+
+
+def inverse_circular(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Return (σ, s) ↦ the mean and the divided difference at σ ± √s of arcsin, arctan, … by NumPy's name.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> t = sympy.Symbol("t", positive=True)
+    >>> inverse_circular("arctan")(0, -(t**2)), inverse_circular("arcsin")(0, sympy.Rational(1, 4))
+    ((0, atanh(t)/t), (0, pi/3))
+    """
+    f = getattr(sp, name.replace("arc", "a"))
+
+    def both(sigma: Any, square: Any) -> tuple[Any, Any]:
+        centre, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
+        if s == 0:
+            x = sp.Dummy()
+            return f(centre), sp.diff(f(x), x).subs(x, centre)
+        root = sp.I * _even_root(-s) if s.is_nonpositive else _even_root(s)
+        plus, minus = f(centre + root), f(centre - root)
+        return sp.expand((plus + minus) / 2), (plus - minus) / (2 * root)
+
+    return both
+
+
 def _even_root(s: Any) -> Any:
     """Return a square root, of either sign: the functions that take it are even, so |t| may be t."""
     root = sp.sqrt(s)

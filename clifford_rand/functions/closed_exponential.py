@@ -50,6 +50,7 @@ class PlaneExponential:
         self.scalar_square = again.function(again.product("x", "anticommutator", other, other, (0,)).scalar())
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
+        self.q_keys = q.keys
         self.at_q = [self.keys.find(int(mask)) for mask in q.keys.masks]
 
     def of_one(self, b: list[float]) -> "list[float] | None":
@@ -77,14 +78,10 @@ class PlaneExponential:
 
     def of_rows(self, b: np.ndarray, result: np.ndarray) -> bool:
         """Write exp(B) for rows (K, N) into ``result`` (M, N); False, and nothing of use there, where B is large."""
-        s, t, q, h = self.square(b)
-        s, t = (np.broadcast_to(np.asarray(x, dtype=np.float64), b.shape[1:]) for x in (s, t))
-        if not (np.abs(s) + np.sqrt(np.abs(t)) < MODERATE).all():
+        found = self.coefficients(b)
+        if found is None:
             return False
-        if self.planes == 1:
-            C0, S0 = cosh_and_sinhc_of(s)
-        else:
-            C0, C1, S0, S1 = self._refined(b, s, t, q, h, cosh_sinhc(s, t))
+        C0, C1, S0, S1, q, h = found
         result[0] = C0
         for k, i in enumerate(self.at_work):
             np.multiply(S0, b[k], out=result[i])
@@ -94,7 +91,22 @@ class PlaneExponential:
             result[i] = C1 * q[k] + (result[i] if i in self.at_work else 0.0)
         return True
 
-    def _refined(self, b: np.ndarray, s: Any, t: Any, q: Any, h: Any, found: Any) -> Any:
+    def coefficients(self, b: np.ndarray, sign: int = 1) -> tuple[Any, ...] | None:
+        """Return C₀, C₁, S₀, S₁, q, h for rows (K, N): C(±B²) = C₀ + C₁ q, S(±B²) B = S₀ B + S₁ h; None if B is large.
+
+        With ``sign`` -1 these are cos B and sin B.
+        """
+        s, t, q, h = self.square(b)
+        s, t = (np.broadcast_to(np.asarray(x, dtype=np.float64), b.shape[1:]) for x in (s, t))
+        if not (np.abs(s) + np.sqrt(np.abs(t)) < MODERATE).all():
+            return None
+        if self.planes == 1:
+            C0, S0 = cosh_and_sinhc_of(sign * s)
+            return C0, 0.0, S0, 0.0, q, h
+        C0, C1, S0, S1 = self._refined(b, s, t, q, h, cosh_sinhc(sign * s, t), sign)
+        return C0, sign * C1, S0, sign * S1, q, h
+
+    def _refined(self, b: np.ndarray, s: Any, t: Any, q: Any, h: Any, found: Any, sign: int) -> Any:
         """Return the coefficients with x± = 2⟨(B (1 ± J)/2)²⟩_0 for s ± √t, which cancels where planes turn equally."""
         size = np.abs(np.asarray(q)).max(axis=0)
         close = (s * s - t < 0.25 * s * s) & (np.sqrt(np.abs(t)) > SEPARATE * size) & (np.abs(s) > 1)
@@ -104,7 +116,9 @@ class PlaneExponential:
         turned = np.array([np.broadcast_to(row, b.shape[1:])[close] for row in h]) / np.sqrt(t[close])
         (plus,), (minus,) = self.scalar_square(part + turned), self.scalar_square(part - turned)
         coefficients = np.stack(found)
-        coefficients[:, close] = by_pair(s[close], t[close], plus / 2, minus / 2)
+        if sign < 0:
+            plus, minus = -minus, -plus
+        coefficients[:, close] = by_pair(sign * s[close], t[close], plus / 2, minus / 2)
         return coefficients
 
 

@@ -63,7 +63,7 @@ def exponential(A: "Multivector") -> "Multivector":
     if not np.isfinite(A.coefficients).all():
         raise fail("A", "exp", "finite", describe("NaN or infinite coefficients"))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        sigma, B = _without_scalar(A)
+        sigma, B = without_scalar(A)
         result = closed_exponential(sigma, B)
         if result is None or not np.isfinite(result.coefficients).all():
             exponent = power_of_two(B.coefficients)
@@ -74,7 +74,7 @@ def exponential(A: "Multivector") -> "Multivector":
     return result
 
 
-def _without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
+def without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
     """Return the scalar part, over the batch, and the rest."""
     if A.keys.find(0) >= 0:
         return A.coefficients[..., 0], A._make(_without_first(A.keys), A.coefficients[..., 1:])
@@ -100,12 +100,12 @@ def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
 def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
     """Return exp(σ + 2^n B), the largest component of B near 1; B² chooses the way."""
     many = B.keys.size > MANY and len(B.grades) > 1
-    s, q = _without_scalar(B * B if many else B.anticommutator(B))
+    s, q = without_scalar(B * B if many else B.anticommutator(B))
     if _is_rounding(q, B):
         C, S = cosh_and_sinhc(sigma, s, exponent)
         return _with_scalar(C, B, S)
     if not many and q.keys.size <= MANY:
-        t, more = _without_scalar(q.anticommutator(q))
+        t, more = without_scalar(q.anticommutator(q))
         if _is_rounding(more, q):
             return exponential_of_two_planes(sigma, B, exponent, s, q, t)
     return _general(sigma, B, exponent)
@@ -189,8 +189,8 @@ def _exact(A: "Multivector") -> "Multivector":
     from clifford_rand.symbolic import exponential_of_square
 
     A = A._make(A.keys, A.coefficients.astype(object))
-    sigma, B = _without_scalar(A)
-    s, rest = _without_scalar(B.anticommutator(B))
+    sigma, B = without_scalar(A)
+    s, rest = without_scalar(B.anticommutator(B))
     if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
         rule = "a scalar and a part with scalar square, where the coefficients are fractions or symbols"
         found = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")

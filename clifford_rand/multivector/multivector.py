@@ -16,11 +16,14 @@ from clifford_rand.multivector.blade_attributes import BladeAttributes
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
     from clifford_rand.functions import bivector_split as _split
+    from clifford_rand.functions import circular as _circular
     from clifford_rand.functions import compiled as _compiled
     from clifford_rand.functions import exponential as _exponential
     from clifford_rand.functions import inverse as _inverse
+    from clifford_rand.functions import inverse_circular as _inverse_circular
     from clifford_rand.functions import logarithm as _logarithm
     from clifford_rand.functions import norms as _norms
+    from clifford_rand.functions import outer as _outer
     from clifford_rand.geometry import factors as _factors
     from clifford_rand.geometry import linear_maps as _linear_maps
     from clifford_rand.geometry import projections as _projections
@@ -33,11 +36,14 @@ else:
     from clifford_rand.multivector.late import methods_of
 
     _split = methods_of("clifford_rand.functions.bivector_split")
+    _circular = methods_of("clifford_rand.functions.circular")
     _compiled = methods_of("clifford_rand.functions.compiled")
     _exponential = methods_of("clifford_rand.functions.exponential")
     _inverse = methods_of("clifford_rand.functions.inverse")
+    _inverse_circular = methods_of("clifford_rand.functions.inverse_circular")
     _logarithm = methods_of("clifford_rand.functions.logarithm")
     _norms = methods_of("clifford_rand.functions.norms")
+    _outer = methods_of("clifford_rand.functions.outer")
     _factors = methods_of("clifford_rand.geometry.factors")
     _linear_maps = methods_of("clifford_rand.geometry.linear_maps")
     _projections = methods_of("clifford_rand.geometry.projections")
@@ -290,6 +296,22 @@ class Multivector(BladeAttributes):
     exp = _exponential.exponential
     log = _logarithm.log
     sqrt = _logarithm.sqrt
+    sin = _circular.sin
+    cos = _circular.cos
+    tan = _circular.tan
+    sinh = _circular.sinh
+    cosh = _circular.cosh
+    tanh = _circular.tanh
+    arcsin = _inverse_circular.arcsin
+    arccos = _inverse_circular.arccos
+    arctan = _inverse_circular.arctan
+    arcsinh = _inverse_circular.arcsinh
+    arccosh = _inverse_circular.arccosh
+    arctanh = _inverse_circular.arctanh
+    outerexp = _outer.outerexp
+    outersin = _outer.outersin
+    outercos = _outer.outercos
+    outertan = _outer.outertan
     bivector_split = _split.split
 
     # ---- versors and blades at work

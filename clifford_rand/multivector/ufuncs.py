@@ -37,6 +37,18 @@ _UNARY = {
     np.exp: "exp",
     np.log: "log",
     np.sqrt: "sqrt",
+    np.sin: "sin",
+    np.cos: "cos",
+    np.tan: "tan",
+    np.sinh: "sinh",
+    np.cosh: "cosh",
+    np.tanh: "tanh",
+    np.arcsin: "arcsin",
+    np.arccos: "arccos",
+    np.arctan: "arctan",
+    np.arcsinh: "arcsinh",
+    np.arccosh: "arccosh",
+    np.arctanh: "arctanh",
 }
 
 

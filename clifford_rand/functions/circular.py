@@ -1,0 +1,267 @@
+"""Sine, cosine, tangent and their hyperbolic kin of any multivector, by C(x) = cosh √x and S(x) = sinh √x / √x.
+
+A = σ + B with a scalar σ, which commutes: cosh B = C(B²), sinh B = S(B²) B, cos B = C(-B²), sin B = S(-B²) B, and σ
+enters by the addition theorems. Where B² = s + q with a number q² (vectors, bivectors of at most five dimensions, what
+squares to a number) these are the closed forms of `study`, over a batch at once; else Taylor's polynomials, the
+argument halved until they serve. cos and sin of real A stay in real numbers: no unit i is asked for, and I is none.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis import layout
+from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.errors import ArgumentError
+from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
+from clifford_rand.functions.exponential import without_scalar
+from clifford_rand.functions.norms import as_inexact, is_exact, is_exact_zero
+from clifford_rand.functions.unit_form import unit_form
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}
+LARGEST_POWER = 20  # halvings of the square root: beyond the norm 10^6 no six digits would be left
+
+Pair = tuple["Multivector", "Multivector"]
+
+
+def sinh(A: "Multivector") -> "Multivector":
+    """Return Σ A^{2k+1}/(2k+1)! = (exp A - exp(-A))/2, of any multivector in any metric.
+
+    Raises
+    ------
+    ArgumentError
+        If the result is beyond the range of its dtype; for fractions and symbols unless A without its scalar part has
+        exactly a scalar square.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> A = alg("0.5 + e1 + 2*e23")
+    >>> (A.cosh() * A.cosh() - A.sinh() * A.sinh()).isclose(1, rtol=1e-12)
+    True
+    """
+    return cosh_sinh(A, 1, "sinh")[1]
+
+
+def cosh(A: "Multivector") -> "Multivector":
+    """Return Σ A^{2k}/(2k)! = (exp A + exp(-A))/2, of any multivector in any metric: see `sinh`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> import math
+    >>> alg = cr.Algebra(3)
+    >>> (0.5 * alg.e12).cosh().isclose(math.cos(0.5)), (0.5 * alg.e1).cosh().isclose(math.cosh(0.5))
+    (True, True)
+    """
+    return cosh_sinh(A, 1, "cosh")[0]
+
+
+def tanh(A: "Multivector") -> "Multivector":
+    """Return sinh(A) cosh(A)⁻¹, of any multivector in any metric whose cosh has an inverse.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> import math
+    >>> alg = cr.Algebra(3)
+    >>> (0.5 * alg.e12).tanh().isclose(math.tan(0.5) * alg.e12)
+    True
+    """
+    return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh")
+
+
+def sin(A: "Multivector") -> "Multivector":
+    """Return Σ (-1)^k A^{2k+1}/(2k+1)!, of any multivector in any metric.
+
+    Of a vector with square s² it is sin(s)/s times the vector, of a bivector with square -s² sinh(s)/s times it.
+
+    Raises
+    ------
+    ArgumentError
+        If the result is beyond the range of its dtype; for fractions and symbols unless A without its scalar part has
+        exactly a scalar square.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> A = alg("0.5 + e1 + 2*e23")
+    >>> (A.sin() * A.sin() + A.cos() * A.cos()).isclose(1, rtol=1e-12)
+    True
+    """
+    return cosh_sinh(A, -1, "sin")[1]
+
+
+def cos(A: "Multivector") -> "Multivector":
+    """Return Σ (-1)^k A^{2k}/(2k)!, of any multivector in any metric: see `sin`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> import math
+    >>> alg = cr.Algebra(3)
+    >>> (0.5 * alg.e1).cos().isclose(math.cos(0.5)), (0.5 * alg.e12).cos().isclose(math.cosh(0.5))
+    (True, True)
+    """
+    return cosh_sinh(A, -1, "cos")[0]
+
+
+def tan(A: "Multivector") -> "Multivector":
+    """Return sin(A) cos(A)⁻¹, of any multivector in any metric whose cosine has an inverse.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> import math
+    >>> alg = cr.Algebra(3)
+    >>> (0.5 * alg.e1).tan().isclose(math.tan(0.5) * alg.e1)
+    True
+    """
+    return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan")
+
+
+def _quotient(A: "Multivector", C: "Multivector", S: "Multivector", owner: str) -> "Multivector":
+    try:
+        inverse = C.inv()
+    except (ArgumentError, ZeroDivisionError) as error:
+        other = "cos" if owner == "tan" else "cosh"
+        found = describe(f"one whose {other} has no inverse")
+        raise fail("A", owner, f"a multivector whose {other} has an inverse", found) from error
+    return S * inverse
+
+
+def cosh_sinh(A: "Multivector", sign: int, owner: str) -> Pair:
+    """Return cosh A and sinh A, or cos A and sin A for the sign -1."""
+    if is_exact(A):
+        return _exact(A, sign, owner)
+    A = as_inexact(A)
+    if not np.isfinite(A.coefficients).all():
+        raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        sigma, B = without_scalar(A)
+        pair = _closed(B, sign) or _general(B, sign, owner)
+        if np.any(sigma):
+            pair = _added(sigma, *pair, sign)
+    if not all(np.isfinite(part.coefficients).all() for part in pair):
+        rule = f"small enough for the result to be a {A.dtype}"
+        raise fail("A", owner, rule, describe("a multivector whose function is out of range"))
+    return pair
+
+
+def _added(sigma: Any, C: "Multivector", S: "Multivector", sign: int) -> Pair:
+    """Return the functions of σ + B from those of B."""
+    one, other = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
+    return C * one + S * (sign * other), C * other + S * one
+
+
+def _closed(B: "Multivector", sign: int) -> "Pair | None":
+    """Return both functions of B by rows, None where the keys do not say that B² = s + q, or B is large."""
+    dtype = B.dtype
+    code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
+    if code is None:
+        return None
+    parts = layout.components(B._on(code.work).coefficients)
+    even_keys = union(keys_of_grades(B.keys.d, (0,)), code.q_keys)
+    at_q = [even_keys.find(int(mask)) for mask in code.q_keys.masks]
+    even = np.zeros((even_keys.size, parts.shape[1]), dtype=dtype)
+    odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
+    for start in range(0, parts.shape[1], CHUNK):
+        at = slice(start, start + CHUNK)
+        b = parts[:, at].astype(np.float64, copy=False)
+        found = code.coefficients(b, sign)
+        if found is None:
+            return None
+        C0, C1, S0, S1, q, h = found
+        even[0, at] = C0
+        for k, i in enumerate(at_q):
+            even[i, at] = C1 * q[k]
+        for k in range(len(b)):
+            odd[k, at] = S0 * b[k] + (S1 * h[k] if code.planes == 2 else 0.0)
+    C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
+    return B._make(even_keys, C), B._make(code.work, S)
+
+
+def _general(B: "Multivector", sign: int, owner: str) -> Pair:
+    """Return both functions of B by Taylor's polynomials of X = ±B², X/4^n small, and n doublings of the argument.
+
+    E = C - 1, which keeps the digits of small arguments: E(4X) = 2 E(X) (2 + E(X)), S(4X) = S(X) (1 + E(X)).
+    """
+    form = unit_form(B, owner)
+    U = form.take(B)
+    d = U.algebra.d
+    keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
+    X = (U * U * float(sign))._on(keys)
+    square = (X * X)._on(keys)
+    bound = np.maximum(_sum(square) ** (1 / 2), _sum((square * X)._on(keys)) ** (1 / 3)).astype(np.float64)
+    if not np.isfinite(bound).all():
+        raise fail("A", owner, f"of norm at most 2^{LARGEST_POWER}", describe("a larger multivector"))
+    steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300)) / 2).astype(np.int64))
+    if steps.max(initial=0) > LARGEST_POWER:
+        rule = f"of norm at most 2^{LARGEST_POWER} unless its square is a scalar"
+        raise fail("A", owner, rule, describe(f"norm {2.0 ** int(steps.max()):.3g}"), "Few digits would be right.")
+    small = X * np.exp2(-2.0 * steps).astype(X.coefficients.real.dtype)
+    E = _polynomial(small, [0.0] + [1 / math.factorial(2 * k) for k in range(1, DEGREE)], keys)
+    S = _polynomial(small, [1 / math.factorial(2 * k + 1) for k in range(DEGREE)], keys)
+    e, s = layout.own(E._on(keys).coefficients), layout.own(S._on(keys).coefficients)
+    for step in range(int(steps.max(initial=0))):
+        left = steps > step
+        at: Any = left if e.ndim > 1 else ...
+        one, other = U._make(keys, e[at].copy()), U._make(keys, s[at].copy())
+        s[at] = (other + other * one)._on(keys).coefficients
+        e[at] = (2 * one * (2 + one))._on(keys).coefficients
+    C = 1 + U._make(keys, e)
+    return form.give(C, B), form.give(U._make(keys, s) * U, B)
+
+
+def _polynomial(X: "Multivector", c: list[float], keys: Any) -> "Multivector":
+    """Return Σ c_k X^k by X², X³ and Horner's rule in X³ (Paterson and Stockmeyer 1973)."""
+    square = (X * X)._on(keys)
+    cube = (square * X)._on(keys)
+    result: Any = None
+    for k in range(3 * ((len(c) - 1) // 3), -1, -3):
+        block = c[k : k + 3]
+        part = sum((power * x for power, x in zip((X, square), block[1:], strict=False)), X * 0.0) + block[0]
+        result = part if result is None else (result * cube)._on(keys) + part
+    made: Multivector = result
+    return made
+
+
+def _sum(A: "Multivector") -> NDArray[Any]:
+    return np.asarray(np.abs(A.coefficients).sum(axis=-1))
+
+
+# ---- fractions and symbols
+
+
+def _exact(A: "Multivector", sign: int, owner: str) -> Pair:
+    """Return both functions where the part of A without scalar has exactly a scalar square."""
+    from clifford_rand.symbolic import exponential_of_square, sine_and_cosine
+
+    sigma, B, s = scalar_square(A, owner)
+    both = np.frompyfunc(exponential_of_square, 1, 2)
+    C, S = (np.asarray(part, dtype=object) for part in both(np.asarray(sign * s, dtype=object)))
+    pair = B.algebra.scalar(C), B._make(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object))
+    if all(is_exact_zero(value) for value in np.ravel(sigma)):
+        return pair
+    other, one = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(sign), 1, 2)(sigma))
+    return pair[0] * one + pair[1] * (sign * other), pair[0] * other + pair[1] * one
+
+
+def scalar_square(A: "Multivector", owner: str) -> tuple[NDArray[Any], "Multivector", NDArray[Any]]:
+    """Return the scalar part, the rest B and its square, which must exactly be a scalar, of fractions and symbols."""
+    A = A._make(A.keys, A.coefficients.astype(object))
+    sigma, B = without_scalar(A)
+    s, rest = without_scalar(B.anticommutator(B))
+    if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
+        rule = "a scalar and a part with scalar square, where the coefficients are fractions or symbols"
+        found = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")
+        raise fail("A", owner, rule, found, "Substitute numbers first, or convert with astype(float).")
+    return np.asarray(sigma, dtype=object), B, np.asarray(s, dtype=object)
