@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.geometry.interpolation import slerp as sclerp  # noqa: F401  # the name for motors
+from clifford_rand.geometry.interpolation import slerp
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation, unit_scale
 from clifford_rand.presets.pga_convert import motor_from_dual_quaternion as motor_from_dual_quaternion
@@ -46,6 +46,8 @@ from clifford_rand.presets.pga_measure import norm as norm
 from clifford_rand.presets.pga_motors import Screw as Screw
 from clifford_rand.presets.pga_motors import normalized as normalized
 from clifford_rand.presets.pga_motors import screw as screw
+
+sclerp = slerp  # its name where motors are concerned
 
 
 def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
