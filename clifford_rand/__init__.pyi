@@ -4,6 +4,8 @@ from . import layers as layers
 from . import presets as presets
 from .algebra import Algebra as Algebra
 from .blades.blade import Blade as Blade
+from .calculus.coordinates import Coordinates as Coordinates
+from .calculus.coordinates import gradient as gradient
 from .calculus.linear_map import LinearMap as LinearMap
 from .crossproduct.every import cross_all as cross_all
 from .crossproduct.exact import CrossProduct as CrossProduct

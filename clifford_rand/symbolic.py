@@ -340,3 +340,70 @@ def _split_quadratic(p: Any) -> list[tuple[Any, tuple[Any, ...]]]:
     if discriminant.is_positive:
         return [(sp.Poly(p.gen - root, p.gen), (root,)) for root in roots]
     return [(p, roots)]
+
+
+# ---- coordinates
+
+
+def coordinate_symbols(names: str | Iterable[Any], positive: Iterable[str], owner: str) -> list[Any]:
+    """Return distinct symbols: those given, or real ones of names, ``positive`` among them."""
+    listed = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    known = set(positive)
+    made = [sp.Symbol(one, real=True, positive=one in known or None) if isinstance(one, str) else one for one in listed]
+    if not made or len(set(made)) < len(made) or not all(getattr(one, "is_Symbol", False) for one in made):
+        raise fail("symbols", owner, "distinct symbols or their names", names)
+    return made
+
+
+def expressions(values: Iterable[Any], known: Iterable[Any], name: str, owner: str) -> NDArray[Any]:
+    """Return expressions; text is read with ``known`` symbols by name, all other names being real symbols."""
+    words: dict[str, Any] = {str(symbol): symbol for symbol in known}
+    listed = list(values)
+    found = np.empty(len(listed), dtype=object)
+    for i, value in enumerate(listed):
+        try:
+            read = sp.sympify(value, locals=words)
+        except (sp.SympifyError, TypeError) as error:
+            raise fail(name, owner, "expressions", value) from error
+        others = [one for one in read.free_symbols if isinstance(value, str) and one not in words.values()]
+        words |= {str(one): sp.Symbol(str(one), positive=True) for one in others}  # a length: no other parameter occurs
+        found[i] = read.subs({one: words[str(one)] for one in others})
+    return found
+
+
+def simplified(array: NDArray[Any], function: Callable[[Any], Any] | None = None) -> NDArray[Any]:
+    """Return every entry simplified, by SymPy's ``simplify`` or ``function``; numbers and symbols are left alone."""
+    chosen = function or sp.simplify
+    return each(lambda value: value if value.is_Atom else chosen(value), array)
+
+
+def sign_of(value: Any) -> int | None:
+    """Return 1 or -1 where SymPy knows the sign from the assumptions on the symbols, else None."""
+    value = sp.sympify(value)
+    return 1 if value.is_positive else -1 if value.is_negative else None
+
+
+def vanishes(value: Any) -> bool:
+    """Tell whether an expression is zero, by SymPy's ``equals``: numbers put in first, then a proof."""
+    return bool(sp.sympify(value).equals(0))
+
+
+def positive_root(value: Any) -> Any:
+    """Return √value, its factors taken as positive: √(r² sin² θ) = r sin θ, for coordinates in their usual range."""
+    return _even_root(sp.factor(sp.sympify(value)))
+
+
+def jacobian(array: NDArray[Any], symbols: Sequence[Any]) -> NDArray[Any]:
+    """Return the derivatives (n, d) of expressions (n,) by the symbols (d,)."""
+    return np.array([[sp.diff(value, symbol) for symbol in symbols] for value in array.tolist()], dtype=object)
+
+
+def functions_of(symbols: NDArray[Any], arguments: Sequence[Any]) -> NDArray[Any]:
+    """Return real undefined functions of the arguments with the names of the symbols."""
+    return each(lambda value: sp.Function(value.name, real=True)(*arguments), symbols)
+
+
+def substituted(array: NDArray[Any], old: Sequence[Any], new: Sequence[Any]) -> NDArray[Any]:
+    """Return every entry with all of ``old`` replaced at once."""
+    pairs = dict(zip(old, new, strict=True))
+    return each(lambda value: value.subs(pairs, simultaneous=True), array)

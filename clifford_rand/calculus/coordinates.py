@@ -1,0 +1,359 @@
+"""Coordinates whose metric depends on the point: basis fields, connection, the vector derivative."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._threads import cached_property
+from clifford_rand.algebra import Algebra
+from clifford_rand.calculus import charts, fields
+from clifford_rand.calculus import curvature as _curvature
+from clifford_rand.calculus.derivation import derivation
+from clifford_rand.calculus.operators import DifferentialOperator
+from clifford_rand.multivector.multivector import Multivector
+
+
+class Coordinates:
+    """Coordinates u^1 … u^d of a space, flat or curved, and the multivector fields on it.
+
+    A field is a multivector of `algebra` whose coefficients are expressions in the coordinates. The basis vectors of
+    the algebra are the vectors of a frame at the point: e_i = ∂x/∂u^i, or those divided by their lengths, or any other.
+
+    Parameters
+    ----------
+    symbols : vector of symbols, sequence of symbols, or str
+        The coordinates. A vector ``x = alg.symbols("x", 1)`` makes coordinates of its own algebra, whose metric is
+        constant; ``"r theta"`` makes real symbols.
+    metric : array_like of shape (d, d) or (d,), optional
+        g_ij = e_i · e_j, expressions in the coordinates; or the diagonal of a diagonal metric.
+    position : sequence of n ≥ d expressions, or vector, optional
+        The point x(u), in components of an orthonormal Euclidean basis, or a vector of any algebra with a constant
+        metric; the metric follows. Text is read by SymPy: ``["r*cos(theta)", "r*sin(theta)"]``.
+    frame : {"coordinate", "unit"} or array_like of shape (d, d), default="coordinate"
+        What the basis vectors of the algebra are: e_i, e_i / √|g_ii|, or Σ_i E_ia e_i with the matrix E. Components in
+        unit vectors are those that textbooks print ("physical" components).
+    lengths : sequence of d expressions, optional
+        √|g_ii| of orthogonal coordinates, for a metric that is diagonal with their squares; beside ``position`` it is
+        what its derivatives are known to be, and nothing is computed.
+    signs : sequence of {1, -1}, optional
+        The signs of g_ii, where SymPy cannot tell them and a unit frame needs them; all 1 beside lengths by default.
+    names : sequence of str, optional
+        Of the basis vectors; by default ``er``, ``etheta`` for r and theta.
+    simplify : callable, optional
+        Applied to the entries of metric, frame and connection; SymPy's ``simplify`` by default. Fields are never
+        simplified unless asked for.
+
+    Attributes
+    ----------
+    symbols : tuple
+    algebra : Algebra
+        Of the frame: its metric is γ_ab = f_a · f_b.
+    gram : ndarray of shape (d, d)
+        g_ij, of the coordinate vectors.
+    frame : ndarray of shape (d, d)
+        E: basis vector a of the algebra is f_a = Σ_i E_ia e_i.
+
+    Raises
+    ------
+    ArgumentError
+        For a degenerate metric, for coordinates that are no distinct symbols, and for signs that are not known.
+
+    Notes
+    -----
+    Roots of g_ii are taken with positive factors: r sin θ where 0 < θ < π. Multivectors of two charts cannot be mixed
+    where their metrics differ, and must not be where they agree (unit polar and Cartesian components): `to_ambient`
+    brings them together. C. Doran and A. Lasenby, "Geometric Algebra for Physicists", 2003, section 6.2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> polar = cr.Coordinates("r theta", position=["r*cos(theta)", "r*sin(theta)"])
+    >>> polar.gram
+    array([[1, 0],
+           [0, r**2]], dtype=object)
+    >>> (polar.grad | polar.algebra.er).simplify()  # div e_r = 1/r
+    1/r
+    >>> spherical = cr.Coordinates.named("spherical")  # unit vectors
+    >>> spherical.laplacian(spherical.symbols[0] ** 2)
+    6
+    """
+
+    def __init__(
+        self,
+        symbols: Multivector | Sequence[Any] | str,
+        *,
+        metric: ArrayLike | None = None,
+        position: Sequence[Any] | Multivector | None = None,
+        lengths: Sequence[Any] | None = None,
+        frame: str | ArrayLike = "coordinate",
+        signs: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        simplify: Callable[[Any], Any] | None = None,
+    ) -> None:
+        from clifford_rand.symbolic import coordinate_symbols, inverse_matrix, simplified
+
+        self._simplify = simplify
+        flat = isinstance(symbols, Multivector)
+        sources = {"metric": metric, "position": position, "lengths": lengths}
+        given = [name for name, one in sources.items() if one is not None]
+        if given not in ([[]] if flat else [["metric"], ["position"], ["lengths"], ["position", "lengths"]]):
+            rule = "a vector of symbols alone, or symbols with one of metric, position and lengths"
+            raise fail("symbols", "Coordinates", rule, describe("beside " + (" and ".join(given) or "none of them")))
+        if isinstance(symbols, Multivector):
+            if symbols.grades != (1,) or symbols.ndim:
+                raise fail("symbols", "Coordinates", "a vector of symbols", describe(f"grades {symbols.grades}"))
+            self.symbols = tuple(coordinate_symbols(symbols.values.tolist(), (), "Coordinates"))
+            self.position: Multivector | None = symbols
+        else:
+            self.symbols = tuple(coordinate_symbols(symbols, (), "Coordinates"))
+            self.position = None if position is None else charts.position(position, self.symbols)
+        self.gram, known = self._metric(metric, lengths, signs)
+        self.frame = self._frame(frame, known)
+        own = _mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
+        chosen = names if names is not None else ["e" + str(one).replace("_", "") for one in self.symbols]
+        if isinstance(symbols, Multivector) and isinstance(frame, str) and frame == "coordinate" and names is None:
+            self.algebra: Algebra = symbols.algebra
+        else:
+            self.algebra = Algebra(metric=own, names=chosen)
+        if self.algebra.form.is_degenerate:
+            hint = "Without reciprocal vectors: keep differential forms in a Euclidean algebra and take grad ^ F there."
+            raise fail("metric", "Coordinates", "non-degenerate", describe(repr(self.algebra)), hint)
+        self._inverse_frame = simplified(inverse_matrix(self.frame), simplify)
+        self._inverse_gram = simplified(inverse_matrix(self.gram), simplify)
+
+    @classmethod
+    def named(cls, name: str, frame: str = "unit", **options: Any) -> "Coordinates":
+        """Return well-known coordinates of the plane or of space, by default with unit vectors, right-handed.
+
+        Parameters
+        ----------
+        name : str
+            polar (r, theta), cylindrical (rho, phi, z), spherical (r, theta from the pole, phi), elliptic (mu, nu),
+            parabolic (sigma, tau), bipolar (sigma, tau), elliptic_cylindrical, parabolic_cylindrical,
+            bipolar_cylindrical (with z), paraboloidal (sigma, tau, phi), prolate_spheroidal, oblate_spheroidal,
+            toroidal, bispherical; and sphere (theta, phi), torus (theta, phi): surfaces in space. Lengths are positive
+            symbols a, R.
+        frame : {"unit", "coordinate"}
+        **options
+            As for the class.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> chart = cr.Coordinates.named("cylindrical")
+        >>> chart.grad * chart.symbols[0]
+        erho
+        """
+        check_choice(name, "name", "Coordinates.named", tuple(charts.CHARTS))
+        symbols, position, lengths = charts.named(name)
+        return cls(symbols, position=position, lengths=lengths, frame=frame, **options)
+
+    # ---- what the constructor is made of
+
+    def _metric(
+        self, metric: ArrayLike | None, lengths: Sequence[Any] | None, signs: Sequence[int] | None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return g_ij, and the lengths √|g_ii| where they are known."""
+        from clifford_rand.symbolic import expressions, positive_root, sign_of, simplified
+
+        d = len(self.symbols)
+        if signs is not None and (len(signs) != d or any(sign not in (1, -1) for sign in signs)):
+            raise fail("signs", "Coordinates", f"{d} numbers 1 or -1", signs)
+        if lengths is not None:
+            h = expressions(lengths, self.symbols, "lengths", "Coordinates")
+            if len(h) != d:
+                raise fail("lengths", "Coordinates", f"{d} expressions, one a coordinate", lengths)
+            return _diagonal(h * h * np.array([1] * d if signs is None else list(signs))), h
+        if metric is not None:
+            array = np.array(metric, dtype=object)
+            if array.shape not in ((d,), (d, d)):
+                raise fail("metric", "Coordinates", f"of shape ({d}, {d}) or ({d},)", describe(f"shape {array.shape}"))
+            read = expressions(array.ravel().tolist(), self.symbols, "metric", "Coordinates").reshape(array.shape)
+            gram = simplified(_diagonal(read) if read.ndim == 1 else read, self._simplify)
+            if not np.all(gram == gram.T):
+                raise fail("metric", "Coordinates", "symmetric", describe("g with g_ij ≠ g_ji"))
+        else:
+            outside = self._ambient("Coordinates").algebra
+            held = {one for value in outside.form.gram.ravel().tolist() for one in getattr(value, "free_symbols", ())}
+            if held & set(self.symbols):
+                hint = "Give the symbols as a list, and the matrix as metric=."
+                found = describe(f"entries that depend on {', '.join(sorted(map(str, held & set(self.symbols))))}")
+                raise fail("metric", "Coordinates", "constant", found, hint)
+            product = self.tangents.T.dot(outside.form.gram.astype(object)).dot(self.tangents)
+            gram = _mirrored(simplified(product, self._simplify))
+            if outside.form.is_unit and outside.signature == (1,) * outside.d:
+                signs = [1] * d
+        known = [sign_of(gram[i, i]) if signs is None else signs[i] for i in range(d)]
+        if None in known:
+            return gram, None
+        return gram, np.array([positive_root(sign * gram[i, i]) for i, sign in enumerate(known)], dtype=object)
+
+    def _frame(self, frame: Any, lengths: NDArray[Any] | None) -> NDArray[Any]:
+        from clifford_rand.symbolic import expressions
+
+        d = len(self.symbols)
+        if not isinstance(frame, str):
+            array = np.array(frame, dtype=object)
+            if array.shape != (d, d):
+                raise fail("frame", "Coordinates", f"of shape ({d}, {d})", describe(f"shape {array.shape}"))
+            return expressions(array.ravel().tolist(), self.symbols, "frame", "Coordinates").reshape(d, d)
+        if check_choice(frame, "frame", "Coordinates", ("coordinate", "unit")) == "coordinate":
+            return _diagonal(np.ones(d, dtype=int).astype(object))
+        if lengths is None:
+            rule = "such that the sign of every g_ii is known, for unit vectors"
+            hint = "Give signs=[1, -1, …], or symbols with assumptions such as positive=True."
+            raise fail("metric", "Coordinates", rule, describe(f"g_ii = {self.gram.diagonal().tolist()}"), hint)
+        return _diagonal(np.array([1 / one for one in lengths.tolist()], dtype=object))
+
+    # ---- geometry
+
+    @property
+    def d(self) -> int:
+        """The number of coordinates."""
+        return len(self.symbols)
+
+    @cached_property
+    def tangents(self) -> NDArray[Any]:
+        """∂x/∂u^i in column i, in components of the ambient algebra, (n, d)."""
+        from clifford_rand.symbolic import jacobian
+
+        return jacobian(self._ambient("tangents").values, self.symbols)
+
+    @cached_property
+    def reciprocal(self) -> list[Multivector]:
+        """The vectors e^i = ∇u^i, e^i · e_j = δ^i_j."""
+        from clifford_rand.symbolic import simplified
+
+        matrix = simplified(self._inverse_frame.dot(self._inverse_gram), self._simplify)
+        return [self.algebra.vector(column.copy()).sparse() for column in matrix.T]
+
+    @cached_property
+    def christoffel(self) -> NDArray[Any]:
+        """Γ^k_ij = ½ Σ_l g^kl (∂_i g_jl + ∂_j g_il - ∂_l g_ij) at [k, i, j]."""
+        from clifford_rand.symbolic import derivative, simplified
+
+        slopes = np.stack([derivative(self.gram, symbol) for symbol in self.symbols])  # [i, j, l]
+        lowered = (slopes + np.swapaxes(slopes, 0, 1) - np.moveaxis(slopes, 0, 2)) / 2  # [i, j, l]
+        return simplified(np.einsum("kl,ijl->kij", self._inverse_gram, lowered), self._simplify)
+
+    @cached_property
+    def connection(self) -> NDArray[Any]:
+        """ω_i with D_i f_a = Σ_b (ω_i)_ba f_b for the frame f_a, at [i, b, a]: E⁻¹ (∂_i E + Γ_i E)."""
+        from clifford_rand.symbolic import derivative, simplified
+
+        made = []
+        for i, symbol in enumerate(self.symbols):
+            turned = derivative(self.frame, symbol) + self.christoffel[:, i, :].dot(self.frame)
+            made.append(simplified(self._inverse_frame.dot(turned), self._simplify))
+        return np.stack(made)
+
+    @cached_property
+    def volume(self) -> Any:
+        """√|det g|, by which du^1 … du^d is multiplied in an integral."""
+        from clifford_rand.basis.metric import metric_of_gram
+        from clifford_rand.symbolic import positive_root, sign_of, simplified
+
+        det = simplified(np.array([metric_of_gram(self.gram).determinant], dtype=object), self._simplify)[0]
+        return positive_root(det * (sign_of(det) or 1))
+
+    christoffel_first = _curvature.christoffel_first
+    riemann = _curvature.riemann
+    ricci = _curvature.ricci
+    scalar_curvature = _curvature.scalar_curvature
+    is_flat = _curvature.is_flat
+
+    # ---- fields
+
+    def field(self, name: str, grades: int | Iterable[int] | None = None) -> Multivector:
+        """Return a field whose coefficients are undefined functions of the coordinates.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> polar.grad * polar.field("f", 0)
+        Derivative(f(r, theta), r)*er + (Derivative(f(r, theta), theta)/r)*etheta
+        """
+        from clifford_rand.symbolic import functions_of
+
+        made = self.algebra.symbols(name, grades)
+        return made._make(made.keys, functions_of(made.coefficients, self.symbols))
+
+    def as_field(self, F: Any, owner: str = "Coordinates") -> Multivector:
+        """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar."""
+        if isinstance(F, Multivector):
+            if F.algebra != self.algebra:
+                hint = "Bring a field of Cartesian components here with from_ambient."
+                raise fail("F", owner, f"of {self.algebra!r}", describe(f"a field of {F.algebra!r}"), hint)
+            return F
+        return self.algebra.scalar(F)
+
+    def covariant(self, F: Any, i: int) -> Multivector:
+        """Return D_i F, the covariant derivative along coordinate i: of the components, and of the basis vectors."""
+        from clifford_rand.symbolic import derivative
+
+        field = self.as_field(F, "covariant")
+        slope = field._make(field.keys, derivative(field.coefficients, self.symbols[i]))
+        omega = self.connection[i]
+        return slope + derivation(omega, field) if np.any(omega != 0) else slope
+
+    @cached_property
+    def grad(self) -> DifferentialOperator:
+        """The vector derivative ∇ = Σ e^i D_i: ``grad * F``, ``grad ^ F``, ``grad | F``, ``(a | grad) * F``."""
+        return DifferentialOperator(self, {(i,): vector for i, vector in enumerate(self.reciprocal)})
+
+    def partial(self, i: int) -> DifferentialOperator:
+        """Return D_i as an operator."""
+        return DifferentialOperator(self, {(range(self.d)[i],): self.algebra.scalar(1)})
+
+    divergence = fields.divergence
+    curl = fields.curl
+    vector_curl = fields.vector_curl
+    laplacian = fields.laplacian
+    to_ambient = fields.to_ambient
+    from_ambient = fields.from_ambient
+
+    def _ambient(self, owner: str) -> Multivector:
+        if self.position is None:
+            raise fail(
+                "position", owner, "given, the point as a function of the coordinates", describe("a metric only")
+            )
+        return self.position
+
+    def __repr__(self) -> str:
+        return f"<Coordinates ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
+
+
+def _diagonal(entries: NDArray[Any]) -> NDArray[Any]:
+    matrix = np.zeros((len(entries), len(entries)), dtype=object)
+    matrix[np.diag_indices(len(entries))] = entries
+    return matrix
+
+
+def _mirrored(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return a symmetric matrix, equal entries written alike."""
+    lower = np.tril_indices(len(matrix), -1)
+    matrix[lower] = matrix.T[lower]
+    return matrix
+
+
+def gradient(x: Multivector) -> DifferentialOperator:
+    """Return ∇ = Σ e^i ∂/∂x_i of the vector x of symbols, in any algebra that is not degenerate.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> x = alg.symbols("x", 1)
+    >>> grad = cr.gradient(x)
+    >>> grad * x, grad ^ x, grad * (x * x)
+    (3, 0, 2*x1*e1 + 2*x2*e2 + 2*x3*e3)
+    >>> (alg.e1 | grad) * x
+    e1
+    """
+    if not isinstance(x, Multivector):
+        raise fail("x", "gradient", 'a vector of symbols, as alg.symbols("x", 1)', x)
+    return Coordinates(x).grad
