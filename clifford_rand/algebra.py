@@ -344,3 +344,33 @@ class Algebra(Space):
         2*e12
         """
         return geometry.linear_maps.from_left_matrix(self, M, rtol)
+
+    def from_right_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
+        """Return A with ``A.right_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
+
+        Raises
+        ------
+        ArgumentError
+            If M is not the matrix of a product X ↦ X A.
+        """
+        return geometry.linear_maps.from_right_matrix(self, M, rtol)
+
+    def from_spinor_matrix(self, M: ArrayLike, rtol: float = 1e-9) -> Multivector:
+        """Return A with ``A.spinor_matrix()`` equal to M: (..., 2^m, 2^m) for d = 2m, two blocks for d = 2m + 1.
+
+        Every complex matrix is one. The coefficients are real where their imaginary parts are at most ``rtol`` of the
+        largest, in the whole batch, and complex otherwise.
+
+        Raises
+        ------
+        ArgumentError
+            If the shape does not fit, or the basis is not orthogonal with squares 1 and -1.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(4)
+        >>> alg.from_spinor_matrix((1 + 2 * alg.e12).spinor_matrix()).sparse()
+        1.0 + 2.0*e12
+        """
+        return geometry.linear_maps.from_spinor_matrix(self, M, rtol)

@@ -211,6 +211,55 @@ def inverse_circular(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
     return both
 
 
+def _squared_norm(sigma: Any, s: Any) -> Any:
+    """Return σ² - s, with sin² + cos² = 1 and its hyperbolic kin put to use."""
+    return sp.factor(sp.trigsimp(sp.expand(sigma**2 - s)))
+
+
+def logarithm_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
+    """Return (log n, f) with log(σ + B) = log n + f B for B² = s = ``square``, n² = σ² - s; f None where there is none.
+
+    f is atan2(√-s, σ)/√-s for s ≤ 0 by SymPy's assumptions, 1/σ for 0, atanh(√s/σ)/√s for s ≥ 0, and arccos(σ/n)/√-s,
+    which is right for either sign, where they do not tell.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> t = sympy.Symbol("t", positive=True)
+    >>> logarithm_of_rotor(1, -(t**2)), logarithm_of_rotor(2, 0)
+    ((log(t**2 + 1)/2, atan(t)/t), (log(2), 1/2))
+    """
+    sigma, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
+    size = sp.log(_squared_norm(sigma, s)) / 2
+    if s.is_nonpositive and s != 0:
+        r = sp.sqrt(-s)
+        return size, (sp.atan(r / sigma) if sigma.is_positive else sp.atan2(r, sigma)) / r
+    if sigma.is_nonpositive:
+        return size, (None if s.is_nonnegative else sp.acos(sigma / sp.exp(size)) / sp.sqrt(-s))
+    if s == 0:
+        return sp.log(sigma), 1 / sigma
+    if s.is_nonnegative:
+        r = sp.sqrt(s)
+        return size, sp.atanh(r / sigma) / r
+    return size, sp.acos(sigma / sp.sqrt(_squared_norm(sigma, s))) / sp.sqrt(-s)
+
+
+def root_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
+    """Return (a, b) with (a + b B)² = σ + B for B² = ``square``; b None where there is no real one.
+
+    Examples
+    --------
+    >>> root_of_rotor(0, -1), root_of_rotor(9, 0)
+    ((sqrt(2)/2, sqrt(2)/2), (3, 1/6))
+    """
+    sigma, s = sp.sympify(sigma), sp.sympify(square)
+    n = sigma if s == 0 and not sigma.is_negative else sp.sqrt(_squared_norm(sigma, s))
+    twice = 2 * (n + sigma)
+    if twice == 0 or twice.is_negative or n.is_real is False:
+        return sp.Integer(0), None
+    return sp.sqrt(twice) / 2, 1 / sp.sqrt(twice)
+
+
 def _even_root(s: Any) -> Any:
     """Return a square root, of either sign: the functions that take it are even, so |t| may be t."""
     root = sp.sqrt(s)

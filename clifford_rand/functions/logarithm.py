@@ -9,7 +9,9 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_log import closed_form, closed_root
+from clifford_rand.functions.exact_log import exact_log, exact_sqrt
 from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, Frame, frame_of, working_dtype
+from clifford_rand.functions.norms import is_exact
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
 from clifford_rand.functions.unit_form import span_form
 
@@ -43,7 +45,8 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     For d ≤ 5 it is f(S) B with A = S + B, S of the grades 0 and 4, in every metric and over a batch at once; for d = 6
     by the invariant decomposition of ⟨A⟩_2/⟨A⟩_0. Where that is none (minus a boost, planes that turn equally for
     d = 6), and for d > 6, the real logarithm of the orthogonal map in so(G), improved by Gauss-Newton steps on
-    exp(B) = A. Either way exp(B) is compared with A. Complex A: only where one plane turns.
+    exp(B) = A. Either way exp(B) is compared with A. Complex A: only where one plane turns. Fractions and symbols: a
+    scalar σ and a bivector of one plane, with the sign of its square from SymPy's assumptions, σ > 0 where it is not -.
 
     Examples
     --------
@@ -55,6 +58,8 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     >>> print((-2 * alg("1.0")).log().grade(2))
     -3.14159265*e12
     """
+    if is_exact(R):
+        return exact_log(R, owner)
     dtype = working_dtype(R, owner)
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
@@ -84,7 +89,7 @@ def sqrt(R: "Multivector") -> "Multivector":
     Raises
     ------
     ArgumentError
-        If A has no real logarithm: see `log`.
+        If A has no real logarithm: see `log`, also for fractions and symbols.
 
     Examples
     --------
@@ -94,6 +99,8 @@ def sqrt(R: "Multivector") -> "Multivector":
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
     (True, True)
     """
+    if is_exact(R):
+        return exact_sqrt(R)
     dtype = working_dtype(R, "sqrt")
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:

@@ -12,7 +12,7 @@ from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grade
 from clifford_rand.basis.rules import is_odd_swap
 from clifford_rand.functions.norms import as_inexact
 from clifford_rand.kernels.outermorphism import move_components
-from clifford_rand.kernels.representation import representation_of, to_matrices
+from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -184,14 +184,23 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
 
 def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     """Return A with left_matrix(A) = M: A = A 1 is the first column."""
-    _check_dimension(algebra.d, "from_left_matrix")
-    array = as_array(M, "M", "from_left_matrix")
+    return _from_matrix(algebra, M, rtol, "from_left_matrix", left_matrix, "X ↦ A X")
+
+
+def from_right_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
+    """Return A with right_matrix(A) = M: A = 1 A is the first column."""
+    return _from_matrix(algebra, M, rtol, "from_right_matrix", right_matrix, "X ↦ X A")
+
+
+def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: Any, product: str) -> Any:
+    _check_dimension(algebra.d, owner)
+    array = as_array(M, "M", owner)
     size = 1 << algebra.d
     if array.ndim < 2 or array.shape[-2:] != (size, size):
         rule = f"an array of shape (..., {size}, {size})"
-        raise fail("M", "from_left_matrix", rule, describe(f"shape {array.shape}"))
+        raise fail("M", owner, rule, describe(f"shape {array.shape}"))
     A = algebra.multivector(array[..., :, 0].copy())
-    again = left_matrix(A)
+    again = matrix(A)
     if array.dtype == object:
         same = bool(np.all(again == array))
     else:
@@ -199,8 +208,41 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
         limit = max(rtol, 256 * eps) * np.abs(array).max(axis=(-1, -2), keepdims=True)
         same = bool((np.abs(again - array) <= limit).all())
     if not same:
-        raise fail("M", "from_left_matrix", "the matrix of a product X ↦ A X", describe("another matrix"))
+        raise fail("M", owner, f"the matrix of a product {product}", describe("another matrix"))
     return A
+
+
+def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
+    """Return A with spinor_matrix(A) = M, real where the imaginary parts of its coefficients are rounding."""
+    _check_spinors(algebra, "from_spinor_matrix")
+    d = algebra.d
+    array = as_array(M, "M", "from_spinor_matrix")
+    if array.dtype.kind not in "biufc":
+        raise fail("M", "from_spinor_matrix", "a numeric array", describe(f"dtype {array.dtype}"))
+    size = 1 << d // 2
+    wanted = (2, size, size) if d % 2 else (size, size)
+    if array.shape[-len(wanted) :] != wanted:
+        rule = f"an array of shape (..., {', '.join(map(str, wanted))})"
+        raise fail("M", "from_spinor_matrix", rule, describe(f"shape {array.shape}"))
+    narrow = array.dtype in (np.float32, np.complex64)
+    blocks: NDArray[Any] = array.astype(np.complex64 if narrow else np.complex128)
+    blocks = blocks if d % 2 else blocks[..., None, :, :]
+    keys = dense_keys(d)
+    values: NDArray[Any] = from_matrices(blocks, representation_of(_signs(algebra.form)))[..., keys.masks]
+    limit = max(rtol, 256 * float(np.finfo(values.dtype).eps)) * np.abs(values).max(axis=-1, initial=0.0)
+    if (np.abs(values.imag).max(axis=-1, initial=0.0) <= limit).all():
+        values = values.real
+    return algebra.multivector(values)
+
+
+def _signs(metric: Any) -> tuple[int, ...]:
+    return tuple(int(sign) for sign in np.diag(metric.gram).tolist())
+
+
+def _check_spinors(algebra: Any, owner: str) -> None:
+    if not algebra.form.is_unit or algebra.form.is_degenerate:
+        rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
+        raise fail("A", owner, rule, describe(repr(algebra)), "Use left_matrix.")
 
 
 def spinor_matrix(A: "Multivector") -> NDArray[Any]:
@@ -222,9 +264,7 @@ def spinor_matrix(A: "Multivector") -> NDArray[Any]:
     ((4, 4), True)
     """
     metric = A.algebra.form
-    if not metric.is_unit or metric.is_degenerate:
-        rule = "of an algebra whose basis vectors are orthogonal with squares 1 and -1"
-        raise fail("A", "spinor_matrix", rule, describe(repr(A.algebra)), "Use left_matrix.")
+    _check_spinors(A.algebra, "spinor_matrix")
     if A.coefficients.dtype == object:
         raise fail("A", "spinor_matrix", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
     d = metric.d
@@ -232,7 +272,7 @@ def spinor_matrix(A: "Multivector") -> NDArray[Any]:
     A = as_inexact(A)
     dense = np.zeros((*A.shape, 1 << d), dtype=A.coefficients.dtype)
     dense[..., A.keys.masks] = A.coefficients
-    tables = representation_of(tuple(int(sign) for sign in np.diag(metric.gram).tolist()))
+    tables = representation_of(_signs(metric))
     size = 1 << d // 2
     shape = (*A.shape, 2, size, size) if d % 2 else (*A.shape, size, size)
     if not dense.size:

@@ -67,6 +67,8 @@ TAKES_NUMBERS = {  # objects may be fractions or symbols here, and ROWS two vect
     "scalar": (lambda X: cr.Algebra(3).scalar(X), "value"),
     "outermorphism": (lambda X: cr.Algebra(3).e1.outermorphism(X), "F"),
     "from_left_matrix": (lambda X: cr.Algebra(3).from_left_matrix(X), "M"),
+    "from_right_matrix": (lambda X: cr.Algebra(3).from_right_matrix(X), "M"),
+    "from_spinor_matrix": (lambda X: cr.Algebra(3).from_spinor_matrix(X), "M"),
     "Algebra of a metric": (lambda X: cr.Algebra(metric=X), "metric"),
     "Algebra of a signature": (lambda X: cr.Algebra(signature=X), "signature"),
 }

@@ -182,3 +182,25 @@ def test_failures():
         alg.from_left_matrix(np.ones((8, 8)))
     with pytest.raises(ValueError, match=r"an array of shape \(\.\.\., 8, 8\)"):
         alg.from_left_matrix(np.ones((4, 4)))
+
+
+def test_matrices_back_to_multivectors():
+    rng = np.random.default_rng(8)
+    for p, q in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 3), (3, 1), (2, 3), (6, 0)):
+        alg = cr.Algebra(p, q)
+        for dtype in (np.float64, np.complex128, np.float32):
+            A = alg.random_multivector(rng, (2, 3), dtype=dtype)
+            again = alg.from_spinor_matrix(A.spinor_matrix())
+            assert again.dtype == dtype
+            assert again.isclose(A, rtol=1e-12 if dtype != np.float32 else 1e-5).all()
+            assert (alg.from_right_matrix(A.right_matrix()) == A).all()
+            assert (alg.from_left_matrix(A.left_matrix()) == A).all()
+    alg = cr.Algebra(3)
+    with pytest.raises(cr.ArgumentError, match=r"from_spinor_matrix must be an array of shape \(..., 2, 2, 2\)"):
+        alg.from_spinor_matrix(np.eye(4))
+    with pytest.raises(cr.ArgumentError, match="numeric"):
+        alg.from_spinor_matrix(np.full((2, 2, 2), None))
+    with pytest.raises(cr.ArgumentError, match="squares 1 and -1"):
+        cr.Algebra(2, 0, 1).from_spinor_matrix(np.eye(4))
+    with pytest.raises(cr.ArgumentError, match="product X ↦ X A"):
+        alg.from_right_matrix(alg.e1.left_matrix())
