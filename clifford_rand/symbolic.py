@@ -456,3 +456,24 @@ def substituted(array: NDArray[Any], old: Sequence[Any], new: Sequence[Any]) -> 
     """Return every entry with all of ``old`` replaced at once."""
     pairs = dict(zip(old, new, strict=True))
     return each(lambda value: value.subs(pairs, simultaneous=True), array)
+
+
+# ---- SymPy's own, for layers that must not import it
+
+
+symbols, cos, sinc = sp.symbols, sp.cos, sp.sinc
+
+
+def expression(text: str) -> Any:
+    """Return the expression of a text, as ``"a*b + c"``."""
+    return sp.sympify(text)
+
+
+def shortened(array: NDArray[Any]) -> NDArray[Any]:
+    """Return every entry multiplied out and, where it is no polynomial, simplified."""
+
+    def shorter(value: Any) -> Any:
+        expanded = sp.expand(value)
+        return expanded if expanded.is_polynomial() else sp.simplify(expanded)
+
+    return each(shorter, array)

@@ -16,5 +16,23 @@ CLIFFORD = {
     "test_clifford.py::TestPrettyRepr::test_multivector_predefined": INT32,
     "test_parser.py::TestParser::test_parentheses": PRECEDENCE,
 }
-KINGDON: dict[str, str] = {}
+
+ZERO = "Zero is zero, whether its blade is stored or not."
+ROUNDING = "A batch and a single multivector are summed in different orders: equal to rounding, not to the last bit."
+NESTED = "Coefficients are numbers or expressions, no multivectors of another algebra."
+
+KINGDON = {
+    "test_kingdon.py::test_broadcasting": ROUNDING,
+    "test_kingdon.py::test_getattr_setattr": VALUE,
+    "test_kingdon.py::test_setitem": VALUE,
+    "test_kingdon.py::test_shallow_copy_multivector": VALUE,
+    "test_kingdon.py::test_deep_copy_multivector": VALUE,
+    "test_kingdon.py::test_value_31": ZERO,
+    "test_kingdon.py::test_nested_algebra_print": NESTED,
+    "test_kingdon.py::test_hitzer_inv": INTERNAL,  # its class of rational functions
+    "test_kingdon.py::test_fromkeysvalues": INTERNAL,  # the list that it was given is kept
+    "test_kingdon.py::test_swap_blades": INTERNAL,
+    "test_kingdon.py::test_numregister_operator_existence": INTERNAL,  # the table of its generated code
+    "test_kingdon.py::test_large": INTERNAL,  # the same
+}
 GALGEBRA: dict[str, str] = {}

@@ -1,0 +1,514 @@
+"""The class `MultiVector` of ``kingdon``, around one of this library: keys are masks, components come first."""
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import is_scalar
+from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.multivector.multivector import Multivector
+
+if TYPE_CHECKING:
+    from clifford_rand.compat.kingdon.algebra import Algebra
+
+_BLADE = re.compile(r"e[0-9A-Z]*")
+
+
+def resolved(value: Any) -> Any:
+    """Return what a function without arguments gives, as kingdon's operators take it."""
+    while callable(value) and not isinstance(value, MultiVector):
+        value = value()
+    return value
+
+
+def of(algebra: "Algebra", inner: Any, keys: tuple[int, ...] | None = None) -> "MultiVector":
+    """Return the multivector around one of this library; symbols are simplified, and what is zero left out."""
+    if isinstance(inner, Multivector):
+        if inner.dtype == object:
+            from clifford_rand.symbolic import shortened
+
+            inner = inner._make(inner.keys, shortened(inner.coefficients)).sparse()
+        if algebra.graded:
+            inner = inner._on(inner.keys.filled)
+    made = object.__new__(MultiVector)
+    made.algebra, made.inner, made._keys = algebra, inner, keys
+    return made
+
+
+def _filled(algebra: "Algebra", masks: tuple[int, ...], array: NDArray[Any]) -> "MultiVector":
+    """Return the multivector of coefficients (..., K) of blades in any order."""
+    if len(set(masks)) < len(masks):
+        raise fail("keys", "MultiVector", "distinct", masks)
+    keys = keys_of_masks(algebra.d, masks)
+    signs = np.array([algebra.sign_of(mask) for mask in masks], dtype=np.int64)
+    placed = np.empty(array.shape, dtype=array.dtype)
+    placed[..., keys.positions(np.array(masks, dtype=keys.masks.dtype))] = array * signs if (signs < 0).any() else array
+    return of(algebra, Multivector(algebra.own, keys, placed), masks)
+
+
+def _coefficients(values: Any) -> NDArray[Any]:
+    """Return coefficients (..., K) of a sequence of K numbers, symbols, texts of expressions or arrays."""
+    if isinstance(values, np.ndarray):
+        return np.moveaxis(values, 0, -1)
+    listed = list(values)
+    if any(isinstance(value, str) for value in listed):
+        from clifford_rand.symbolic import expression
+
+        listed = [expression(value) if isinstance(value, str) else value for value in listed]
+    if any(isinstance(value, np.ndarray | list | tuple) for value in listed):
+        return np.stack(np.broadcast_arrays(*map(np.asarray, listed)), axis=-1)
+    if all(isinstance(value, int | float | complex | np.number) for value in listed):
+        return np.asarray(listed) if listed else np.zeros(0, dtype=np.int64)
+    made = np.empty(len(listed), dtype=object)
+    made[:] = listed
+    return made
+
+
+def _given(algebra: "Algebra", values: Any, keys: Any, name: str | None, grades: Any, symbolcls: Any) -> Any:
+    """Return (masks, values) of what a multivector is made from."""
+    masks = None if keys is None else tuple(algebra.mask(key) for key in keys)
+    if grades is not None and not all(0 <= grade <= algebra.d for grade in grades):
+        raise fail("grades", "MultiVector", f"within 0 to {algebra.d}", tuple(grades))
+    if isinstance(values, Mapping):
+        masks, values = tuple(algebra.mask(key) for key in values), list(values.values())
+    elif values is None and name is None and masks is None:
+        return (), []
+    if masks is None:
+        listed = range(algebra.d + 1) if grades is None else grades
+        masks = tuple(algebra.indices_for_grades(listed))
+    if grades is not None and not all(mask.bit_count() in grades for mask in masks):
+        raise fail("keys", "MultiVector", f"of grades {tuple(grades)}", masks)
+    if values is None:
+        if name is None:
+            raise TypeError("a multivector has values, or a name for the symbols of its keys")
+        values = [symbolcls(f"{name}{algebra.name_of(mask)[1:]}") for mask in masks]
+    if len(values) != len(masks):
+        raise TypeError(f"a value for each of the {len(masks)} keys is needed. Got {len(values)} instead.")
+    return masks, values
+
+
+def _symbol(name: str) -> Any:
+    from clifford_rand.symbolic import symbols
+
+    return symbols(name)
+
+
+def _binary(rule: Callable[["MultiVector", "MultiVector"], Any], reflected: bool = False) -> Any:
+    """Return the method of an operation of two multivectors; lists are taken one by one, functions are called."""
+
+    def method(self: "MultiVector", other: Any) -> Any:
+        other = resolved(other)
+        if isinstance(other, list | tuple):
+            return type(other)(method(self, one) for one in other)
+        if not isinstance(other, MultiVector):
+            if not (is_scalar(other) or isinstance(other, np.ndarray)):
+                return NotImplemented
+            other = of(self.algebra, self.algebra.own.scalar(other))
+        return rule(other, self) if reflected else rule(self, other)
+
+    return method
+
+
+def _both(rule: Callable[["MultiVector", "MultiVector"], Any]) -> tuple[Any, Any]:
+    return _binary(rule), _binary(rule, reflected=True)
+
+
+def _product(name: str) -> Callable[["MultiVector", "MultiVector"], "MultiVector"]:
+    return lambda A, B: of(A.algebra, getattr(A.inner, name)(B.inner))
+
+
+def _map(name: str, doc: str) -> Any:
+    def method(self: "MultiVector") -> "MultiVector":
+        return of(self.algebra, getattr(self.inner, name)())
+
+    method.__name__, method.__doc__ = name, doc
+    return method
+
+
+def _parity(A: "MultiVector", name: str) -> int:
+    found = {grade % 2 for grade in A.grades}
+    if len(found) > 1:
+        raise TypeError(f"{name} needs an even or an odd multivector. Got one of grades {A.grades} instead.")
+    return found.pop() if found else 0
+
+
+def _sandwich(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+    """Return (-1)^{kl} A B ~A for each grade l of B, A even (k = 0) or odd (k = 1) with A ~A = 1."""
+    x, y = A.inner, B.inner.involute() if _parity(A, "sw") else B.inner
+    parts = [(x * y.grade(grade) * ~x).grade(grade) for grade in B.grades]
+    return of(A.algebra, sum(parts[1:], parts[0]) if parts else y)
+
+
+def _projection(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+    """Return (A | B) ~B."""
+    _parity(B, "proj")
+    return of(A.algebra, A.inner.fat_dot(B.inner) * ~B.inner)
+
+
+def _quotient(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+    return of(A.algebra, A.inner * B.inv().inner)
+
+
+def _regressive(A: "MultiVector", B: "MultiVector") -> "MultiVector":
+    return of(A.algebra, A.inner.vee(B.inner) * A._orientation)
+
+
+class MultiVector:
+    """A multivector as ``kingdon`` has it, around `inner`, a multivector of this library.
+
+    Parameters
+    ----------
+    algebra : Algebra
+    values : sequence, mapping or ndarray, optional
+        A value for each key: numbers, symbols, texts of expressions, arrays; an array has components first.
+    keys : sequence of int or str, optional
+        Masks or names of blades; by default all of the grades.
+    name : str, optional
+        Of symbols, one for each key.
+    grades : tuple of int, optional
+        All by default.
+    symbolcls : callable, optional
+        What makes a symbol of a name.
+    **items
+        Values by the names of blades.
+
+    Notes
+    -----
+    Operators are kingdon's: ``x >> y`` is x y ~x for x ~x = 1, ``x @ y`` is (x | y) ~y, and a list is taken one by one.
+    A multivector is a value: coefficients are not assigned. Equal multivectors have equal coefficients, whether zeros
+    are stored or not.
+
+    Examples
+    --------
+    >>> from clifford_rand.compat.kingdon import Algebra
+    >>> alg = Algebra(2)
+    >>> u = alg.vector(name="u")
+    >>> (u * u).e, (u * u).keys(), int(alg.multivector(e=1, e12=2).e21)
+    (u1**2 + u2**2, (0,), -2)
+    >>> X = alg.vector([[1.0, 2, 3], [4, 5, 6]])  # three vectors
+    >>> (X * alg.blades.e1).e12, len(X), X.inner.shape
+    (array([-4., -5., -6.]), 3, (3,))
+    """
+
+    __slots__ = ("_keys", "algebra", "inner")
+    __array_ufunc__ = None  # a NumPy array beside a multivector is a coefficient
+
+    algebra: "Algebra"
+    inner: Any
+    _keys: tuple[int, ...] | None
+
+    def __init__(
+        self,
+        algebra: "Algebra",
+        values: Any = None,
+        keys: Iterable[Any] | None = None,
+        *,
+        name: str | None = None,
+        grades: tuple[int, ...] | None = None,
+        symbolcls: Callable[[str], Any] = _symbol,
+        _fill: bool = False,
+        **items: Any,
+    ) -> None:
+        if items:
+            if values is not None or keys is not None:
+                raise TypeError("blades by name are given without values and keys")
+            found = {}
+            for blade, value in items.items():
+                known = algebra.find(blade) if _BLADE.fullmatch(blade) else None
+                if known is None:
+                    raise TypeError(f"{blade!r} is no blade of {algebra!r}")
+                found[known[0]] = value if known[1] > 0 else -value
+            values = {mask: found[mask] for mask in sorted(found, key=lambda mask: (mask.bit_count(), mask))}
+        masks, given = _given(algebra, values, keys, name, grades, symbolcls)
+        made = _filled(algebra, masks, _coefficients(given))
+        if algebra.graded and not _fill and made.inner.keys.size != len(masks):
+            raise fail("keys", "MultiVector", "all blades of their grades, as the algebra is graded", masks)
+        self.algebra, self.inner, self._keys = algebra, made.inner, None if _fill else made._keys
+
+    # ---- what is stored
+
+    def keys(self) -> tuple[int, ...]:
+        """Return the masks of the blades that are stored."""
+        held = tuple(int(mask) for mask in self.inner.keys.masks) if self.inner.keys.size else ()
+        return self._keys if self._keys is not None and len(self._keys) == len(held) else held
+
+    def values(self) -> Any:
+        """Return the coefficients in the order of the keys: a list, or an array (K, …) of a batch."""
+        masks = np.array(self.keys(), dtype=self.inner.keys.masks.dtype if self.inner.keys.size else np.int64)
+        signs = [self.algebra.sign_of(int(mask)) for mask in masks]
+        array = (
+            self.inner.coefficients[..., self.inner.keys.positions(masks)] if len(masks) else self.inner.coefficients
+        )
+        array = array * np.array(signs) if -1 in signs else array
+        return np.moveaxis(array, -1, 0) if self.inner.ndim else array.tolist()
+
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """Return the pairs of masks and values."""
+        return zip(self.keys(), self.values(), strict=True)
+
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """The grades of the keys."""
+        return tuple(sorted({mask.bit_count() for mask in self.keys()}))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of keys, and the axes of a batch."""
+        return (self.inner.keys.size, *self.inner.shape)
+
+    @property
+    def type_number(self) -> int:
+        """The number whose bits say which blades are stored."""
+        held = set(self.keys())
+        return sum(1 << i for i, mask in enumerate(self.algebra.canon2bin.values()) if mask in held)
+
+    @property
+    def issymbolic(self) -> bool:
+        """Whether coefficients are expressions."""
+        return bool(self.inner.dtype == object)
+
+    @property
+    def free_symbols(self) -> set[Any]:
+        """The symbols of the coefficients."""
+        return set(self.inner.symbols_used()) if self.issymbolic else set()
+
+    def __getattr__(self, name: str) -> Any:
+        if not _BLADE.fullmatch(name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute or blade {name!r}")
+        found = self.algebra.find(name)
+        if found is None:
+            return 0
+        mask, sign = found
+        if not isinstance(self.inner, Multivector):  # traced
+            value = self.inner[self.algebra.own.names.blade(mask)]
+        elif (place := self.inner.keys.find(mask)) < 0:
+            return 0
+        else:
+            value = self.inner.coefficients[..., place][()]
+        return value if sign * self.algebra.sign_of(mask) > 0 else -value
+
+    def __contains__(self, key: Any) -> bool:
+        return self.algebra.mask(key) in self.keys()
+
+    def __bool__(self) -> bool:
+        return self.inner.keys.size > 0
+
+    def __len__(self) -> int:
+        return self.inner.shape[0] if self.inner.ndim else 0
+
+    def __iter__(self) -> "Iterator[MultiVector]":
+        return (self[i] for i in range(len(self)))
+
+    def itermv(self) -> "Iterator[MultiVector]":
+        """Return ``iter(self)``."""
+        warnings.warn("itermv is deprecated: iterate over the multivector.", DeprecationWarning, stacklevel=2)
+        return iter(self)
+
+    def __getitem__(self, index: Any) -> "MultiVector":
+        if not self.inner.ndim:
+            raise IndexError("a single multivector has no batch axis to index; use A.e12 or A.values()")
+        return of(self.algebra, self.inner[index], self._keys)
+
+    def grade(self, *grades: Any) -> "MultiVector":
+        """Return the part of some grades."""
+        listed = grades[0] if len(grades) == 1 and isinstance(grades[0], tuple) else grades
+        if not isinstance(self.inner, Multivector):  # traced
+            return of(self.algebra, self.inner.grade(*listed))
+        return self._chosen([mask for mask in self.keys() if mask.bit_count() in listed])
+
+    def _chosen(self, masks: list[int]) -> "MultiVector":
+        inner = self.inner._select(keys_of_masks(self.algebra.d, tuple(masks)))
+        return of(self.algebra, inner, tuple(masks))
+
+    def asfullmv(self, canonical: bool = True) -> "MultiVector":
+        """Return the multivector with all blades: by grade, or by mask with ``canonical=False``."""
+        dense = self.inner.dense()
+        return of(self.algebra, dense, None if canonical else tuple(range(len(self.algebra))))
+
+    def map(self, func: Callable[..., Any]) -> "MultiVector":
+        """Return the multivector of ``func(value)``, or ``func(key, value)`` of a function of two arguments."""
+        pairs = self.items()
+        two = _arguments(func) == 2
+        return _filled(self.algebra, self.keys(), _coefficients([func(k, v) if two else func(v) for k, v in pairs]))
+
+    def filter(self, func: Callable[..., Any] | None = None) -> "MultiVector":
+        """Return the blades for which ``func(value)``, or ``func(key, value)``, is true; those not zero by default."""
+        chosen: Callable[..., Any] = func or (lambda value: np.any(np.asarray(value) != 0))
+        two = _arguments(chosen) == 2
+        return self._chosen([k for k, v in self.items() if (chosen(k, v) if two else chosen(v))])
+
+    def __call__(self, *values: Any, **named: Any) -> "MultiVector":
+        """Return the multivector with numbers or arrays for its symbols, in the order of their names or by name."""
+        symbols = sorted(self.free_symbols, key=str)
+        if not symbols:
+            return self
+        if values and named:
+            raise TypeError("values are given in order or by name, not both")
+        given = [named[str(symbol)] for symbol in symbols] if named else list(values)
+        if len(given) != len(symbols):
+            raise TypeError(f"a value for each of {', '.join(map(str, symbols))} is needed. Got {len(given)} instead.")
+        from clifford_rand.symbolic import numpy_function
+
+        found = numpy_function(symbols, self.inner.coefficients.tolist())(*given)
+        return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), _coefficients(found))
+
+    # ---- operations
+
+    @property
+    def _orientation(self) -> int:
+        """The sign of the pseudoscalar of the basis."""
+        return self.algebra.sign_of(2**self.algebra.d - 1)
+
+    add, __radd__ = _both(lambda A, B: of(A.algebra, A.inner + B.inner))
+    sub, __rsub__ = _both(lambda A, B: of(A.algebra, A.inner - B.inner))
+    gp, __rmul__ = _both(_product("gp"))
+    ip, __ror__ = _both(_product("fat_dot"))
+    op, __rxor__ = _both(_product("wedge"))
+    rp, __rand__ = _both(_regressive)
+    sw, __rrshift__ = _both(_sandwich)
+    proj, __rmatmul__ = _both(_projection)
+    div, __rtruediv__ = _both(_quotient)
+    lc = _binary(_product("lc"))
+    rc = _binary(_product("rc"))
+    sp = _binary(_product("scalar_product"))
+    cp = _binary(_product("commutator"))
+    acp = _binary(_product("anticommutator"))
+    __add__, __sub__, __mul__, __or__, __xor__, __and__ = add, sub, gp, ip, op, rp
+    __rshift__, __matmul__, __truediv__ = sw, proj, div
+
+    neg = __neg__ = _map("__neg__", "Return -A.")
+    reverse = __invert__ = _map("reverse", "Return ~A.")
+    involute = _map("involute", "Return the grade involution.")
+    conjugate = _map("conjugate", "Return the Clifford conjugate.")
+    inv = _map("inv", "Return the inverse.")
+
+    def hodge(self) -> "MultiVector":
+        """Return the right complement: A ∧ hodge(A) = I on blades."""
+        return of(self.algebra, self.inner.right_complement() * self._orientation)
+
+    def unhodge(self) -> "MultiVector":
+        """Return what `hodge` was taken of."""
+        return of(self.algebra, self.inner.left_complement() * self._orientation)
+
+    def polarity(self) -> "MultiVector":
+        """Return A I⁻¹; a `ZeroDivisionError` where I has no inverse."""
+        if self.algebra.r:
+            raise ZeroDivisionError("I has no inverse in a degenerate metric: dual() is the Hodge dual there.")
+        return of(self.algebra, self.inner.dual() * self._orientation)
+
+    def unpolarity(self) -> "MultiVector":
+        """Return A I."""
+        return of(self.algebra, self.inner * self.algebra.own.I * self._orientation)
+
+    def _by_kind(self, kind: str, metric: Callable[[], Any], complement: Callable[[], Any]) -> Any:
+        if kind not in ("auto", "polarity", "hodge"):
+            raise fail("kind", "dual", '"auto", "polarity" or "hodge"', kind)
+        return metric() if kind == "polarity" or (kind == "auto" and not self.algebra.r) else complement()
+
+    def dual(self, kind: str = "auto") -> Any:
+        """Return `polarity`, or `hodge` where the metric is degenerate."""
+        return self._by_kind(kind, self.polarity, self.hodge)
+
+    def undual(self, kind: str = "auto") -> Any:
+        """Return what `dual` was taken of."""
+        return self._by_kind(kind, self.unpolarity, self.unhodge)
+
+    def normsq(self) -> "MultiVector":
+        """Return A ~A, which is its own reverse: grades 2, 3, 6, 7, … vanish, and so does their rounding."""
+        square = self.inner * ~self.inner
+        return of(self.algebra, square.grade(*(k for k in square.grades if k % 4 < 2)))
+
+    def norm(self) -> "MultiVector":
+        """Return the square root of A ~A."""
+        return self.normsq().sqrt()
+
+    def normalized(self) -> "MultiVector":
+        """Return A over its norm, which need not be a number: a motor is brought to A ~A = 1."""
+        return self / self.norm()
+
+    def sqrt(self) -> "MultiVector":
+        """Return the principal square root: of s + B with B² a number (s + n + B)/√(2 (s + n)), n² = s² - B²."""
+        s, B = self.e, self.filter(lambda key, _: key != 0)
+        square = (B * B).filter()
+        if any(square.grades) or not (self.issymbolic or np.all(s > 0)):
+            return of(self.algebra, self.inner.sqrt())
+        n = (s * s - square.e) ** 0.5
+        top = 2 * (s + (n if square else s))
+        return (B + top / 2) / top**0.5 if B else of(self.algebra, self.algebra.own.scalar(s**0.5))
+
+    def exp(self) -> "MultiVector":
+        """Return the exponential: of numbers as in this library, of symbols cos l + sinc l B with l² = -B²."""
+        if not self.issymbolic:
+            return of(self.algebra, self.inner.exp())
+        square = (self * self).filter()
+        if any(square.grades):
+            raise NotImplementedError("the exponential of symbols is that of an element whose square is a number")
+        from clifford_rand.symbolic import cos, sinc
+
+        angle = (-square.e) ** 0.5
+        return self * sinc(angle) + cos(angle)
+
+    def outerexp(self) -> "MultiVector":
+        """Return Σ A^∧k / k!."""
+        terms = self._outer_terms()
+        return sum(terms[1:], terms[0])
+
+    def outersin(self) -> "MultiVector":
+        """Return the terms of odd k of `outerexp`."""
+        terms = self._outer_terms()[1::2]
+        return sum(terms[1:], terms[0])
+
+    def outercos(self) -> "MultiVector":
+        """Return the terms of even k of `outerexp`."""
+        terms = self._outer_terms()[0::2]
+        return sum(terms[1:], terms[0])
+
+    def outertan(self) -> "MultiVector":
+        """Return outersin(A) outercos(A)⁻¹."""
+        return self.outersin() / self.outercos()
+
+    def _outer_terms(self) -> "list[MultiVector]":
+        power = self.filter()
+        if 0 in power.grades:
+            raise fail("A", "outerexp", "without a scalar part, whose powers do not end", describe(f"{self}"))
+        terms = [of(self.algebra, self.algebra.own.scalar(1))]
+        for k in range(1, self.algebra.d + 1):
+            if not power.filter():
+                break
+            terms.append(power / math.factorial(k) if k > 1 else power)
+            power = power ^ self
+        return terms
+
+    def __pow__(self, exponent: Any) -> "MultiVector":
+        base = self if exponent >= 0 else self.inv()
+        if abs(exponent) == 0.5:
+            return base.sqrt()
+        return of(self.algebra, base.inner ** abs(exponent))
+
+    def __eq__(self, other: object) -> Any:
+        same: Any = other
+        if not isinstance(other, MultiVector) and is_scalar(other):
+            same = of(self.algebra, self.algebra.own.scalar(other))
+        if not isinstance(same, MultiVector) or same.algebra != self.algebra:
+            return NotImplemented
+        if self.issymbolic or same.issymbolic:
+            return not (self - same).filter()
+        return bool(np.all(self.inner == same.inner))
+
+    __hash__ = None  # as kingdon's
+
+    def __repr__(self) -> str:
+        names = self.algebra.name_of
+        terms = [f"{v}" if not k else f"({v}) {names(k)}" for k, v in self.items() if np.any(np.asarray(v) != 0)]
+        return " + ".join(terms) or "0"
+
+
+def _arguments(function: Any) -> int:
+    code = getattr(function, "__code__", None)
+    return code.co_argcount if code is not None else 1

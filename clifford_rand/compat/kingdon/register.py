@@ -1,0 +1,50 @@
+"""Functions of kingdon's multivectors, compiled by `clifford_rand.fused`."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from clifford_rand.compat.kingdon.multivector import MultiVector, of
+from clifford_rand.fusion.function import fused
+
+
+class Registered:
+    """A function of multivectors; ``codegen`` is the plain one, ``fused`` the compiled one of this library's."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.codegen = function
+        self.__name__ = name or function.__name__
+        self._fused: dict[Any, Any] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return the function's value."""
+        given = [one for one in arguments if isinstance(one, MultiVector)]
+        batches = any(one.inner.ndim for one in given) and not any(one.issymbolic for one in given)
+        if not batches or isinstance(given[0].inner.keys, dict):
+            return self.codegen(*arguments)
+        algebra = given[0].algebra
+        places = tuple(isinstance(one, MultiVector) for one in arguments)
+        if (algebra, places) not in self._fused:
+            self._fused[algebra, places] = fused(self._inner(algebra, places))
+        found = self._fused[algebra, places](*(one.inner if isinstance(one, MultiVector) else one for one in arguments))
+        return _outer(algebra, found)
+
+    def _inner(self, algebra: Any, places: tuple[bool, ...]) -> Callable[..., Any]:
+        def function(*inner: Any) -> Any:
+            pairs = zip(inner, places, strict=True)
+            return _bare(self.codegen(*(of(algebra, one) if wrapped else one for one, wrapped in pairs)))
+
+        return function
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, MultiVector):
+        return value.inner
+    return type(value)(map(_bare, value)) if isinstance(value, list | tuple) else value
+
+
+def _outer(algebra: Any, value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(_outer(algebra, one) for one in value)
+    return of(algebra, value) if hasattr(value, "keys") and hasattr(value, "algebra") else value
