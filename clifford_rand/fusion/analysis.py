@@ -35,7 +35,7 @@ def normalized(A: Any) -> Any:
     square = A.norm_squared().ref
     if not square:
         raise TraceError("it normalizes a multivector whose norm is zero")
-    _guard_divisor(A, square, scalar_terms(A))
+    guard_divisor(A, square, scalar_terms(A))
     return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
 
 
@@ -49,7 +49,7 @@ def inverse(A: Any) -> Any:
     else:
         divisor = graph.add(graph.mul(s, s), -t)
         result, terms = reverse * (q.of({0: s}) - q), graph.mul(terms, terms)
-    _guard_divisor(A, divisor, terms)
+    guard_divisor(A, divisor, terms)
     return result.times(graph.call("reciprocal", divisor))
 
 
@@ -64,7 +64,7 @@ def sandwich(R: Any, X: Any) -> Any:
         raise TraceError("it has R >> X for an R that may be no versor; write R * X * R.inv()")
     squared = (R * ~R).terms
     n = squared.pop(0, 0)
-    _guard_divisor(R, n, scalar_terms(R))
+    guard_divisor(R, n, scalar_terms(R))
     product = R * X * ~R
     if squared:
         changes = (product * R.of(squared)).grade(*X.grades).refs
@@ -203,7 +203,7 @@ def _guard_range(A: Any) -> None:
     trace.need("lt", terms, high)
 
 
-def _guard_divisor(A: Any, divisor: int, terms: int) -> None:
+def guard_divisor(A: Any, divisor: int, terms: int) -> None:
     """Demand a divisor within range that is more than rounding of its terms."""
     graph, trace = A.trace.graph, A.trace
     if not divisor:

@@ -92,9 +92,9 @@ class FusedFunction:
         some = [taken(value, failed.shape, places) for value in (*args, *kwargs.values())]
         try:
             plain = self.function(*some[: len(args)], **dict(zip(kwargs, some[len(args) :], strict=True)))
-        except Exception:  # it is about some of the samples: that of the whole batch has their numbers
+            return mended(result, plain, places)
+        except Exception:  # about some of the samples, or a result of another form: that of the whole batch counts
             return self.function(*args, **kwargs)
-        return mended(result, plain, places)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """Return the code that is compiled for these arguments; without any, that of the latest call."""
@@ -254,8 +254,9 @@ def fused(
     Traced are sums, all products, ``>>``, involutions, duals, complements, grades, coefficients by name, `norm`,
     `normalized`, `inv` where A ~A = s + q with q² a scalar (all even elements and blades for d ≤ 5), `exp` where
     B² = s + q likewise with real planes (all bivectors for d ≤ 5 but where two positive meet two negative directions),
-    `log` and `sqrt` of rotors for d ≤ 5, and NumPy's functions of scalars with `numpy.where`. ``R >> X`` takes R for a
-    versor.
+    `log` of unit rotors, `sqrt` of rotors and `bivector_split` for d ≤ 5, `project`, `reject` and `reflect` at blades,
+    `map`, `replace`, `outermorphism` of a constant matrix, and NumPy's functions of scalars with `numpy.where`.
+    ``R >> X`` takes R for a versor.
 
     What is right for some values only is checked in every sample: that R is a versor, that a divisor is not zero, that
     nothing overflows. Samples where it is not so are computed by the plain function, with its result or its error.

@@ -1,5 +1,7 @@
 """The multivector that a fused function is traced with: keys, and a traced scalar for each of them."""
 
+import functools
+import operator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +10,10 @@ import numpy as np
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.rules import is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import product_table
-from clifford_rand.fusion import analysis, rotors
+from clifford_rand.fusion import analysis, projections, rotors
 from clifford_rand.fusion.scalar import Trace, TracedScalar, TraceError, apply_ufunc, is_number
+from clifford_rand.fusion.untraced import REASONS
+from clifford_rand.multivector.components import called
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -64,6 +68,8 @@ class TracedMultivector:
             return lift_constant(self.trace, self.algebra, other)
         return None
 
+    _coerced = lift  # as a plain multivector's, which asks for it where it is the left factor
+
     def _need(self, other: Any, name: str) -> "TracedMultivector":
         found = self.lift(other)
         if found is None:
@@ -80,7 +86,8 @@ class TracedMultivector:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise TraceError(f"it uses .{name}, which is not traced")
+        reason = REASONS.get(name)
+        raise TraceError(f"it uses .{name}, which is not traced" + (f": {reason}" if reason else ""))
 
     def __bool__(self) -> bool:
         raise TraceError("it branches on a multivector")
@@ -200,6 +207,51 @@ class TracedMultivector:
         same = self.lift(other)
         return NotImplemented if same is None else analysis.sandwich(same, self)
 
+    def project(self, B: Any) -> "TracedMultivector":
+        """Return (A ⌋ B) B⁻¹ for a blade B."""
+        return projections.project(self, self._need(B, "project"))
+
+    def reject(self, B: Any) -> "TracedMultivector":
+        """Return (A ∧ B) B⁻¹ for a blade B."""
+        return projections.reject(self, self._need(B, "reject"))
+
+    def reflect(self, B: Any, *, inside: bool = False) -> "TracedMultivector":
+        """Return the reflection in the mirror orthogonal to a blade B, or in B."""
+        return projections.reflect(self, self._need(B, "reflect"), inside)
+
+    # ---- coefficients
+
+    def copy(self) -> "TracedMultivector":
+        """Return the multivector, which is a value."""
+        return self
+
+    def replace(self, coefficients: Any, at: Any = None) -> "TracedMultivector":
+        """Return a multivector with other coefficients on some blades."""
+        if not isinstance(coefficients, dict) or at is not None:
+            raise TraceError("it replaces a part of the batch, and samples are computed one by one")
+        terms, shape_from = self.terms, self.shape_from
+        for name, value in coefficients.items():
+            mask, sign = self.algebra.parse_blade(name)
+            new = self.trace.scalar(value)
+            terms[mask], shape_from = sign * new.ref, shape_from | new.shape_from
+        return self.of(terms, shape_from)
+
+    def map(self, function: Any) -> "TracedMultivector":
+        """Return the multivector of f(coefficient), or of f(name, coefficient), blade by blade."""
+        found = called(function, self.algebra, self.keys, [self.scalar(ref) for ref in self.refs])
+        values = [self.trace.scalar(value) for value in found]
+        refs = dict(zip(map(int, self.keys.masks), (value.ref for value in values), strict=True))
+        return self.of(refs, functools.reduce(operator.or_, (value.shape_from for value in values), self.shape_from))
+
+    def outermorphism(self, F: Any, target: Any = None) -> "TracedMultivector":
+        """Return F(A) for a matrix F that the function holds."""
+        algebra = self.algebra if target is None else target
+        total = TracedMultivector(self.trace, algebra, {}, self.shape_from)
+        for mask, ref in self.terms.items():
+            image = self.algebra.blade(self.algebra.names.blade(mask)).outermorphism(F, target)
+            total = total + lift_constant(self.trace, algebra, image).times(ref)
+        return total
+
     # ---- grades and involutions
 
     def _signed(self, is_negative: Any) -> "TracedMultivector":
@@ -297,6 +349,10 @@ class TracedMultivector:
     def exp(self) -> "TracedMultivector":
         """Return the exponential."""
         return analysis.exponential(self)
+
+    def bivector_split(self, rtol: float = 1e-9) -> "tuple[TracedMultivector, ...]":
+        """Return the one or two simple bivectors that it is the sum of."""
+        return projections.split(self)
 
     def log(self) -> "TracedMultivector":
         """Return the logarithm of a rotor."""

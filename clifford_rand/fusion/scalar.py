@@ -90,6 +90,12 @@ class TracedScalar:
             return same / self if swap else self * same.inv()
         return same + self if name == "add" else same * self
 
+    def _coerced(self, other: Any) -> Any:
+        """Return a constant multivector that stands to its left, to be multiplied with it."""
+        from clifford_rand.fusion.multivector import lift_constant
+
+        return lift_constant(self.trace, other.algebra, other)
+
     def call(self, name: str, *others: int) -> "TracedScalar":
         """Return a function of it."""
         return TracedScalar(self.trace, self.trace.graph.call(name, self.ref, *others), self.shape_from)

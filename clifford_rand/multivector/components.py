@@ -133,13 +133,18 @@ def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "M
 def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:
     """Return the values of a function of coefficients, or of names and coefficients."""
     columns = [A.coefficients[..., i][()] for i in range(A.keys.size)]
+    return called(function, A.algebra, A.keys, columns)
+
+
+def called(function: Callable[..., Any], algebra: Any, keys: Keys, columns: list[Any]) -> list[Any]:
+    """Return the values of a function of the coefficients of some blades, or of names and coefficients."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_argcount - len(getattr(function, "__defaults__", None) or ()) != 2:
         return [function(column) for column in columns]
-    names = A.algebra.names
+    names = algebra.names
     return [
         function(names.blade(mask) if mask else "1", column)
-        for mask, column in zip(map(int, A.keys.masks), columns, strict=True)
+        for mask, column in zip(map(int, keys.masks), columns, strict=True)
     ]
 
 

@@ -55,6 +55,8 @@ def operators(rule: str) -> tuple[Any, Any]:
 def operand(A: "Multivector", other: Any, owner: str) -> "Multivector":
     """Return what a method was given as a multivector of A's algebra, or raise."""
     same = A._coerced(other)
+    if same is None and hasattr(other, "_coerced"):
+        return other  # it is traced, and takes A as one of its own
     if same is None:
         what = describe(f"{type(other).__name__} {other!r}")
         raise fail("other", owner, "a multivector, a number, a symbol or a NumPy array of scalars", what)
@@ -97,7 +99,7 @@ def wedge(A: "Multivector", other: Any, *more: Any) -> "Multivector":
     """
     result = named("wedge", A, other)
     for factor in more:
-        result = named("wedge", result, factor)
+        result = result.wedge(factor)
     return result
 
 

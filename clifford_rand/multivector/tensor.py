@@ -45,9 +45,11 @@ def multiply(rule: str, A: Any, B: Any) -> Any:
 
 
 def multiply_mixed(rule: str, A: Any, B: Any) -> Any:
-    """Return one product of a multivector of NumPy and one of tensors."""
+    """Return one product of a multivector of NumPy and one of tensors, or with a traced one."""
     if isinstance(A, TensorMultivector):
         return multiply(rule, A, A._coerced(B))
+    if not isinstance(B, Multivector):
+        return getattr(B._coerced(A), rule)(B)
     return multiply(rule, B._coerced(A), B)
 
 

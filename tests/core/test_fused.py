@@ -5,12 +5,16 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.fusion.multivector import TracedMultivector
+from clifford_rand.fusion.untraced import REASONS
+from clifford_rand.multivector.blade_attributes import BladeAttributes
 
 ALGEBRAS = {
     "Cl(1)": cr.Algebra(1),
@@ -564,6 +568,134 @@ class TestFallback:
             cr.fused(lambda a: a).source()
         with pytest.raises(TypeError, match="missing a required argument"):
             cr.fused(lambda a: a)()
+
+
+def _calls(names, *more):
+    """Return functions that call methods of A, with ``more`` arguments made of x."""
+    return {
+        name: lambda A, R, B, x, name=name: tuple(getattr(A, name)(one(x)) for one in more) for name in names.split()
+    }
+
+
+def _axis(x):
+    return x.algebra.e12
+
+
+# Every public name of a multivector: what is traced, for A of all grades, a rotor R, a bivector B and a vector x; for
+# all others `untraced` has the reason
+TRACED = {
+    "algebra": lambda A, R, B, x: A + A.algebra.e12,
+    "keys": lambda A, R, B, x: A * A.keys.size,
+    "grades": lambda A, R, B, x: sum((A.grade(k) for k in A.grades if k), 0),
+    "grade": lambda A, R, B, x: A.grade(1, 2),
+    "exp": lambda A, R, B, x: B.exp(),
+    "bivector_split": lambda A, R, B, x: sum((part * (k + 1) for k, part in enumerate(B.bivector_split())), 0),
+    "sandwich": lambda A, R, B, x: (R.sandwich(x), _axis(x).sandwich(x)),
+    "replace": lambda A, R, B, x: A.replace({"e12": 2.0, "1": x["e1"]}),
+    "map": lambda A, R, B, x: (x.map(lambda c: c * c), x.map(lambda name, c: c * len(name))),
+    "outermorphism": lambda A, R, B, x: A.outermorphism(np.diag(np.arange(A.algebra.d) + 2.0)),
+    **_calls("gp wedge vee fat_dot hestenes lc rc scalar_product inner commutator anticommutator", _axis, lambda x: x),
+    **_calls("project reject reflect", _axis, lambda x: x),
+}
+for _name in ("normalized", "inv", "inverse", "log", "sqrt", "norm", "norm_squared"):
+    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(R, name)()
+for _name in ("reverse", "involute", "conjugate", "even", "odd", "scalar_part", "copy", "star", "star_right"):
+    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
+for _name in ("left_complement", "right_complement"):
+    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
+for _name in ("dual", "undual"):
+    TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)() if not A.algebra.form.counts[2] else A
+
+
+class TestMethods:
+    """What of a multivector is traced, and what is not and why, is a list that is complete, true, and in the docs."""
+
+    def test_the_list_is_complete(self):
+        names = {name for name in dir(cr.Multivector) if not name.startswith("_")} - set(dir(BladeAttributes))
+        assert sorted([*TRACED, *REASONS]) == sorted(names)
+        assert not [name for name in REASONS if name in vars(TracedMultivector)]
+
+    def test_the_docs_have_it(self):
+        text = (Path(__file__).parents[2] / "docs" / "architecture" / "fused.md").read_text(encoding="utf-8")
+        rows = [line for line in text.splitlines() if line.startswith("| `")]
+        for reason in set(REASONS.values()):
+            (row,) = [row for row in rows if row.endswith(f"| {reason} |")]
+            assert row.split("|")[1].split() == [f"`{name}`" for name in REASONS if REASONS[name] == reason]
+        assert len(rows) == len(set(REASONS.values()))
+
+    @pytest.mark.parametrize("name", TRACED)
+    def test_traced(self, name):
+        """As the plain function, of a batch and of one; a left factor may be a constant."""
+        for alg in (ALGEBRAS["Cl(4)"], ALGEBRAS["PGA"]):
+            rng = np.random.default_rng(24)
+            for shape in ((4,), ()):
+                A, x, B = (alg.random_multivector(rng, shape, k) for k in (tuple(range(alg.d + 1)), 1, 2))
+                R = (0.2 * B).exp()
+                fused = cr.fused(TRACED[name], backend="numpy")
+                got, want = fused(A, R, B, x), TRACED[name](A, R, B, x)
+                assert fused.fallback_reason is None
+                assert _is_same(got, want, 1e-11)
+
+    @pytest.mark.parametrize("name", REASONS)
+    def test_not_traced(self, name):
+        alg = ALGEBRAS["Cl(3)"]
+
+        def function(A):
+            assert getattr(A, name) is not None
+            return A
+
+        fused = cr.fused(function, backend="numpy")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cr.FusionWarning)
+            fused(alg.vector([[1.0, 2, 3]] * 3))
+        assert fused.fallback_reason == f"it uses .{name}, which is not traced: {REASONS[name]}"
+
+    @pytest.mark.parametrize("name", ["inner", "wedge", "gp", "lc", "project", "reject", "reflect", "sandwich"])
+    def test_a_constant_as_the_left_factor(self, name):
+        alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(25)
+        fused = cr.fused(lambda x, t: (getattr(alg.e12 * 2.0, name)(x), getattr(alg.e1, name)(t)), backend="numpy")
+        x, t = alg.random_multivector(rng, 4, 1), rng.random(4) + 0.5
+        assert _is_same(fused(x, t), fused.function(x, t))
+        assert fused.fallback_reason is None
+        more = cr.fused(lambda x: alg.e1.wedge(x, alg.e2, x["e1"]), backend="numpy")
+        assert _is_same(more(x), more.function(x))
+        assert more.fallback_reason is None
+
+    def test_blades_that_are_none_or_null(self):
+        """These are given to the plain function, which refuses them."""
+        for alg in (ALGEBRAS["Cl(4)"], ALGEBRAS["CGA"]):
+            x = alg.random_multivector(26, 3, 1)
+            for k in (2, alg.d - 2):
+                B = alg.random_multivector(27, 3, k)
+                for name in ("project", "reject", "reflect"):
+                    fused = cr.fused(lambda x, B, name=name: getattr(x, name)(B), backend="numpy")
+                    with pytest.raises(cr.ArgumentError, match="must be a blade, a wedge of vectors"):
+                        fused(x, B)
+                    a, b, c = (alg.random_multivector(28 + i, 3, 1) for i in range(3))
+                    blade = a ^ b if k == 2 else a ^ b ^ c
+                    assert _is_same(fused(x, blade), getattr(x, name)(blade), 1e-11)
+                    assert fused.fallback_reason is None
+        null = ALGEBRAS["PGA"]("1.0*e01")
+        with pytest.raises(cr.ArgumentError, match="not null"):
+            cr.fused(lambda x: x.reject(null), backend="numpy")(ALGEBRAS["PGA"].e1)
+
+    @pytest.mark.parametrize("name", ["Cl(4)", "STA", "CGA", "PGA", "Cl(0,4)"])
+    def test_bivector_split(self, name):
+        """Parts are simple, commute and have the sum B; of a sample that is simple the second vanishes."""
+        alg = ALGEBRAS[name]
+        fused = cr.fused(lambda B: tuple(B.bivector_split()), backend="numpy")
+        B = alg.random_multivector(29, 20, 2)
+        first, second = fused(B)
+        assert fused.fallback_reason is None
+        size = float((B.coefficients**2).max())
+        for vanishes in (first + second - B, first ^ first, second ^ second, first.commutator(second)):
+            assert np.abs(vanishes.coefficients).max(initial=0) <= 1e-12 * size
+        assert _is_same((first, second), B.bivector_split(), 1e-11)
+        values = np.array(B.coefficients)
+        values[3, 1:] = 0
+        mixed = alg._new(B.keys, values)
+        assert _is_same(fused(mixed), mixed.bivector_split(), 1e-11)
+        assert fused.fallback_reason
 
 
 _SCRIPT = """
