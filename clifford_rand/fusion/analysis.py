@@ -162,6 +162,19 @@ def _of_two_planes(B: Any, s: int, q: Any, t: int) -> Any:
     return result + (q * B).times(S1)
 
 
+def outer_exponential(A: Any) -> tuple[Any, Any]:
+    """Return the even and the odd terms of Σ A^∧k / k!, which ends where A has no scalar part."""
+    if 0 in A.grades:
+        raise TraceError("it has the outer exponential of a multivector with a scalar part, a series that does not end")
+    parts = [A.of({0: A.trace.graph.constant(1)}), A.of({})]
+    power, k = parts[0], 0
+    while power.refs:
+        k += 1
+        power = power.wedge(A).times(A.trace.graph.constant(Fraction(1, k)))
+        parts[k % 2] = parts[k % 2] + power
+    return parts[0], parts[1]
+
+
 # ---- guards and parts
 
 

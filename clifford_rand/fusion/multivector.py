@@ -350,6 +350,36 @@ class TracedMultivector:
         """Return the exponential."""
         return analysis.exponential(self)
 
+    def cosh(self) -> "TracedMultivector":
+        """Return (exp A + exp(-A))/2, in which equal terms are one."""
+        return (self.exp() + (-self).exp()) * 0.5
+
+    def sinh(self) -> "TracedMultivector":
+        """Return (exp A - exp(-A))/2, in which equal terms cancel."""
+        return (self.exp() - (-self).exp()) * 0.5
+
+    def tanh(self) -> "TracedMultivector":
+        """Return sinh(A) cosh(A)⁻¹."""
+        return self.sinh() * self.cosh().inv()
+
+    def outerexp(self) -> "TracedMultivector":
+        """Return the outer exponential."""
+        even, odd = analysis.outer_exponential(self)
+        return even + odd
+
+    def outersin(self) -> "TracedMultivector":
+        """Return the odd terms of the outer exponential."""
+        return analysis.outer_exponential(self)[1]
+
+    def outercos(self) -> "TracedMultivector":
+        """Return the even terms of the outer exponential."""
+        return analysis.outer_exponential(self)[0]
+
+    def outertan(self) -> "TracedMultivector":
+        """Return outersin(A) outercos(A)⁻¹."""
+        even, odd = analysis.outer_exponential(self)
+        return odd * even.inv()
+
     def bivector_split(self, rtol: float = 1e-9) -> "tuple[TracedMultivector, ...]":
         """Return the one or two simple bivectors that it is the sum of."""
         return projections.split(self)
@@ -365,7 +395,7 @@ class TracedMultivector:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             raise TraceError(f"it calls numpy.{ufunc.__name__} with options")
-        if ufunc in (np.exp, np.log, np.sqrt):
+        if ufunc in (np.exp, np.log, np.sqrt, np.sinh, np.cosh, np.tanh):
             return getattr(self, ufunc.__name__)()
         return apply_ufunc(ufunc, inputs, ())
 

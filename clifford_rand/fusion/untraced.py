@@ -7,6 +7,7 @@ _COUNT = "what it returns depends on values: how many factors there are, and of 
 _MATRIX = "it is a matrix; write the product itself, which becomes a matrix where that is faster"
 _SYMBOLS = "it is about symbols"
 _DTYPE = "the code has the dtype of the arguments; convert these, or the result"
+_CIRCULAR = "its closed forms are not written as terms; those of exp, log, sqrt, sinh, cosh and tanh are"
 
 REASONS = {
     **dict.fromkeys(("shape", "ndim", "reshape", "sum", "mean", "prod"), _BATCH),
@@ -17,6 +18,7 @@ REASONS = {
     **dict.fromkeys(("vector_matrix", "left_matrix", "right_matrix", "spinor_matrix"), _MATRIX),
     **dict.fromkeys(("symbols_used", "diff", "subs", "simplify", "expand", "lambdify"), _SYMBOLS),
     **dict.fromkeys(("dtype", "astype", "to_numeric"), _DTYPE),
+    **dict.fromkeys(("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"), _CIRCULAR),
     "dense": "results leave out blades that are zero for all arguments; call it on the result",
     **dict.fromkeys(("sparse", "filter"), "which blades stay depends on values; call it on the result"),
 }

@@ -603,6 +603,8 @@ for _name in ("reverse", "involute", "conjugate", "even", "odd", "scalar_part", 
     TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
 for _name in ("left_complement", "right_complement"):
     TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)()
+for _name in ("cosh", "sinh", "tanh", "outerexp", "outersin", "outercos", "outertan"):
+    TRACED[_name] = lambda A, R, B, x, name=_name: tuple(getattr(one, name)() for one in (B, x))
 for _name in ("dual", "undual"):
     TRACED[_name] = lambda A, R, B, x, name=_name: getattr(A, name)() if not A.algebra.form.counts[2] else A
 
