@@ -5,7 +5,26 @@ at its first use the method becomes the function itself, as if the class had bee
 """
 
 import importlib
+from types import FunctionType
 from typing import Any
+
+
+def name_methods(owner: type) -> None:
+    """Give functions of modules the names that they have as methods of a class."""
+    names: dict[FunctionType, list[str]] = {}
+    for name, function in vars(owner).items():
+        if isinstance(function, FunctionType):
+            names.setdefault(function, []).append(name)
+    for function, held in names.items():
+        _name(function, owner, held)
+
+
+def _name(function: FunctionType, owner: type, names: list[str]) -> FunctionType:
+    """Let a function with another name call itself as the method that it is: in errors, in help, and to pickle."""
+    if function.__name__ not in names:
+        function.__name__, function.__qualname__ = names[0], f"{owner.__name__}.{names[0]}"
+        function.__module__ = owner.__module__
+    return function
 
 
 class LateMethod:
@@ -20,7 +39,7 @@ class LateMethod:
         self.names.append(name)
 
     def __get__(self, instance: object, owner: type) -> Any:
-        function = getattr(importlib.import_module(self.module), self.function)
+        function = _name(getattr(importlib.import_module(self.module), self.function), self.owner, self.names)
         for name in self.names:
             setattr(self.owner, name, function)
         return function.__get__(instance, owner)

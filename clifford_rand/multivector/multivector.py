@@ -12,6 +12,7 @@ from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, re
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.multivector import arithmetic, batch, comparison, components, display, linear, products, symbols
 from clifford_rand.multivector.blade_attributes import BladeAttributes
+from clifford_rand.multivector.late import methods_of, name_methods
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from clifford_rand.multivector import scalars as _scalars
     from clifford_rand.multivector import ufuncs as _ufuncs
 else:
-    from clifford_rand.multivector.late import methods_of
-
     _split = methods_of("clifford_rand.functions.bivector_split")
     _circular = methods_of("clifford_rand.functions.circular")
     _compiled = methods_of("clifford_rand.functions.compiled")
@@ -353,6 +352,7 @@ class Multivector(BladeAttributes):
     _repr_html_ = display.html_text
 
 
+name_methods(Multivector)
 _new = object.__new__
 
 

@@ -1,6 +1,8 @@
 """Multivectors as values: batches, indexing, dtypes, arithmetic, equality."""
 
 import copy
+import pickle
+import types
 import warnings
 from fractions import Fraction
 
@@ -243,3 +245,28 @@ def test_nothing_warns():
         a = ALG.random_multivector(0, shape=10)
         for result in (a * a, a + 1, a == a, a & a, a.star(), a | a):
             repr(result), str(result)
+
+
+class TestNames:
+    """A function of a module that is a method calls itself by the method's name: in errors, in help, to pickle."""
+
+    @pytest.mark.parametrize(
+        ("call", "name"),
+        [
+            (lambda A: A.exp(3), "exp"),
+            (lambda A: A.map(), "map"),
+            (lambda A: A.bivector_split(1, 2, 3), "bivector_split"),
+            (lambda A: A.sum(1, 2, 3), "sum"),
+        ],
+    )
+    def test_an_error_names_the_method(self, call, name):
+        with pytest.raises(TypeError, match=rf"^Multivector\.{name}\(\) "):
+            call(cr.Algebra(3).e12)
+
+    def test_every_method_can_be_pickled(self):
+        A = cr.Algebra(3).e12 * 0.5
+        for name in dir(cr.Multivector):
+            function = getattr(cr.Multivector, name, None)
+            if isinstance(function, types.FunctionType):
+                assert pickle.loads(pickle.dumps(function)) is function, name
+        assert pickle.loads(pickle.dumps(A.exp))() == A.exp()
