@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.layout import apart
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.norm_code import NormCode
 from clifford_rand.plans.choice import keep
@@ -172,8 +173,12 @@ def _sums(A: "Multivector") -> tuple[Any, Any] | None:
             if terms < high and not _is_definite(A.algebra.form, A.keys):
                 found = abs((array * array).dot(squares))
             return (found, terms) if found > low and terms < high else None
-        squared = array * array
-        found, terms = abs(squared @ squares), squared.sum(axis=-1)
+        if _is_definite(A.algebra.form, A.keys):
+            parts = apart(array)
+            terms = found = np.einsum("k...,k...->...", parts, parts)  # no array of squares, component by component
+        else:
+            squared = array * array
+            found, terms = abs(squared @ squares), squared.sum(axis=-1)
     return (found, terms) if ((found > low) & (terms < high)).all() else None
 
 

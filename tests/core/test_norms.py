@@ -47,6 +47,19 @@ def test_norm_keeps_the_precision_of_the_dtype(dtype):
     np.testing.assert_allclose(A.normalized().norm(), 1, rtol=1e-5 if A.norm().itemsize == 4 else 1e-14)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("signature", [(8,), (4, 4), (7, 0, 1)])
+def test_norms_of_many_components_at_every_scale_one_by_one_and_together(signature, scale):
+    alg = cr.Algebra(*signature)
+    A = alg.random_multivector(0, 3)
+    squares = alg.form.weight(A.keys.masks)
+    expected = np.sqrt(np.abs((A.coefficients**2 * squares).sum(axis=-1)))
+    large = A * scale
+    np.testing.assert_allclose(large.norm() / scale, expected, rtol=1e-12)
+    np.testing.assert_allclose([one.norm() / scale for one in large], expected, rtol=1e-12)
+    np.testing.assert_allclose([one.norm_squared() for one in A], A.norm_squared(), rtol=1e-12)
+
+
 def test_norm_of_float32_does_not_overflow():
     A = cr.Algebra(3).vector(np.array([3e30, 4e30, 0], dtype=np.float32))
     assert A.norm() == pytest.approx(5e30, rel=1e-6)
