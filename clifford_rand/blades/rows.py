@@ -11,8 +11,8 @@ from clifford_rand._typing import Array
 
 LN2 = float(np.log(2.0))
 _TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
-_ORDINARY = 2.0**-32, 2.0**32  # squared lengths of rows that need none
-LARGEST_SQUARE = _ORDINARY[1]
+ORDINARY = 2.0**-32, 2.0**32  # squared lengths of rows that need none
+LARGEST_SQUARE = ORDINARY[1]
 # Rows of unit length that depend on each other up to rounding leave a smallest singular value of some eps. Measured for
 # products of Gaussian matrices of rank k-1, k = 2 … 400, both precisions: at most 1.2·√k·eps.
 _NOISE = 8
@@ -58,7 +58,7 @@ def is_ordinary(factors: NDArray[Any]) -> bool:
     """Tell whether all rows are finite and of lengths from 2^-16 to 2^16: one pass."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.vecdot(factors, factors)
-    return bool(squares.min(initial=1.0) >= _ORDINARY[0] and squares.max(initial=1.0) <= _ORDINARY[1])
+    return bool(squares.min(initial=1.0) >= ORDINARY[0] and squares.max(initial=1.0) <= ORDINARY[1])
 
 
 def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[Array, NDArray[np.int64]]:
@@ -97,7 +97,11 @@ def unit_gram(rows: Array) -> UnitGram:
     The determinant is off by at most k eps |C⁻¹|, relatively, so it serves where |C⁻¹| ≤ 10³. In most cases det C
     itself is large enough to tell; the inverse is looked at for the others.
     """
-    gram = rows @ rows.swapaxes(-1, -2)
+    return unit_gram_of(rows @ rows.swapaxes(-1, -2))
+
+
+def unit_gram_of(gram: Array) -> UnitGram:
+    """Return what `unit_gram` does of rows whose Gram matrix is ``gram``, which is overwritten."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = np.diagonal(gram, axis1=-2, axis2=-1) ** -0.5
         gram *= shrink[..., None]
@@ -122,7 +126,7 @@ def plain_log_volume(rows: Array) -> float | None:
     gram = rows.dot(rows.T)
     squares = gram.diagonal().tolist()
     low, high = min(squares), max(squares)
-    if not _ORDINARY[0] <= low <= high <= _ORDINARY[1]:
+    if not ORDINARY[0] <= low <= high <= ORDINARY[1]:
         return None
     most = math.prod(squares)  # Hadamard: no determinant is larger
     least = math.exp(_LEAST_LOG) * high / low

@@ -1,0 +1,194 @@
+"""Rows (k, d) that stay where they are, read by blocks of columns: arrays, memory maps, sparse matrices, combinations.
+
+What is computed from them are matrices of k × k numbers: Gram matrices and triangular factors.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand.blades.rows import unit_gram_of
+
+BLOCK = 2**20  # numbers of a block: 8 MiB of float64
+_LEAST_WIDTH = 512  # columns, so that a row's part of a block is a few pages
+
+Columns = slice | NDArray[np.int64]
+
+
+class Rows(ABC):
+    """k rows of d numbers.
+
+    Attributes
+    ----------
+    shape : (k, d)
+    dtype : numpy.dtype
+        float32 or float64, of what the rows are made of.
+    active : ndarray of int64 or None
+        The columns that may hold something other than 0, ascending; None for all.
+    height : int
+        Rows that are held at a time to make these.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    active: NDArray[np.int64] | None = None
+    height: int
+
+    @abstractmethod
+    def take(self, columns: Columns) -> Array:
+        """Return the part (k, m) of some columns in float64."""
+
+
+class Dense(Rows):
+    """Rows of an array or a memory map, which is not copied."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.shape, self.height = (len(array), array.shape[1]), len(array)
+        self.dtype = np.result_type(array.dtype, np.float32) if array.dtype.kind == "f" else np.dtype(np.float64)
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return np.asarray(self.array[:, columns], dtype=np.float64)
+
+
+class Sparse(Rows):
+    """Rows of a SciPy sparse array, by its columns that hold something: d itself costs nothing."""
+
+    def __init__(self, rows: Any) -> None:
+        from scipy.sparse import csr_array
+
+        self.shape, self.height = rows.shape, rows.shape[0]
+        self.dtype = np.result_type(rows.dtype, np.float32) if rows.dtype.kind == "f" else np.dtype(np.float64)
+        active, place = np.unique(rows.indices, return_inverse=True)
+        self.active: NDArray[np.int64] = active.astype(np.int64)
+        compact = csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], len(active)))
+        self.matrix = compact.astype(np.float64).tocsc()
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        if isinstance(columns, slice):
+            first, last = np.searchsorted(self.active, [columns.start, columns.stop])
+            part: Array = self.matrix[:, first:last].toarray()
+            place, count = self.active[first:last] - columns.start, columns.stop - columns.start
+        else:
+            place = np.flatnonzero(np.isin(columns, self.active, assume_unique=True))
+            part, count = self.columns_at(columns[place]).toarray(), len(columns)
+        if part.shape[1] == count:
+            return part
+        out = np.zeros((self.shape[0], count))
+        out[:, place] = part
+        return out
+
+    def columns_at(self, columns: NDArray[np.int64]) -> Any:
+        """Return the sparse part of some of the active columns."""
+        return self.matrix[:, np.searchsorted(self.active, columns)]
+
+
+class Scaled(Rows):
+    """Each row times a power of two, 2^-exponent."""
+
+    def __init__(self, source: Rows, exponent: NDArray[np.int64]) -> None:
+        self.source, self.exponent = source, exponent
+        self.shape, self.dtype, self.active = source.shape, source.dtype, source.active
+        self.height = 2 * source.height
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return np.asarray(np.ldexp(self.source.take(columns), -self.exponent[:, None]))
+
+
+class Stacked(Rows):
+    """Rows one after the other."""
+
+    def __init__(self, *parts: Rows) -> None:
+        self.parts = parts
+        self.shape = sum(part.shape[0] for part in parts), parts[0].shape[1]
+        self.dtype = np.result_type(*(part.dtype for part in parts))
+        self.active, self.height = None, sum(part.height + part.shape[0] for part in parts)
+        if all(part.active is not None for part in parts):
+            self.active = np.unique(np.concatenate([part.active for part in parts]))
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return np.concatenate([part.take(columns) for part in self.parts])
+
+
+class Combined(Rows):
+    """W times rows: combinations of them."""
+
+    def __init__(self, weights: Array, source: Rows) -> None:
+        self.weights, self.source = weights, source
+        self.shape, self.dtype, self.active = (len(weights), source.shape[1]), source.dtype, source.active
+        self.height = len(weights) + source.height
+
+    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
+        return self.weights @ self.source.take(columns)
+
+
+def blocks(active: NDArray[np.int64] | None, d: int, height: int) -> Iterator[Columns]:
+    """Return blocks of columns, of which `BLOCK` numbers are held at a time."""
+    width = max(_LEAST_WIDTH, BLOCK // max(1, height))
+    count = d if active is None else len(active)
+    for start in range(0, count, width):
+        part = slice(start, min(start + width, count))
+        yield part if active is None else _as_slice(active[part])
+
+
+def _as_slice(columns: NDArray[np.int64]) -> Columns:
+    """Return neighbouring columns as a slice, of which a dense array makes a view."""
+    first, last = int(columns[0]), int(columns[-1])
+    return slice(first, last + 1) if last - first + 1 == len(columns) else columns
+
+
+def product(P: Rows, Q: Rows) -> Array:
+    """Return P Qᵀ, each block of columns read once; inf and NaN without a warning."""
+    same = P is Q
+    if isinstance(Q, Sparse) and not isinstance(P, Sparse):
+        return product(Q, P).T
+    active = P.active if Q.active is None else Q.active
+    if P.active is not None and Q.active is not None and not same:
+        active = np.intersect1d(P.active, Q.active, assume_unique=True)
+    if isinstance(P, Sparse) and isinstance(Q, Sparse):
+        assert active is not None
+        return np.asarray((P.columns_at(active) @ Q.columns_at(active).T).toarray())
+    total = np.zeros((P.shape[0], Q.shape[0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for columns in blocks(active, P.shape[1], P.height + (0 if same else Q.height)):
+            left = P.take(columns)
+            total += left @ (left if same else Q.take(columns)).T
+    return total
+
+
+def triangle(rows: Rows, gram: Array | None = None) -> tuple[Array, bool]:
+    """Return lower triangular T (k, k) with rows = T Q, Q orthonormal, and whether their Gram matrix gave it.
+
+    The diagonal is not negative. By the Cholesky factor of the Gram matrix where that is well-conditioned, see
+    `unit_gram`; elsewhere by a QR factorisation of one block of columns after the other below the factor of those
+    before (Demmel et al., 2012, "Communication-optimal parallel and sequential QR and LU factorizations", section 3).
+    """
+    k = rows.shape[0]
+    unit = unit_gram_of(product(rows, rows) if gram is None else gram)
+    if unit.good.all():
+        return np.linalg.cholesky(unit.matrix) / unit.shrink[:, None], True
+    R = np.zeros((0, k))
+    for columns in blocks(rows.active, rows.shape[1], rows.height + 2 * k):
+        R = np.asarray(np.linalg.qr(np.concatenate([R, rows.take(columns).T]), mode="r"))
+    T = np.zeros((k, k))
+    T[:, : len(R)] = R.T * np.where(R.diagonal() < 0, -1.0, 1.0)
+    return T, False
+
+
+def row_peaks(rows: Rows) -> Array:
+    """Return the largest absolute entry of every row; NaN where one is NaN."""
+    peaks = np.zeros(rows.shape[0])
+    for columns in blocks(rows.active, rows.shape[1], rows.height):
+        part = rows.take(columns)
+        np.maximum(peaks, np.maximum(part.max(axis=1), -part.min(axis=1)), out=peaks)
+    return peaks
+
+
+def write(rows: Rows, out: NDArray[Any]) -> None:
+    """Write the rows to ``out`` (k, d), which holds zeros where they have none."""
+    for columns in blocks(rows.active, rows.shape[1], rows.height):
+        out[:, columns] = rows.take(columns)

@@ -1,0 +1,439 @@
+"""The class `LargeBlade`: the wedge of rows that stay where they are, on disk or sparse, in very many dimensions."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_array, check_choice, check_tolerance, describe, fail
+from clifford_rand._threads import cached_property
+from clifford_rand._typing import Array
+from clifford_rand.basis.keys import LARGEST
+from clifford_rand.blades.blade import Blade
+from clifford_rand.blades.blocks import (
+    Combined,
+    Dense,
+    Rows,
+    Scaled,
+    Sparse,
+    Stacked,
+    product,
+    row_peaks,
+    triangle,
+    write,
+)
+from clifford_rand.blades.gram import log_det
+from clifford_rand.blades.rows import (
+    LARGEST_GRAM_RTOL,
+    LN2,
+    ORDINARY,
+    default_rtol,
+    is_singular,
+    log_det_triangular,
+    relative,
+)
+from clifford_rand.blades.subspace import DISTANCES
+from clifford_rand.sketch.base import is_sparse
+
+
+class LargeBlade:
+    """The blade a1∧…∧ak of rows in R^d that are read by blocks of columns: never copied, never d × d.
+
+    For subspaces of features, gradients or embeddings: k up to some hundreds of vectors of 10⁴ to 10⁷ dimensions, in an
+    array, a memory map or a sparse matrix of any real type. All that is computed are matrices of k × k numbers in
+    float64, from products of blocks; some 30 MiB are held besides.
+
+    Parameters
+    ----------
+    rows : array_like or SciPy sparse array of shape (k, d)
+        One vector per row, k ≤ d. Arrays and memory maps are not copied: they must not change while the blade is used.
+    rtol : float, optional
+        Rows scaled to length 1 count as dependent, and the blade as zero, where their smallest singular value is at
+        most this. Default: 8·√k·eps of float64, or of float32 for rows of float32 and float16.
+
+    Raises
+    ------
+    ArgumentError
+        For more than d rows, or entries that are not real. NaN and infinity are found when the rows are first read.
+
+    Notes
+    -----
+    Rows are brought to an orthonormal basis Q by a triangular matrix, rows = T Q, and Q is not formed. T is the
+    Cholesky factor of the Gram matrix where that is well-conditioned, one pass of 2 k² d operations; elsewhere the
+    factor of a QR factorisation in blocks. Small angles come from what of one basis is outside the other, so they are
+    accurate to rounding, absolutely: a second pass of 6 k² d operations, made only where an angle is below π/4.
+
+    Products are Euclidean. See `Blade` for other metrics, batches, duals and oriented joins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import clifford_rand as cr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((10, 100_000)).astype(np.float32)
+    >>> A, B = cr.LargeBlade(X), cr.LargeBlade(X[:5] + 0.1 * rng.standard_normal((5, 100_000)))
+    >>> A
+    <LargeBlade of grade 10 in R^100000, float32>
+    >>> A.principal_angles(B).round(2)
+    array([0.1, 0.1, 0.1, 0.1, 0.1])
+    """
+
+    def __init__(self, rows: ArrayLike | Any, *, rtol: float | None = None) -> None:
+        self._set(_rows_of(rows, "rows", "LargeBlade"), rtol)
+
+    def _set(self, rows: Rows, rtol: float | None) -> None:
+        k, d = rows.shape
+        if k > d:
+            hint = "More are always dependent, and their wedge is zero. For columns pass the transpose."
+            rule = "at most d vectors of R^d, one per row"
+            raise fail("rows", "LargeBlade", rule, describe(f"{k} vectors of R^{d}"), hint)
+        self._source = rows
+        self._given = rtol if rtol is None else check_tolerance(rtol, 0.0, "LargeBlade")
+
+    def _make(self, rows: Rows) -> Self:
+        made = object.__new__(type(self))
+        made._set(rows, self._given)
+        return made
+
+    def __repr__(self) -> str:
+        kind = "" if self.dtype == np.float64 else f", {self.dtype}"
+        sparse = ", sparse" if isinstance(self._source, Sparse) else ""
+        return f"<LargeBlade of grade {self.grade} in R^{self.d}{kind}{sparse}>"
+
+    @property
+    def grade(self) -> int:
+        """The number k of vectors."""
+        return self._source.shape[0]
+
+    @property
+    def d(self) -> int:
+        """The dimension of the space."""
+        return self._source.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64, of what is returned in R^d; numbers of subspaces are float64."""
+        return self._source.dtype
+
+    # ---- the factor of the rows
+
+    @cached_property
+    def _factor(self) -> tuple[Rows, float, Array, bool]:
+        """Rows r and log with a1∧…∧ak = exp(log) r1∧…∧rk, T with r = T Q, and whether the blade is zero.
+
+        The rows are those given, unless these are scaled or ill-conditioned: then first by powers of two, and then to
+        combinations that are orthonormal to eps times their condition, so that T is near to the identity.
+        """
+        rows, log = self._source, 0.0
+        gram = product(rows, rows)
+        squares = gram.diagonal()
+        if not np.all((squares >= ORDINARY[0]) & (squares <= ORDINARY[1])):
+            exponent = np.frexp(_finite_peaks(rows, "rows", "LargeBlade"))[1].astype(np.int64)
+            rows, log = Scaled(rows, exponent), float(exponent.sum()) * LN2
+            gram = product(rows, rows)
+        rtol = default_rtol(self.grade, self.dtype) if self._given is None else self._given
+        T, by_gram = triangle(rows, gram)
+        zero = not (by_gram and rtol <= LARGEST_GRAM_RTOL) and bool(is_singular(T.T, rtol))
+        if not by_gram and not zero:
+            log += float(log_det_triangular(T)[1])
+            rows = Combined(np.asarray(np.linalg.inv(T), dtype=np.float64), rows)
+            T = triangle(rows)[0]
+        return rows, log, T, zero
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count."""
+        return self._factor[3]
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """T⁻¹, so that T⁻¹ rows are orthonormal."""
+        return np.asarray(np.linalg.inv(self._factor[2]), dtype=np.float64)
+
+    @property
+    def _rows(self) -> Rows:
+        return self._factor[0]
+
+    @property
+    def _basis(self) -> Rows:
+        return Combined(self._inverse, self._rows)
+
+    def _need_subspace(self, owner: str, name: str = "blade") -> None:
+        if self.is_zero:
+            raise fail(
+                name, owner, "other than zero, of independent vectors", describe("a zero blade"), "Check is_zero first."
+            )
+
+    def _other(self, b: Any, owner: str) -> "LargeBlade":
+        if not isinstance(b, LargeBlade):
+            hint = "Make one of vectors as rows: LargeBlade(rows)."
+            raise fail("b", owner, "a LargeBlade", describe(type(b).__name__), hint)
+        if b.d != self.d:
+            raise fail("b", owner, f"of {self.d} dimensions", describe(f"a blade of R^{b.d}"))
+        return b
+
+    # ---- products
+
+    def wedge(self, b: Any, *more: Any) -> Self:
+        """Return a∧b∧…: the rows of all factors one after the other, none of them copied. Also ``a ^ b``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade(np.eye(2, 5)), cr.LargeBlade(np.eye(1, 5, 3))
+        >>> A ^ B, cr.wedge(A, B, A).is_zero
+        (<LargeBlade of grade 3 in R^5>, True)
+        """
+        factors: list[LargeBlade] = [self, *(self._other(one, "wedge") for one in (b, *more))]
+        return self._make(Stacked(*(one._source for one in factors)))
+
+    def __xor__(self, other: Any) -> Self:
+        return self.wedge(other)
+
+    def log_inner(self, b: Any) -> tuple[float, float]:
+        """Return sign and logarithm of the absolute value of det(a_i · b_j); 0 and -inf for zero and other grades."""
+        other = self._other(b, "inner")
+        if self.grade != other.grade:
+            return 0.0, -math.inf
+        sign, log, doubtful = log_det(product(self._rows, other._rows))
+        if not sign or (doubtful and (self.is_zero or other.is_zero)):
+            return 0.0, -math.inf
+        return float(sign), float(log) + self._factor[1] + other._factor[1]
+
+    def inner(self, b: Any) -> float:
+        """Return det(a_i · b_j), 0 for different grades; inf where it is beyond the floats, see `log_inner`.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade([[1.0, 0, 0], [0, 1, 0]]), cr.LargeBlade([[2.0, 0, 5], [0, 3, 0]])
+        >>> round(cr.inner(A, B), 12)
+        6.0
+        """
+        sign, log = self.log_inner(b)
+        with np.errstate(over="ignore"):
+            return float(sign * np.exp(log))
+
+    def log_norm(self) -> float:
+        """Return the logarithm of the volume that the rows span; -inf for zero.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> bool(abs(cr.LargeBlade(1e200 * np.eye(3, 1000)).log_norm() - 600 * np.log(10)) < 1e-9)
+        True
+        """
+        return -math.inf if self.is_zero else float(log_det_triangular(self._factor[2])[1]) + self._factor[1]
+
+    def norm(self) -> float:
+        """Return the volume that the rows span; inf where it is beyond the floats, see `log_norm`."""
+        with np.errstate(over="ignore"):
+            return float(np.exp(self.log_norm()))
+
+    # ---- subspaces
+
+    def _cosines(self, b: "LargeBlade") -> Array:
+        """Return the products of both orthonormal bases (j, k)."""
+        return np.asarray(self._inverse @ product(self._rows, b._rows) @ b._inverse.T)
+
+    def _outside(self, b: "LargeBlade", cosines: Array) -> Rows:
+        """Return the parts of this orthonormal basis that are orthogonal to the subspace of ``b``."""
+        weights = np.concatenate([self._inverse, -cosines @ b._inverse], axis=1)
+        return Combined(weights, Stacked(self._rows, b._rows))
+
+    def _sines(self, b: "LargeBlade", cosines: Array | None = None) -> tuple[Array, Array]:
+        """Return (U, sines): sines of this subspace's directions Uᵀ Q to ``b``, largest first."""
+        T = triangle(self._outside(b, self._cosines(b) if cosines is None else cosines))[0]
+        turn, sine = np.linalg.svd(T)[:2]
+        return turn, np.minimum(sine, 1.0)
+
+    def principal_angles(self, b: Any) -> Array:
+        """Return the principal angles (min(j, k),) in radians, smallest first.
+
+        Parameters
+        ----------
+        b : LargeBlade
+
+        References
+        ----------
+        Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade(np.eye(1, 99)), cr.LargeBlade(np.eye(1, 99) + 1e-10 * np.eye(1, 99, 5))
+        >>> print(A.principal_angles(B))
+        [1.e-10]
+        """
+        other = self._other(b, "principal_angles")
+        self._need_subspace("principal_angles")
+        other._need_subspace("principal_angles", "b")
+        small, large = (self, other) if self.grade <= other.grade else (other, self)
+        products = small._cosines(large)
+        cosine = np.minimum(np.linalg.svd(products, compute_uv=False), 1.0)
+        angle = np.arccos(cosine)
+        near = cosine**2 > 0.5
+        if near.any():
+            angle[near] = np.arcsin(small._sines(large, products)[1][::-1])[near]
+        return np.asarray(angle)
+
+    def distance(self, b: Any, kind: str = "geodesic") -> float:
+        """Return a distance of two subspaces of one dimension; the kinds are those of `Blade.distance`.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade([[1.0, 0]]), cr.LargeBlade([[1.0, 1.0]])
+        >>> round(A.distance(B), 6), round(A.distance(B, "chordal"), 6)
+        (0.785398, 0.707107)
+        """
+        check_choice(kind, "kind", "distance", tuple(DISTANCES))
+        other = self._other(b, "distance")
+        if other.grade != self.grade:
+            raise fail("b", "distance", f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
+        return float(DISTANCES[kind](self.principal_angles(other)))
+
+    def intersection(self, b: Any, rtol: float = 1e-9) -> Self:
+        """Return the blade of the directions of this subspace that lie in that of ``b``; of length 1 and of no sign.
+
+        Parameters
+        ----------
+        b : LargeBlade
+        rtol : float, default=1e-9
+            Largest sine of the angle of a direction to ``b``: sin(θ) takes all that are within θ. At least 256 eps.
+
+        Returns
+        -------
+        LargeBlade
+            Of grade 0 where there is none. `Blade.meet` is the oriented intersection.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade(np.eye(3, 10)), cr.LargeBlade(np.eye(3, 10, 2))
+        >>> A.intersection(B).orthonormal_basis().round(9).argmax()
+        np.int64(2)
+        """
+        other = self._other(b, "intersection")
+        self._need_subspace("intersection")
+        other._need_subspace("intersection", "b")
+        limit = relative(np.result_type(self.dtype, other.dtype), check_tolerance(rtol, 0.0, "intersection"))
+        turn, sine = self._sines(other)
+        return self._make(Combined(turn.T[sine <= limit] @ self._inverse, self._rows))
+
+    def contains(self, b: Any, rtol: float = 1e-9) -> bool:
+        """Tell whether the subspace of ``b`` lies in this one, all its sines at most ``rtol``, at least 256 eps."""
+        other = self._other(b, "contains")
+        self._need_subspace("contains")
+        other._need_subspace("contains", "b")
+        limit = relative(np.result_type(self.dtype, other.dtype), check_tolerance(rtol, 0.0, "contains"))
+        return bool(np.all(other._sines(self)[1] <= limit))
+
+    # ---- vectors
+
+    def coordinates(self, X: ArrayLike | Any) -> Array:
+        """Return the coordinates (n, k) of the projections of vectors (n, d) in `orthonormal_basis`.
+
+        Parameters
+        ----------
+        X : array_like or SciPy sparse array of shape (n, d)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade(np.eye(2, 9)).coordinates(np.arange(18.0).reshape(2, 9))
+        array([[ 0.,  1.],
+               [ 9., 10.]])
+        """
+        self._need_subspace("coordinates")
+        return self._coordinates(self._vectors(X, "coordinates"))
+
+    def project_vectors(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the orthogonal projections (n, d) of vectors (n, d) on the subspace.
+
+        Parameters
+        ----------
+        X : array_like or SciPy sparse array of shape (n, d)
+        out : ndarray of shape (n, d), optional
+            Where to write them, a memory map for example.
+        """
+        self._need_subspace("project_vectors")
+        weights = self._coordinates(self._vectors(X, "project_vectors")) @ self._inverse
+        return self._written(Combined(weights, self._rows), out, "project_vectors")
+
+    def reject_vectors(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `project_vectors`."""
+        self._need_subspace("reject_vectors")
+        vectors = self._vectors(X, "reject_vectors")
+        one, both = np.eye(vectors.shape[0]), Stacked(vectors, self._rows)
+        inside = self._coordinates(vectors) @ self._inverse
+        rest = Combined(np.concatenate([one, -inside], axis=1), both)
+        inside = inside + self._coordinates(rest) @ self._inverse  # what rounding of the first left inside
+        return self._written(Combined(np.concatenate([one, -inside], axis=1), both), out, "reject_vectors")
+
+    def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """Return orthonormal rows (k, d) of the subspace, in the orientation of the blade and in its dtype.
+
+        Parameters
+        ----------
+        out : ndarray of shape (k, d), optional
+            Where to write them, a memory map for example.
+        """
+        self._need_subspace("orthonormal_basis")
+        return self._written(self._basis, out, "orthonormal_basis")
+
+    def to_blade(self) -> Blade:
+        """Return the `Blade` of the same rows, all of them in memory."""
+        rows = np.zeros(self._source.shape, self.dtype)
+        write(self._source, rows)
+        return Blade(rows, rtol=self._given)
+
+    def _vectors(self, X: ArrayLike | Any, owner: str) -> Rows:
+        vectors = _rows_of(X, "X", owner)
+        if vectors.shape[1] != self.d:
+            raise fail("X", owner, f"of shape (n, {self.d})", describe(f"shape {vectors.shape}"))
+        return vectors
+
+    def _coordinates(self, vectors: Rows) -> Array:
+        found = product(vectors, self._rows)
+        if not np.isfinite(found).all():
+            _finite_peaks(vectors, "X", "LargeBlade")
+        return np.asarray(found @ self._inverse.T)
+
+    def _written(self, rows: Rows, out: NDArray[Any] | None, owner: str) -> NDArray[Any]:
+        if out is None:
+            if math.prod(rows.shape) > LARGEST:
+                found = describe(f"an array of {rows.shape[0]} × {rows.shape[1]}")
+                raise fail("out", owner, "given for more than 2^27 numbers", found, "Pass a memory map.")
+            out = np.zeros(rows.shape, rows.dtype)
+        elif out.shape != rows.shape or out.dtype.kind != "f":
+            found = describe(f"shape {out.shape}, dtype {out.dtype}")
+            raise fail("out", owner, f"an array of floats of shape {rows.shape}", found)
+        elif rows.active is not None:
+            out[...] = 0
+        write(rows, out)
+        return out
+
+
+def _finite_peaks(rows: Rows, name: str, owner: str) -> Array:
+    """Return the largest absolute entries of rows, or raise if one is NaN or infinite."""
+    peaks = row_peaks(rows)
+    if not np.isfinite(peaks).all():
+        raise fail(name, owner, "finite", describe("NaN or infinite entries"))
+    return peaks
+
+
+def _rows_of(value: Any, name: str, owner: str) -> Rows:
+    """Return rows of an array or a memory map, which are not copied, or of a sparse matrix."""
+    found = value.tocsr() if is_sparse(value) else as_array(value, name, owner)
+    if found.ndim != 2 or found.shape[1] < 1:
+        raise fail(name, owner, "of shape (k, d), one vector per row", describe(f"shape {found.shape}"))
+    if found.dtype.kind not in "fiub" or found.dtype.itemsize > 8:
+        raise fail(name, owner, "an array of real numbers", describe(f"dtype {found.dtype}"))
+    return Sparse(found) if is_sparse(value) else Dense(found)
