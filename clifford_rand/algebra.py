@@ -26,7 +26,7 @@ class Algebra(Space):
     ----------
     p, q, r : int
         Numbers of basis vectors with square 1, -1 and 0. The null vectors come first, then the positive, then the
-        negative.
+        negative. All may be 0: ``Algebra(0)`` has the scalars.
     signature : sequence of {1, -1, 0}, optional
         The squares in an order of your own.
     metric : array_like of shape (d, d), optional

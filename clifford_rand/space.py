@@ -49,7 +49,12 @@ class Space:
 
     def _first_is_the_null_vector(self) -> bool:
         diagonal = self.form.diagonal
-        return diagonal is not None and diagonal[0] == 0 and sum(1 for value in diagonal.tolist() if value == 0) == 1
+        return (
+            diagonal is not None
+            and bool(self.d)
+            and diagonal[0] == 0
+            and sum(1 for value in diagonal.tolist() if value == 0) == 1
+        )
 
     # ---- the metric
 
@@ -185,8 +190,6 @@ def squares(p: object, q: object, r: object, owner: str) -> NDArray[np.int8]:
     """Return the squares of the basis vectors: r null ones first, then p positive, then q negative."""
     counts = [check_integer(value, name, owner, low=0) for name, value in (("p", p), ("q", q), ("r", r))]
     check_dimension(sum(counts), owner)
-    if not sum(counts):
-        raise fail("p", owner, "such that p + q + r ≥ 1", describe("an algebra without vectors"))
     return np.repeat(np.array([0, 1, -1], dtype=np.int8), [counts[2], counts[0], counts[1]])
 
 

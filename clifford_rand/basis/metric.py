@@ -171,7 +171,7 @@ def _exact_determinant(gram: NDArray[Any]) -> Any:
 def metric_of_signature(signature: Sequence[Any]) -> Metric:
     """Return the diagonal metric with entries 1, -1 and 0."""
     values = as_array(signature, "signature", "Algebra")
-    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf" or not np.isin(values, (-1, 0, 1)).all():
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.isin(values, (-1, 0, 1)).all():
         raise fail("signature", "Algebra", "a sequence of 1, -1 and 0", signature, "Use metric= for other numbers.")
     return Metric(values.astype(np.int8), None)
 

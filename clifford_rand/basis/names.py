@@ -35,7 +35,7 @@ class Names:
     def prefix(self) -> str | None:
         """The common letters if every name is these and one more character, else None."""
         if isinstance(self.vectors, range):
-            return "e" if self.vectors[-1] <= 9 else None
+            return "e" if not self.vectors or self.vectors[-1] <= 9 else None
         found = [_SHORT.fullmatch(name) for name in self.vectors]
         prefixes = {match.group(1) if match else None for match in found}
         return prefixes.pop() if len(prefixes) == 1 else None
@@ -95,6 +95,8 @@ class Names:
     @property
     def hint(self) -> str:
         """A sentence that shows what names look like here."""
+        if not self.d:
+            return "There are no basis vectors: the only blade is 1."
         first, last = self.vector(0), self.vector(self.d - 1)
         example = self.blade((1 << 0) | (1 << (self.d - 1))) if self.d > 1 else first
         return f"Basis vectors are {first} to {last}, blades are written like {example}."

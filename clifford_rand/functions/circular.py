@@ -164,6 +164,8 @@ def _added(sigma: Any, C: "Multivector", S: "Multivector", sign: int) -> Pair:
 
 def _closed(B: "Multivector", sign: int) -> "Pair | None":
     """Return both functions of B by rows, None where the keys do not say that B² = s + q, or B is large."""
+    if not B.keys.size:
+        return B.algebra.scalar(np.ones(B.shape, dtype=B.dtype)), B
     dtype = B.dtype
     code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
     if code is None:

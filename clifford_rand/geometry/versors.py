@@ -300,6 +300,8 @@ def vector_matrix(R: "Multivector") -> NDArray[Any]:
     array([[ 0.,  1.],
            [-1.,  0.]])
     """
+    if not R.algebra.d:
+        return np.zeros((*R.shape, 0, 0))
     keys = keys_of_grades(R.algebra.d, (1,))
     check_size(keys.size**2 * max(1, math.prod(R.shape)), "vector_matrix", "the matrix")
     if is_exact(R):
