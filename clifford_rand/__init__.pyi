@@ -8,6 +8,7 @@ from .blades.large import LargeBlade as LargeBlade
 from .calculus.coordinates import Coordinates as Coordinates
 from .calculus.coordinates import gradient as gradient
 from .calculus.linear_map import LinearMap as LinearMap
+from .calculus.simplices import SimplicialChain as SimplicialChain
 from .crossproduct.every import cross_all as cross_all
 from .crossproduct.exact import CrossProduct as CrossProduct
 from .crossproduct.exact import cross as cross
