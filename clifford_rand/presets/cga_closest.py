@@ -72,6 +72,8 @@ def on_unit_sphere(M: Array, b: Array) -> Array:
 
 def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, Array]:
     """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
+    if not U.shape[-1]:
+        return np.zeros_like(D), on_sphere(-D, V, s)
 
     def outside(x: Array) -> Array:
         return x - U @ (np.swapaxes(U, -1, -2) @ x)

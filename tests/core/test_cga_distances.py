@@ -192,6 +192,39 @@ def test_angles_of_curves_are_those_of_their_tangents_and_conformal(alg):
 
 
 @pytest.mark.parametrize("alg", SPACE)
+def test_an_object_inside_another_is_at_angle_zero_and_normals_at_a_right_one(alg):
+    z, x = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    circle, sphere, plane = cga.circle(alg, x, 2.0, z), cga.sphere(alg, x, 2.0), cga.plane(alg, z, 0.0)
+    for whole in (sphere, plane):
+        close(cga.angle(circle, whole), 0.0, 1e-7)
+        close(cga.angle(whole, cga.line(alg, x, z)), np.pi / 2)
+    close(cga.angle(cga.line(alg, x, [1.0, 1, 0]), plane), 0.0, 1e-9)
+    close(cga.angle(sphere, plane), np.pi / 2)
+    close(cga.angle(circle, circle), 0.0)
+    close(cga.angle(circle, -circle), np.pi)
+    assert cga.angle(sphere, cga.plane(alg, z, [0.0, 1.0, 3.0])).tolist() == pytest.approx(
+        [np.pi / 2, 2 * np.pi / 3, np.nan], nan_ok=True
+    )
+
+
+def test_small_scenes_and_far_ones():
+    """Lines 1e-10 apart are not the same; what is 1e4 away keeps c eps in the null basis."""
+    alg = SPACE[1]
+    z, x = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    assert str(cga.intersect(cga.plane(alg, z, 0.0), cga.plane(alg, z, 1e-10)).name) == "direction"
+    assert str(cga.intersect(cga.line(alg, 0 * x, z), cga.line(alg, 1e-10 * x, x)).name) == "flat point"
+    assert str(cga.intersect(cga.line(alg, 0 * x, z), cga.line(alg, [0, 1e-10, 0], x)).name) == "infinity"
+    small = cga.intersect(cga.sphere(alg, 0 * x, 5e-6), cga.plane(alg, z, 3e-6))
+    assert str(small.name) == "circle"
+    close(small.radius * 1e6, 4.0)
+    at = 1e4 * (x + z)
+    far = cga.intersect(cga.sphere(alg, at, 5.0), cga.sphere(alg, at + 8 * x, 5.0))
+    close(far.location - at, 4 * x, 1e-6)
+    close(far.radius, 3.0, 1e-6)
+    close(cga.angle(cga.sphere(alg, at, 5.0), cga.sphere(alg, at + 8 * x, 5.0)), np.arccos((50 - 64) / 50), 1e-7)
+
+
+@pytest.mark.parametrize("alg", SPACE)
 def test_intersections_and_what_they_are(alg):
     z, x = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
     S = cga.sphere(alg, [0, 0, 0], 5.0)
