@@ -97,7 +97,7 @@ class FusedFunction:
             return self.function(*args, **kwargs)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """Return the code that is compiled for these arguments; without any, that of the latest call."""
+        """Return the code for these arguments, without any that of the latest call, as a loop over samples."""
         return self._kernel(args, kwargs, "source").source
 
     def operations(self, *args: Any, **kwargs: Any) -> Operations:

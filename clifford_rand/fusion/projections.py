@@ -10,13 +10,14 @@ import numpy as np
 
 from clifford_rand.fusion import analysis
 from clifford_rand.fusion.scalar import TraceError
-from clifford_rand.geometry.projections import refuse_flats
 
 APART = Fraction(1, 100)  # (x1 - x2)² / s² from which B and B∧B alone tell two planes apart
 
 
 def project(A: Any, B: Any) -> Any:
     """Return (A ⌋ B) B⁻¹."""
+    from clifford_rand.geometry.projections import refuse_flats  # not needed by functions that project nothing
+
     grade, inverse = _inverse_blade(B, "project")
     refuse_flats(A, grade)
     return A.lc(B).lc(inverse)
