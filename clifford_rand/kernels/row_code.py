@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from clifford_rand._threads import for_each_slice
 
 BYTES = 64  # of samples in one vector; LLVM splits it where registers are shorter
-COMPILE = 2**19  # products × samples that NumPy does in 3 ms: a third of the time in which a function is compiled
+COMPILE = 2**18  # products × samples that NumPy does in 2 ms: a third of the time in which a function is compiled
+COMPILE_PRODUCT = 2**12  # and more for each product in it
 CALL = 2**11  # products in the time of a call
 LOAD = 2**23  # the same with the load of LLVM, which takes 0.1 s
 THREADS_FROM = 2**24  # instructions × samples for each thread: 0.3 ms
@@ -246,7 +247,7 @@ class RowFunction:
             fine = self(padded, found, 0, self.width)
             out[:, first:stop] = found[:, : stop - first]
             return fine
-        places = [number for a in (*operands, out) for number in (a.ctypes.data, a.strides[0])]
+        places = [n for a in (*operands, out) for n in (a.__array_interface__["data"][0], a.strides[0])]
         return bool(self._call(*places, first, stop))
 
 
@@ -266,6 +267,7 @@ class Rented:
         if found is not None:
             return found
         self._done += samples * self._work + CALL
-        if self._done < (COMPILE if "llvmlite.binding" in sys.modules else LOAD):
+        load = COMPILE if "llvmlite.binding" in sys.modules else LOAD
+        if self._done < load + COMPILE_PRODUCT * self._work:
             return None
         return self._made.setdefault(dtype, self._write(dtype).compile())

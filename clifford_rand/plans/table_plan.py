@@ -14,6 +14,7 @@ from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.kernels.row_code import Rented, Writer
 
 TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
 SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
@@ -21,6 +22,9 @@ LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba
 LOAD_KERNEL = 2**23  # the same where Numba is there
 CALL = 2**11  # rows in the time of a call
 LARGEST_GATHER = 2**17  # terms that a gather holds at a time: what stays in the cache
+CODE_FROM = 2**13  # table rows × samples from which the call of machine code of rows pays
+LARGEST_CODE = 2**10  # table rows, compiled in 0.1 s
+KERNEL_FASTER = 32  # how much sooner than a gather the kernel is done
 THREADS_FROM = 2**21  # table rows × samples for each thread: 0.4 ms, a few times what a thread costs
 
 _rented: dict[str, int] = {}  # the work that NumPy did in place of each kernel, in table rows × samples of a gather
@@ -57,6 +61,7 @@ class TablePlan:
         self._tensors: dict[Any, NDArray[Any] | None] = {}
         self._coefs: dict[Any, NDArray[Any]] = {}
         self._fitting: dict[Any, bool] = {}
+        self._code = Rented(self._write, len(self.table.left))
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
@@ -84,16 +89,23 @@ class TablePlan:
         if not len(self.table.left):
             return zeros(batch, self.keys.size, dtype)
         one_a, one_b = a.size == self.size_a, b.size == self.size_b
-        by_kernel = kernel_pays(math.prod(batch) * len(self.table.left))
+        n, rows = math.prod(batch), len(self.table.left)
+        code = None
+        if dtype.kind == "f" and n * rows >= CODE_FROM and rows <= LARGEST_CODE and not (one_a or one_b):
+            code = self._code.function(dtype, n // KERNEL_FASTER if _KERNEL in sys.modules else n)
+        by_kernel = code is not None or kernel_pays(n * rows)
         if one_a and self._matrix_pays(self.size_b, b.size // self.size_b, by_kernel):
             return self._by_matrix(self.matrix(a.reshape(-1), "left"), b, batch)
         if one_b and self._matrix_pays(self.size_a, a.size // self.size_a, by_kernel):
             return self._by_matrix(self.matrix(b.reshape(-1), "right"), a, batch)
         parts_a = components(a if a.shape[:-1] == batch else np.broadcast_to(a, (*batch, self.size_a)))
         parts_b = components(b if b.shape[:-1] == batch else np.broadcast_to(b, (*batch, self.size_b)))
-        return coefficients(
-            self._by_kernel(parts_a, parts_b) if by_kernel else self._by_gather(parts_a, parts_b), batch
-        )
+        if code is not None:
+            found = code.all(parts_a, parts_b)
+            assert found is not None  # it has no conditions
+        else:
+            found = self._by_kernel(parts_a, parts_b) if by_kernel else self._by_gather(parts_a, parts_b)
+        return coefficients(found, batch)
 
     def _bound(self, a: NDArray[Any], b: NDArray[Any]) -> int:
         """Return what no component of the product of two arrays of integers exceeds."""
@@ -212,6 +224,14 @@ class TablePlan:
         out = np.empty(self.keys.size, dtype=a.dtype)
         apply_table_once(a, b, rows.indptr, rows.left, rows.right, self._coef(a.dtype), out)
         return out
+
+    def _write(self, dtype: np.dtype) -> Writer:
+        """Write the product as a function of rows."""
+        rows = self.table
+        code = Writer(dtype, self.size_a, self.size_b)
+        for row in code.combined((rows.indptr, rows.left, rows.right, rows.coef), *code.operands):
+            code.store(row)
+        return code
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.bilinear import apply_table

@@ -252,9 +252,11 @@ def test_the_quadratic_form_is_the_product(dtype, load, monkeypatch):
     """One R, one R of many X, pairs: against R X R⁻¹ by the products, in every unit metric of d ≤ 5 that is tried."""
     monkeypatch.setattr(row_code, "LOAD", load)
     monkeypatch.setattr(row_code, "COMPILE", load)
+    monkeypatch.setattr(row_code, "COMPILE_PRODUCT", 0)
     rng = np.random.default_rng(5)
     rtol = 1e-4 if dtype == np.float32 else 1e-10
-    for counts in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (3, 0, 0), (1, 3, 0), (3, 0, 1), (2, 0, 2), (4, 1, 0), (0, 5, 0)]:
+    metrics = [(1, 0, 0), (2, 0, 0), (1, 1, 0), (3, 0, 0), (1, 3, 0), (3, 0, 1), (2, 0, 2), (4, 1, 0), (0, 5, 0)]
+    for counts in metrics[1:-1:2] if dtype == np.float32 else metrics:  # of the same formulas
         alg = cr.Algebra(*counts)
         for count in (1, 2, 3):
             n = 1100 if counts == (3, 0, 1) else 30  # more than two tiles once
@@ -274,6 +276,7 @@ def test_what_is_no_versor_is_found_in_every_way(monkeypatch):
     """R ~R of 1 + e1234 is no number in Cl(4); e1 + e2 of Cl(1, 1) is null; neither may pass the quadratic form."""
     monkeypatch.setattr(row_code, "LOAD", 0)
     monkeypatch.setattr(row_code, "COMPILE", 0)
+    monkeypatch.setattr(row_code, "COMPILE_PRODUCT", 0)
     alg = cr.Algebra(4)
     rng = np.random.default_rng(6)
     R = 1 + 0.5 * alg.e1234 + 0.25 * alg.e12
