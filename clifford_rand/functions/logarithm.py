@@ -74,8 +74,14 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     flat = start.coefficients.reshape(math.prod(R.shape), frame.even.size)
     scalars = np.zeros(len(flat), dtype=dtype)
     parts = np.zeros((len(flat), frame.bivectors.size), dtype=dtype)
-    for i in np.flatnonzero(~done.reshape(-1)):
-        scalars[i], parts[i] = _log_of_one(frame, flat[i], float(np.finfo(kept).eps), owner)
+    left = np.flatnonzero(~done.reshape(-1))
+    # minus one is often there many times; in the order of the batch, for the error that names what is met first
+    different, first, same = np.unique(flat[left], axis=0, return_index=True, return_inverse=True)
+    logs = np.zeros(len(different), dtype=dtype)
+    turns = np.zeros((len(different), frame.bivectors.size), dtype=dtype)
+    for i in np.argsort(first):
+        logs[i], turns[i] = _log_of_one(frame, different[i], float(np.finfo(kept).eps), owner)
+    scalars[left], parts[left] = logs[same.reshape(-1)], turns[same.reshape(-1)]
     made = frame.leave(frame.bivector(parts.reshape(*R.shape, frame.bivectors.size)), R, dtype).coefficients
     return _joined(R, scalars.reshape(R.shape), made, kept, result, done)
 

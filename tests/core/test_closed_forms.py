@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions import logarithm
 from clifford_rand.functions.closed_exponential import plane_exponential
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.closed_log import closed_form, closed_root
@@ -278,3 +280,20 @@ def test_empty_batches():
     for signature in [(2,), (4,), (4, 1)]:
         B = cr.Algebra(*signature).random_multivector(0, (0, 3), grades=2)
         assert B.exp().shape == B.exp().log().shape == B.exp().sqrt().shape == (0, 3)
+
+
+def test_minus_one_many_times_is_worked_once(monkeypatch):
+    alg = cr.Algebra(3)
+    calls = []
+    one = logarithm._log_of_one
+    monkeypatch.setattr(logarithm, "_log_of_one", lambda *given: calls.append(1) or one(*given))
+    values = np.zeros((3000, 4))
+    values[:, 0] = -1
+    values[::3] = (0.5 * alg.e12).exp()._on(keys_of_grades(3, (0, 2))).coefficients
+    values[1::3, 0] = -2
+    R = alg.multivector(values, (0, 2))
+    L, Q = R.log(), R.sqrt()
+    assert L.exp().isclose(R).all()
+    assert (Q * Q).isclose(R).all()
+    assert L.grade(0).values[1::3] == pytest.approx(np.log(2))
+    assert len(calls) == 4  # minus one and minus two, for the logarithm and for the root
