@@ -13,6 +13,7 @@ from clifford_rand.functions.exact_log import exact_log, exact_sqrt
 from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, Frame, frame_of, working_dtype
 from clifford_rand.functions.norms import is_exact
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
+from clifford_rand.functions.planes_log import planes_log
 from clifford_rand.functions.unit_form import span_form
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     scalars = np.zeros(len(flat), dtype=dtype)
     parts = np.zeros((len(flat), frame.bivectors.size), dtype=dtype)
     left = np.flatnonzero(~done.reshape(-1))
+    if frame.d > 1 and (frame.signs == frame.signs[0]).all() and frame.signs[0] and dtype.kind == "f" and len(left):
+        scalars[left], parts[left], found = planes_log(frame, flat[left], float(np.finfo(kept).eps))
+        left = left[~found]
     # minus one is often there many times; in the order of the batch, for the error that names what is met first
     different, first, same = np.unique(flat[left], axis=0, return_index=True, return_inverse=True)
     logs = np.zeros(len(different), dtype=dtype)

@@ -297,3 +297,18 @@ def test_minus_one_many_times_is_worked_once(monkeypatch):
     assert (Q * Q).isclose(R).all()
     assert L.grade(0).values[1::3] == pytest.approx(np.log(2))
     assert len(calls) == 4  # minus one and minus two, for the logarithm and for the root
+
+
+@pytest.mark.parametrize("signature", [(6, 0, 0), (0, 6, 0)])
+def test_planes_that_turn_equally_are_worked_together(signature, monkeypatch):
+    monkeypatch.setattr(logarithm, "_log_of_one", None)  # no element by itself
+    rng = np.random.default_rng(8)
+    alg = cr.Algebra(*signature)
+    a = alg.scalar(rng.uniform(0.2, 3.0, 60))  # beyond π/2 in three planes: minus the exponential of the principal log
+    for planes in (alg("1.0*e12 + e34"), alg("1.0*e12 + e34 - e56"), alg("1.0*e12 + 2.0*e34 + 2.0*e56")):
+        turned = (alg.random_multivector(rng, grades=2)).exp()
+        R = (turned >> (a * planes)).exp() * alg.scalar(rng.choice([1.0, 2.5], 60))
+        L = R.log()
+        assert L.exp().isclose(R, rtol=1e-12).all()
+        assert (R.sqrt() * R.sqrt()).isclose(R, rtol=1e-12).all()
+        assert np.sqrt((L.grade(2).values ** 2).sum(axis=-1)).max() < 2 * np.pi * 3**0.5
