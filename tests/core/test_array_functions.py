@@ -254,21 +254,3 @@ def test_map_and_filter():
     assert ALG.e1.filter(lambda x: x > 1) == 0
     with pytest.raises(cr.ArgumentError, match="broadcasts"):
         A.map(lambda x: np.ones(7))
-
-
-def test_stacks_of_tensors():
-    torch = pytest.importorskip("torch")
-    t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    T = cr.stack([ALG.vector(t), 2 * ALG.e12, 5.0], axis=-1)
-    assert T.shape == (3,)
-    assert T.grades == (0, 1, 2)
-    T.norm_squared().sum().backward()
-    assert t.grad is not None
-    joined = cr.concatenate([T, T[:1]])
-    assert joined.shape == (4,)
-    assert joined.to_numpy()[3] == joined.to_numpy()[0]
-    with pytest.raises(cr.ArgumentError, match=r"numpy\.\w*sum.*multivector of NumPy"):
-        np.sum(T)
-    with pytest.raises(cr.ArgumentError, match="axis"):
-        cr.stack([T, T], axis=3)
-    assert T.sum(keepdims=True).shape == (1,)

@@ -124,21 +124,6 @@ def test_symbols_and_fractions():
     assert bool(alg.scalar(t) - t) is False
 
 
-def test_tensors_that_are_scalars_by_their_grade():
-    torch = pytest.importorskip("torch")
-    alg = cr.Algebra(3)
-    a, b = (alg.vector(torch.tensor(x, dtype=torch.float64)) for x in ([1.0, 2, 3], [1.0, 0, 1]))
-    assert (float(a | b), complex(a | b), int(a | a), bool(a | b)) == (4, 4, 14, True)
-    assert (a | b) < (a | a)
-    assert alg.scalar(3.0) < (a | b)
-    assert not ((a | b) >= 5)
-    for convert in (float, int, complex, lambda A: A < 1):
-        with pytest.raises(TypeError, match="grades 0, 2"):
-            convert(a * b)
-    with pytest.raises(TypeError, match="neither true nor false"):
-        bool(a)
-
-
 def test_names_of_blades_as_attributes():
     alg = cr.Algebra(3)
     A = alg("e1 + 2*e12")

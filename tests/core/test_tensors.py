@@ -456,6 +456,38 @@ def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
     assert {"meet", "join", "replace", "diff", "factorise"} <= set(REFUSED)
 
 
+def test_tensors_that_are_scalars_by_their_grade():
+    alg = cr.Algebra(3)
+    a, b = (alg.vector(torch.tensor(x, dtype=torch.float64)) for x in ([1.0, 2, 3], [1.0, 0, 1]))
+    assert (float(a | b), complex(a | b), int(a | a), bool(a | b)) == (4, 4, 14, True)
+    assert (a | b) < (a | a)
+    assert alg.scalar(3.0) < (a | b)
+    assert not ((a | b) >= 5)
+    for convert in (float, int, complex, lambda A: A < 1):
+        with pytest.raises(TypeError, match="grades 0, 2"):
+            convert(a * b)
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(a)
+
+
+def test_stacks_of_tensors():
+    alg = cr.Algebra(2, 1)
+    t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    T = cr.stack([alg.vector(t), 2 * alg.e12, 5.0], axis=-1)
+    assert T.shape == (3,)
+    assert T.grades == (0, 1, 2)
+    T.norm_squared().sum().backward()
+    assert t.grad is not None
+    joined = cr.concatenate([T, T[:1]])
+    assert joined.shape == (4,)
+    assert joined.to_numpy()[3] == joined.to_numpy()[0]
+    with pytest.raises(cr.ArgumentError, match=r"numpy\.\w*sum.*multivector of NumPy"):
+        np.sum(T)
+    with pytest.raises(cr.ArgumentError, match="axis"):
+        cr.stack([T, T], axis=3)
+    assert T.sum(keepdims=True).shape == (1,)
+
+
 # ---- compilers
 
 FUNCTIONS = {
