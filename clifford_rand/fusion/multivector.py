@@ -92,6 +92,16 @@ class TracedMultivector:
     def __bool__(self) -> bool:
         raise TraceError("it branches on a multivector")
 
+    def __float__(self) -> float:
+        raise TraceError("it needs the number that a scalar is; use NumPy's functions of A['1'] instead of math's")
+
+    __complex__ = __int__ = __float__
+
+    def _ordered(self, other: Any) -> Any:
+        raise TraceError("it compares multivectors; compare their coefficients, as in A['1'] < 2, for numpy.where")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _ordered
+
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> Any:
@@ -398,6 +408,9 @@ class TracedMultivector:
         if ufunc in (np.exp, np.log, np.sqrt, np.sinh, np.cosh, np.tanh):
             return getattr(self, ufunc.__name__)()
         return apply_ufunc(ufunc, inputs, ())
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        raise TraceError(f"it calls numpy.{function.__name__}, which is not traced")
 
 
 def _add_products() -> None:

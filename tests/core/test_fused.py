@@ -465,6 +465,13 @@ class TestFallback:
         assert str(caught[0].message).endswith(fused.fallback_reason + ".")
         return fused.fallback_reason
 
+    def test_scalars_as_numbers_and_functions_of_numpy_run_plainly(self):
+        alg = ALGEBRAS["Cl(3)"]
+        a = alg("1.0*e1 + 2*e2")
+        assert "numpy.stack" in self._reason(lambda a: np.stack([a, 2 * a]).sum(), a)
+        assert "number that a scalar is" in self._reason(lambda a: a * float(a | a), a)
+        assert "compares multivectors" in self._reason(lambda a: a if (a | a) < 1 else 2 * a, a)
+
     def test_reasons(self):
         alg = ALGEBRAS["Cl(3)"]
         a, batch = alg("1.0*e1 + 2*e2"), alg.vector(np.eye(3))

@@ -457,6 +457,7 @@ def test_every_operation_of_multivectors_is_there_for_tensors_or_refused():
 
 
 def test_tensors_that_are_scalars_by_their_grade():
+    torch = pytest.importorskip("torch")
     alg = cr.Algebra(3)
     a, b = (alg.vector(torch.tensor(x, dtype=torch.float64)) for x in ([1.0, 2, 3], [1.0, 0, 1]))
     assert (float(a | b), complex(a | b), int(a | a), bool(a | b)) == (4, 4, 14, True)
@@ -471,6 +472,7 @@ def test_tensors_that_are_scalars_by_their_grade():
 
 
 def test_stacks_of_tensors():
+    torch = pytest.importorskip("torch")
     alg = cr.Algebra(2, 1)
     t = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     T = cr.stack([alg.vector(t), 2 * alg.e12, 5.0], axis=-1)
