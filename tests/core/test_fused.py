@@ -533,27 +533,28 @@ class TestFallback:
         given = []
 
         def function(pair, t, x):
-            given.append(t)
             R, scale = pair
-            return R >> x, [(x * scale).norm() * t, R * t]
+            given.append(R)
+            return R >> x, [(x * scale).norm() * t, R * t, R.normalized()]
 
         fused = cr.fused(function, backend=backend)
         for shapes in (((9,), (), (9,)), ((3, 1), (4,), ()), ((133,), (133,), (133,))):
             first, second, third = shapes
             R = alg.random_multivector(rng, first, 1) * alg.random_multivector(rng, first, 1)
             values = np.array(R.coefficients)
-            values[1] = rng.standard_normal(R.keys.size)  # no versor, so that the result has grade 3
+            values[len(values) // 2] = rng.standard_normal(R.keys.size)  # no versor, so that the result has grade 3
             R, x, t = alg._new(R.keys, values), alg.random_multivector(rng, third, 1), rng.standard_normal(second)
             shape = np.broadcast_shapes(*shapes)
             given.clear()
             got = fused((R, 2.0), t, x)
-            assert np.shape(given[-1]) in ((shape[-1] if len(shape) == 2 else 1,), ())
-            moved, (size, turned) = function((R, 2.0), t, x)
+            count = 4 if len(shape) == 2 else 1
+            assert [one.shape for one in given if isinstance(one, cr.Multivector)] == [(count,)]
+            moved, (size, turned, unit) = function((R, 2.0), t, x)
             assert got[0].grades == (1, 3)
             assert _is_same(got[0], moved)
             assert _is_same(got[1][0], size)
             assert _is_same(got[1][1], turned)
-            count = 4 if len(shape) == 2 else 1
+            assert _is_same(got[1][2], unit)
             assert fused.fallback_reason.startswith(f"{count} of {np.prod(shape)} samples")
 
     def test_an_error_in_some_samples_names_them(self):
