@@ -16,7 +16,7 @@ from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.kernels.row_code import Rented, Writer
 
-TENSOR = 2**13  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 64 KiB, second-level cache
+TENSOR = 2**15  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 256 KiB, second-level cache
 SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
 LOAD_KERNEL = 2**23  # the same where Numba is there
