@@ -368,14 +368,17 @@ class LargeBlade:
         return self._written(Combined(weights, self._rows), out, "project_vectors")
 
     def reject_vectors(self, X: ArrayLike | Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `project_vectors`."""
+        """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `project_vectors`.
+
+        They are orthogonal to rounding of their own length, however near the subspace the vectors are.
+        """
         self._need_subspace("reject_vectors")
         vectors = self._vectors(X, "reject_vectors")
-        one, both = np.eye(vectors.shape[0]), Stacked(vectors, self._rows)
-        inside = self._coordinates(vectors) @ self._inverse
-        rest = Combined(np.concatenate([one, -inside], axis=1), both)
-        inside = inside + self._coordinates(rest) @ self._inverse  # what rounding of the first left inside
-        return self._written(Combined(np.concatenate([one, -inside], axis=1), both), out, "reject_vectors")
+        one = np.eye(vectors.shape[0])
+        for _ in range(2):  # once more, for what rounding of the first left inside
+            weights = np.concatenate([one, -self._coordinates(vectors) @ self._inverse], axis=1)
+            vectors = Combined(weights, Stacked(vectors, self._rows))
+        return self._written(vectors, out, "reject_vectors")
 
     def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return orthonormal rows (k, d) of the subspace, in the orientation of the blade and in its dtype.
