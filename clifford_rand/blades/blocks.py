@@ -144,7 +144,9 @@ def _as_slice(columns: NDArray[np.int64]) -> Columns:
 def product(P: Rows, Q: Rows) -> Array:
     """Return P Qᵀ, each block of columns read once; inf and NaN without a warning."""
     same = P is Q
-    if isinstance(Q, Sparse) and not isinstance(P, Sparse):
+    if isinstance(P, Stacked) and P.active is not None:  # sparse ones by themselves
+        return np.concatenate([product(part, Q) for part in P.parts])
+    if (isinstance(Q, Sparse) and not isinstance(P, Sparse)) or (isinstance(Q, Stacked) and Q.active is not None):
         return product(Q, P).T
     active = P.active if Q.active is None else Q.active
     if P.active is not None and Q.active is not None and not same:

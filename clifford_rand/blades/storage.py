@@ -55,6 +55,9 @@ class Storage:
     def __init__(self, factors: ArrayLike, algebra: Algebra | None = None, *, rtol: float | None = None) -> None:
         if type(factors) is np.ndarray and factors.dtype is _FLOAT64:
             array: NDArray[Any] = factors  # what `as_real` would find out
+        elif hasattr(factors, "tocsr"):
+            rule, found = "an array of vectors, one per row", describe("a sparse matrix")
+            raise fail("factors", "Blade", rule, found, "LargeBlade takes sparse rows.")
         else:
             array = as_real(factors, "factors", "Blade", finite=False)
         if array.ndim < 2 or array.shape[-1] < 1:

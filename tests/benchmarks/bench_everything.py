@@ -4,11 +4,12 @@ One row for each function, one column for each size: the time of ours over that 
 turn in this process, medians; with ``--seconds`` our time too. Sizes go from 10 to 10⁵ rows, or d = 3 to 16 for
 multivectors; batches of 100 are compared with a loop of 100. ``--only blades cross`` takes some of the tables.
 The compiled kernels are loaded first, as a program that works on for half a second has them; ``--fresh`` leaves that to
-the library. OPENBLAS_NUM_THREADS=1 is steadier.
+the library. OPENBLAS_NUM_THREADS=1 is steadier, and so is ``--cpu`` on a machine that others use.
 """
 
 import argparse
 import importlib
+import time
 from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import combinations
@@ -271,21 +272,21 @@ TABLES: dict[str, list[tuple[Callable[..., Iterator[Case]], list[tuple[int, ...]
 }
 
 
-def measured(case: Case) -> tuple[float, float]:
+def measured(case: Case, clock: Callable[[], float]) -> tuple[float, float]:
     """Return our time and theirs: medians in turn, of calls that fill a millisecond."""
     case.ours(), case.theirs()
     once = max(seconds(case.ours), seconds(case.theirs))
     calls = max(1, min(1000, round(1e-3 / once)))
-    ours, theirs = alternate([case.ours, case.theirs], 9 if once < 0.05 else 3, calls)
+    ours, theirs = alternate([case.ours, case.theirs], 9 if once < 0.05 else 3, calls, clock)
     return ours, theirs
 
 
-def show(title: str, cases: Iterator[Case], with_seconds: bool) -> None:
+def show(title: str, cases: Iterator[Case], with_seconds: bool, clock: Callable[[], float]) -> None:
     """Print one table."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     sizes: list[str] = []
     for case in cases:
-        ours, theirs = measured(case)
+        ours, theirs = measured(case, clock)
         if case.size not in sizes:
             sizes.append(case.size)
         text = f"{ours / theirs:.2f}" + (f" {ours * 1e6:.0f}µs" if with_seconds else "")
@@ -302,6 +303,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--largest", type=int, default=100_000, help="rows or dimensions of the largest arrays")
     parser.add_argument("--seconds", action="store_true", help="print our times beside the ratios")
+    parser.add_argument("--cpu", action="store_true", help="compare CPU time, where others use the machine")
     parser.add_argument("--fresh", action="store_true", help="do not load the compiled kernels beforehand")
     given = parser.parse_args()
     if not given.fresh:
@@ -315,7 +317,7 @@ def main() -> None:
             if max(size) <= given.largest
             for case in table(*size)
         )
-        show(name, cases, given.seconds)
+        show(name, cases, given.seconds, time.process_time if given.cpu else time.perf_counter)
     machine("scipy")
 
 

@@ -10,7 +10,7 @@ what is allocated beside the rows, by tracemalloc; ``stored`` the size of one bl
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from timing import machine, peak_mib, seconds
 import clifford_rand as cr
 
 DENSITY = 0.01
+KINDS = ("dense", "memory map", "sparse")
+WORKS = ("angles", "wedge, log_norm", "log_inner", "coordinates of 100", "basis to disk")
 
 
 def on_disk(rows: np.ndarray, path: Path) -> np.ndarray:
@@ -39,14 +41,19 @@ def sparse_rows(k: int, d: int, rng: np.random.Generator) -> Any:
     return csr_array((values, columns, np.arange(k + 1) * count), shape=(k, d))
 
 
-def pairs(k: int, d: int, folder: Path) -> Iterator[tuple[str, Any, Any, Any]]:
+def pairs(k: int, d: int, folder: Path, kinds: Sequence[str] = KINDS) -> Iterator[tuple[str, Any, Any, Any]]:
     """Return (kind, rows, rows, vectors): two subspaces that nearly share k/2 directions, and 100 vectors."""
     rng = np.random.default_rng(0)
     X, Y, V = (rng.standard_normal((n, d), dtype=np.float32) for n in (k, k, 100))
     Y[: k // 2] = X[: k // 2] + 0.1 * Y[: k // 2]
-    yield "dense", X, Y, V
-    yield "memory map", on_disk(X, folder / "X.npy"), on_disk(Y, folder / "Y.npy"), V
+    if "dense" in kinds:
+        yield "dense", X, Y, V
+    if "memory map" in kinds:
+        X, Y = on_disk(X, folder / "X.npy"), on_disk(Y, folder / "Y.npy")
+        yield "memory map", X, Y, V
     del X, Y
+    if "sparse" not in kinds:
+        return
     S, T = sparse_rows(k, d, rng), sparse_rows(k, d, rng)
     near = (np.arange(k) < k // 2).astype(np.float32)[:, None]
     yield "sparse", S, (S.multiply(near) + T.multiply(1 - 0.9 * near)).tocsr(), sparse_rows(100, d, rng)
@@ -76,6 +83,8 @@ def main() -> None:
     parser.add_argument("--grades", nargs="+", type=int, default=[2, 20, 100, 500])
     parser.add_argument("--largest", type=int, default=10**8, help="numbers of one blade")
     parser.add_argument("--peer", type=int, default=10**7, help="numbers of a blade up to which SciPy is measured")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS)
     parser.add_argument("--folder", type=Path, help="where files are written; a temporary folder by default")
     given = parser.parse_args()
     print(f"{'rows':<12}{'d':>9}{'k':>5}{'stored':>10}  {'work':<20}{'wall':>9}{'CPU':>9}{'peak':>9}")
@@ -84,8 +93,9 @@ def main() -> None:
             for k in given.grades:
                 if k * d <= given.largest:
                     out = np.lib.format.open_memmap(Path(folder) / "Q.npy", "w+", np.float32, (k, d))
-                    for kind, A, B, V in pairs(k, d, Path(folder)):
-                        show(kind, k, d, A, B, works(A, B, V, out), k * d <= given.peer)
+                    for kind, A, B, V in pairs(k, d, Path(folder), given.kinds):
+                        done = {name: work for name, work in works(A, B, V, out).items() if name in given.works}
+                        show(kind, k, d, A, B, done, k * d <= given.peer)
     machine("scipy")
 
 
@@ -95,7 +105,7 @@ def show(kind: str, k: int, d: int, A: Any, B: Any, done: dict[str, Callable[[],
     line = f"{kind:<12}{d:>9}{k:>5}{stored / 2**20:>7.0f}MiB"
     for name, work in done.items():
         print(f"{line}  {name:<20}{_times(work)}{peak_mib(work):>6.0f}MiB", flush=True)
-    if with_peer and kind == "dense":
+    if with_peer and kind == "dense" and "angles" in done:
         error = np.abs(done["angles"]() - scipy_angles(A, B)).max()
         times, peak = _times(lambda: scipy_angles(A, B)), peak_mib(lambda: scipy_angles(A, B))
         print(f"{line}  {'SciPy, angles':<20}{times}{peak:>6.0f}MiB, differ by {error:.0e}", flush=True)

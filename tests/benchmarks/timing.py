@@ -31,12 +31,12 @@ def need(*names: str) -> list[ModuleType]:
     return found
 
 
-def seconds(work: Callable[[], Any], calls: int = 1) -> float:
+def seconds(work: Callable[[], Any], calls: int = 1, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the time of one call, the mean over ``calls`` of them."""
-    start = time.perf_counter()
+    start = clock()
     for _ in range(calls):
         work()
-    return (time.perf_counter() - start) / calls
+    return (clock() - start) / calls
 
 
 def steady(work: Callable[[], Any], repeats: int = 7, calls: int = 1) -> float:
@@ -45,11 +45,13 @@ def steady(work: Callable[[], Any], repeats: int = 7, calls: int = 1) -> float:
     return float(np.median([seconds(work, calls) for _ in range(repeats)]))
 
 
-def alternate(works: list[Callable[[], Any]], repeats: int = 7, calls: int = 1) -> list[float]:
+def alternate(
+    works: list[Callable[[], Any]], repeats: int = 7, calls: int = 1, clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """Return the median times of several works, run in turn after one warm-up of each."""
     for work in works:
         work()
-    rows = [[seconds(work, calls) for work in works] for _ in range(repeats)]
+    rows = [[seconds(work, calls, clock) for work in works] for _ in range(repeats)]
     return [float(value) for value in np.median(rows, axis=0)]
 
 

@@ -198,6 +198,8 @@ def test_what_is_refused(tmp_path):
     ):
         with pytest.raises(cr.ArgumentError, match=words):
             cr.LargeBlade(wrong)
+    with pytest.raises(cr.ArgumentError, match="LargeBlade takes sparse rows"):
+        cr.Blade(sparse.csr_array(np.eye(2, 3)))
     A = cr.LargeBlade(np.eye(2, 30))
     for bad in (np.nan, np.inf):
         X = np.eye(2, 30)
