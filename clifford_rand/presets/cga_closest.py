@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from clifford_rand.presets.inputs import lengths
 
 Array = NDArray[Any]
-STARTS, ROUNDS, SAMPLES, KEPT = (
-    8,
-    2000,
-    32,
-    6,
-)  # for two spheres: random starts, steps; of a circle: samples, minima polished
+STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
+SAMPLES, KEPT = 32, 6  # of a circle: values that are started from; best ones that are polished
 
 
 def _times(U: Array, x: Array) -> Array:
@@ -161,22 +157,58 @@ def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tu
 def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
     """Return the closest points found of two spheres of more dimensions, each inside a flat, from many starts.
 
-    Each step takes the point of one sphere that is closest to that of the other, so the distance never grows.
+    Each round takes the point of one sphere that is closest to that of the other, so the distance never grows; the best
+    of them are polished by Newton's method on both spheres at once.
     """
     m = V.shape[-1]
     rng = np.random.default_rng(0)
     turn = np.swapaxes(np.linalg.svd(np.swapaxes(U, -1, -2) @ V)[2], -1, -2)
-    starts = np.concatenate(
-        [turn, np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS)), _back(V, D)[..., None]], axis=-1
-    )
+    random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
+    starts = np.concatenate([turn, random, _back(V, D)[..., None]], axis=-1)
     v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
     D, r, s, U, V = D[:, None], r[:, None], s[:, None], U[:, None], V[:, None]
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
-        x = on_sphere(D + y, U, r)
-        old, y = y, on_sphere(x - D, V, s)
-        if (abs(y - old) <= 4 * np.finfo(y.dtype).eps * s[..., None]).all():
-            break
+        y = on_sphere(on_sphere(D + y, U, r) - D, V, s)
     x = on_sphere(D + y, U, r)
+    best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
+    x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
+    u, v = _newton(D, U, r, V, s, _unit(_back(U, x)), _unit(_back(V, y)))
+    x, y = r[..., None] * _times(U, u), s[..., None] * _times(V, v)
     best = np.argmin(lengths(D + y - x), axis=-1)[:, None, None]
     return np.take_along_axis(x, best, 1)[:, 0], np.take_along_axis(y, best, 1)[:, 0]
+
+
+def _newton(D: Array, U: Array, r: Array, V: Array, s: Array, u: Array, v: Array) -> tuple[Array, Array]:
+    """Polish u and v of least |D + s V v - r U u|, |u| = |v| = 1, in tangent spaces, curvatures taken as positive."""
+    m = u.shape[-1]
+    J = np.concatenate([-r[..., None, None] * U, s[..., None, None] * V], axis=-1)
+    flat = np.swapaxes(J, -1, -2) @ J
+    size = np.trace(flat, axis1=-2, axis2=-1)[..., None]
+    which = np.arange(J.shape[-1]) < m
+    eye = np.eye(J.shape[-1], dtype=D.dtype)
+
+    def slopes(z: Array) -> tuple[Array, Array, Array, Array]:
+        rest = D + _times(J, z)
+        full = _back(J, rest)
+        normals = np.stack([np.where(which, z, 0), np.where(which, 0, z)], axis=-1)
+        pull = _back(normals, full)  # the multipliers of both constraints
+        return lengths(rest), full - _times(normals, pull), normals, np.where(which, pull[..., :1], pull[..., 1:])
+
+    z = np.concatenate([u, v], axis=-1)
+    value, slope, normals, pull = slopes(z)
+    for _ in range(POLISHED):
+        tangent = eye - normals @ np.swapaxes(normals, -1, -2)
+        curvature, axes = np.linalg.eigh(tangent @ (flat - pull[..., None] * eye) @ tangent)
+        step = -_times(axes, _back(axes, slope) / np.maximum(abs(curvature), 1e-14 * size))
+        step = _times(tangent, step / np.maximum(1, 2 * np.asarray(lengths(step)))[..., None])
+        moved = z + step
+        moved = np.concatenate([_unit(moved[..., :m]), _unit(moved[..., m:])], axis=-1)
+        there = slopes(moved)
+        shorter = np.asarray(lengths(there[1])) < np.asarray(lengths(slope))
+        better = (there[0] < value) | ((there[0] <= value * (1 + 1e-12)) & shorter)
+        if not better.any():
+            break
+        z = np.where(better[..., None], moved, z)
+        value, slope, normals, pull = slopes(z)
+    return z[..., :m], z[..., m:]
