@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from clifford_rand._threads import for_each_slice
 
 BYTES = 64  # of samples in one vector; LLVM splits it where registers are shorter
-COMPILE = 2**18  # products × samples that NumPy does in 2 ms: a third of the time in which a function is compiled
-COMPILE_PRODUCT = 2**12  # and more for each product in it
+COMPILE = 2**16  # products × samples before a function is compiled: a batch that was computed a few times comes again
+COMPILE_PRODUCT = 2**11  # and more for each product in it; both are an eighth of what NumPy does in that time, at most
 CALL = 2**11  # products in the time of a call
 LOAD = 2**23  # the same with the load of LLVM, which takes 0.1 s
 THREADS_FROM = 2**24  # instructions × samples for each thread: 0.3 ms
