@@ -297,6 +297,8 @@ class Coordinates:
 
         field = self.as_field(F, "covariant")
         slope = field._make(field.keys, derivative(field.coefficients, self.symbols[i]))
+        if field.grades == (0,):
+            return slope
         omega = self.connection[i]
         return slope + derivation(omega, field) if np.any(omega != 0) else slope
 

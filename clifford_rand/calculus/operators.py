@@ -72,10 +72,8 @@ class DifferentialOperator:
             return self._after(rule, other)
         F = self.chart.as_field(other, rule)
         known: dict[Word, Multivector] = {(): F}
-        total = F._make(F.keys, F.coefficients * 0)
-        for word, coefficient in self.terms.items():
-            total = total + getattr(coefficient, rule)(_derivative(self.chart, word, known))
-        return total
+        parts = [getattr(C, rule)(_derivative(self.chart, word, known)) for word, C in self.terms.items()]
+        return _summed(parts, F)
 
     def product_from_left(self, rule: str, A: Any) -> "DifferentialOperator":
         """Return the operator A times D, which acts on what follows it."""
@@ -231,10 +229,8 @@ class LeftwardOperator:
         chart = self.operator.chart
         field = chart.as_field(F, rule)
         known: dict[Word, Multivector] = {(): field}
-        total = field._make(field.keys, field.coefficients * 0)
-        for word, coefficient in self.operator.terms.items():
-            total = total + getattr(_derivative(chart, word, known), rule)(coefficient)
-        return total
+        parts = [getattr(_derivative(chart, word, known), rule)(C) for word, C in self.operator.terms.items()]
+        return _summed(parts, field)
 
     def __rmul__(self, F: Any) -> Any:
         return self.product_from_left("gp", F)
@@ -251,6 +247,11 @@ class LeftwardOperator:
 
 def _order(word: Word) -> tuple[int, Word]:
     return -len(word), word
+
+
+def _summed(parts: list[Multivector], F: Multivector) -> Multivector:
+    """Return the sum, or zero if there is nothing to sum."""
+    return sum(parts[1:], parts[0]) if parts else F * 0
 
 
 def _derivative(chart: "Coordinates", word: Word, known: dict[Word, Multivector]) -> Multivector:
