@@ -91,7 +91,7 @@ def norm(A: "Multivector") -> Any:
 
 
 def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
-    """Return A / norm(A).
+    """Return A / norm(A), a multiple of A; of a motor whose A ~A is no number, `presets.pga.normalized` makes it 1.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra
 
 
@@ -52,6 +53,8 @@ def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
 def _unit(A: Any, name: str, owner: str) -> Any:
     """Return an even multivector with ⟨A ~A⟩_0 = 1, to half the digits."""
     A = as_multivector(A, name, owner)
+    if is_tensor(A.coefficients):
+        raise fail(name, owner, "a multivector of NumPy arrays", describe("one of tensors"), "A.to_numpy() is one.")
     if A.dtype.kind not in "if":
         raise fail(name, owner, "a rotor with real coefficients", describe(f"dtype {A.dtype}"))
     A = A.astype(np.float64) if A.dtype.kind == "i" else A

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 
@@ -69,6 +70,7 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
     """
     if not isinstance(A, Multivector):
         raise fail(name, owner, what, A)
+    refuse_tensors(A, name, owner)
     if A.dtype.kind == "i":
         A = A.astype(np.float64)
     if A.dtype.kind != "f" and not exact:
@@ -87,6 +89,13 @@ def blade_of(A: Any, name: str, owner: str, what: str, *, grade: int | None = No
         raise fail(name, owner, f"{what}, of grade {grade}", describe(f"grade {grades[0]}"))
     part = A.grade(*grades)
     return part._on(part.keys.filled)
+
+
+def refuse_tensors(A: Any, name: str, owner: str) -> None:
+    """Refuse a multivector of tensors, whose values these functions would have to look at."""
+    if is_tensor(A.coefficients):
+        found = describe(f"a multivector of {type(A.coefficients).__module__.split('.')[0]}")
+        raise fail(name, owner, "a multivector of NumPy arrays", found, "A.to_numpy() is one, without a gradient.")
 
 
 def unit_scale(A: Any) -> Any:

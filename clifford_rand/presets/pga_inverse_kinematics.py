@@ -46,6 +46,16 @@ def damped_step(
     References
     ----------
     C. W. Wampler, IEEE Transactions on Systems, Man and Cybernetics 16, 1986; Y. Nakamura and H. Hanafusa, 1986.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> slides = pga.slide_axis(alg, [[1, 0], [0, 2]])
+    >>> step, error = pga.damped_step(slides, [0.0, 0.0], pga.translator(alg, [3, 4]))
+    >>> step.round(12), float(error)
+    (array([3., 2.]), 5.0)
     """
     M = forward_kinematics(screws, q, home)
     V = _twist(M, target, length, "damped_step")

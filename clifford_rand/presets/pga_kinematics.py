@@ -104,6 +104,17 @@ def joint_motors(screws: Multivector, q: ArrayLike) -> Multivector:
     Returns
     -------
     Multivector of shape (..., k)
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
+    >>> links = pga.joint_motors(joints, [np.pi / 2, -np.pi / 2])
+    >>> pga.coordinates(links >> pga.point(alg, [[1, 0], [2, 0]])).round(12) + 0.0  # the ends of both links
+    array([[0., 1.],
+           [1., 1.]])
     """
     axes, values = _chain(screws, q, "joint_motors")
     steps = (axes * (-values / 2)).exp()
@@ -144,7 +155,7 @@ def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | No
 
 
 def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
-    """Return the screw axes of the joints where they are now, in coordinates of the base: P_{i-1} S_i ~P_{i-1}.
+    """Return the screw axes of the joints where they are now, in coordinates of the base: P_i S_i ~P_i.
 
     They are the columns of the Jacobian: dM/dt = -½ Σ (dq_i/dt) S_i(q) M.
 
@@ -164,13 +175,23 @@ def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:
     """
     axes, _ = _chain(screws, q, "space_jacobian")
     P = joint_motors(screws, q)
-    still = P._make(P.keys, np.where(P.keys.masks == 0, np.ones_like(P.coefficients[..., :1, :]), 0))
-    before = P._make(P.keys, np.concatenate([still.coefficients, P.coefficients[..., :-1, :]], axis=-2))
-    return (before * axes * ~before)._select(axes.keys)
+    return (P * axes * ~P)._select(axes.keys)  # a joint's own motor leaves its axis where it is
 
 
 def body_jacobian(screws: Multivector, q: ArrayLike, home: Multivector | None = None) -> Multivector:
-    """Return the screw axes of the joints as the tool sees them: ~M S_i(q) M, so dM/dt = -½ M Σ (dq_i/dt) S_i."""
+    """Return the screw axes of the joints as the tool sees them: ~M S_i(q) M, so dM/dt = -½ M Σ (dq_i/dt) S_i.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
+    >>> home = pga.translator(alg, [2, 0])
+    >>> pga.coordinates(pga.body_jacobian(joints, [0.3, 0.0], home)).round(12) + 0.0  # base and elbow, from the tool
+    array([[-2.,  0.],
+           [-1.,  0.]])
+    """
     S = space_jacobian(screws, q)
     M = forward_kinematics(screws, q, home)
     M = M[..., None] if M.ndim else M

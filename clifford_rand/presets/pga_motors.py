@@ -9,7 +9,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import lengths, unit_scale
+from clifford_rand.presets.inputs import lengths, refuse_tensors, unit_scale
 from clifford_rand.presets.pga_measure import dimension_of
 
 STEPS = 60  # of Newton's iteration for n ≥ 5: it is quadratic, and takes log2 of the condition before that
@@ -49,6 +49,7 @@ def normalized(M: Multivector) -> Multivector:
     """
     alg = getattr(M, "algebra", M)
     n = dimension_of(alg, "normalized")
+    refuse_tensors(M, "M", "normalized")
     if M.dtype.kind not in "if":
         raise fail("M", "normalized", "a multivector with real coefficients", describe(f"dtype {M.dtype}"))
     if not np.isfinite(M.coefficients).all():
@@ -181,7 +182,6 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     shift = np.where(slides, along, (t * u).sum(axis=-1))
     across = t - shift[..., None] * u
     point = (across + (w / np.where(slides, 1, sine))[..., None] * np.cross(u, across)) / 2
-    point = np.where(slides[..., None], 0, point)
     angle = np.where(slides, 0, 2 * np.arctan2(sine, w))
     return Screw(line_of(alg, u, point), angle[()], shift[()])
 
@@ -208,6 +208,7 @@ def parts_of_motor(M: Multivector, owner: str) -> tuple[NDArray[Any], NDArray[An
 
 def unit_motor(M: Any, owner: str) -> Any:
     """Return M on all even grades and of length 1, if it is a motor: even, M ~M a number to 1e-9."""
+    refuse_tensors(M, "M", owner)
     if M.dtype.kind not in "if":
         raise fail("M", owner, "a motor with real coefficients", describe(f"dtype {M.dtype}"))
     if not np.isfinite(M.coefficients).all():

@@ -83,20 +83,21 @@ def robust_motor_from_points(
     >>> found.motor.isclose(cr.presets.pga.translator(alg, [1, 2, 3]), rtol=1e-9)
     True
     """
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     owner = "robust_motor_from_points"
     kind = model_with_motors(alg, owner)
     check_choice(loss, "loss", owner, ("geman-mcclure", "huber"))
     x, y, given = pairs_of(alg, X, Y, weights, owner)
     n = x.shape[-1]
-    median, bound = (float(np.sqrt(chi2.ppf(q, n))) for q in (0.5, INLIERS if loss == "geman-mcclure" else HUBER))
+    share = INLIERS if loss == "geman-mcclure" else HUBER
+    median, bound = (float(np.sqrt(2 * gammaincinv(n / 2, q))) for q in (0.5, share))  # r²/σ² has the law χ²_n
     known = None if noise is None else np.asarray(as_real(noise, "noise", owner), dtype=np.float64)
     if known is not None and (known <= 0).any():
         raise fail("noise", owner, "positive", known, "None estimates it.")
     first = moments(x, y, given)
     least = ROUNDING * float(np.finfo(x.dtype).eps) * np.sqrt((first.square_x + first.square_y) / first.weight)
-    least = np.where(least > 0, least, float(np.finfo(np.float64).tiny))
+    least = np.where(least > 0, least, 1.0)  # one point each: any will do
     now = np.ones(np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if given is None else given.shape))
     mu: NDArray[Any] | None = None
     steps = 0

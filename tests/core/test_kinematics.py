@@ -105,6 +105,8 @@ def test_targets_in_reach_are_reached_by_a_batch_of_arms():
     assert (found.error[done] <= 1e-10).all()
     reached = pga.motor_to_matrix(pga.forward_kinematics(screws, found.q, home)[done])
     np.testing.assert_allclose(reached, pga.motor_to_matrix(target[done]), atol=1e-8)
+    again = pga.inverse_kinematics(screws, -target, start, home)  # the same motions
+    np.testing.assert_allclose(again.q, found.q, atol=1e-9)
     step, error = pga.damped_step(screws, start, target, home)
     assert step.shape == (100, 6)
     assert (found.error < error).all()

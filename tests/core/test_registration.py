@@ -224,6 +224,10 @@ def test_robust_fits_of_exact_data_and_with_scale():
     assert same(found.motor, M)
     assert found.scale == pytest.approx(2.5, rel=1e-13)
     assert found.weights[0] == 0
+    one = cr.robust_motor_from_points(alg, [[1.0, 2, 3]], [[2.0, 2, 3]])  # no residual at all
+    assert one.motor.isclose(pga.translator(alg, [1, 0, 0]))
+    assert one.converged
+    assert one.weights == 1
     short = cr.robust_motor_from_points(alg, X, gaussian(28, 40, 3), max_steps=3)
     assert short.steps == 3
     assert not short.converged

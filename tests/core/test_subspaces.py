@@ -167,9 +167,10 @@ def test_lines_and_planes_of_projective_geometry():
 # ---- projections
 
 
-def test_projection_and_rejection():
+@pytest.mark.parametrize("largest", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_projection_and_rejection(largest):
     rng = np.random.default_rng(7)
-    for alg in algebras():
+    for alg in algebras(largest):
         for s in range(1, alg.d + 1):
             B = blade(alg, rng, s)
             square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
@@ -197,10 +198,11 @@ def test_projection_and_rejection():
             assert B.project(B).isclose(B, rtol=1e-8 / square)
 
 
-def test_reflections():
+@pytest.mark.parametrize("largest", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_reflections(largest):
     """x - 2 project(x) on vectors, the outermorphism of that on all grades; with inside=True 2 project(x) - x."""
     rng = np.random.default_rng(8)
-    for alg in algebras():
+    for alg in algebras(largest):
         for s in range(1, alg.d + 1):
             B = blade(alg, rng, s)
             square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
