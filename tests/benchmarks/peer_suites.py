@@ -98,7 +98,7 @@ SUITES = [
         CLIFFORD,
     ),
     Suite("kingdon", "tests", ("test_kingdon",), 71, 50, {"operator_dict": ""}, KINGDON),
-    Suite("galgebra", "test", ("test_mv", "test_versors", "test_lt"), 57, 52, {}, GALGEBRA),
+    Suite("galgebra", "test", ("test_mv", "test_versors", "test_lt", "test_cheatsheet"), 71, 65, {}, GALGEBRA),
 ]
 
 

@@ -233,7 +233,7 @@ def test_without_pyganja_one_sentence_says_what_to_install(monkeypatch):
 
 def test_migration_page_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     namespace = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), namespace)

@@ -35,4 +35,15 @@ KINGDON = {
     "test_kingdon.py::test_numregister_operator_existence": INTERNAL,  # the table of its generated code
     "test_kingdon.py::test_large": INTERNAL,  # the same
 }
-GALGEBRA: dict[str, str] = {}
+
+WEDGES = "Multivectors have one form, sums of wedge products, in every metric; there is no other to change to."
+EXACT = "The multivector is no blade, as is_blade says; galgebra's test holds its known wrong answer."
+DEPRECATED = "Attributes that galgebra warns of."
+
+GALGEBRA = {
+    "test_mv.py::TestMv::test_rep_switching": WEDGES,
+    "test_mv.py::TestMv::test_is_blade_grade3_known_limitation": EXACT,
+    "test_mv.py::TestMv::test_is_blade_result_cached": INTERNAL,
+    "test_lt.py::TestLt::test_deprecations": DEPRECATED,
+    "test_lt.py::TestMlt::test_deprecations": DEPRECATED,
+}

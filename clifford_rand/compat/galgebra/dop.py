@@ -1,0 +1,108 @@
+"""The vector derivative by galgebra's names, around `clifford_rand.calculus`."""
+
+from typing import TYPE_CHECKING, Any
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.coefficients import is_scalar
+from clifford_rand.compat.galgebra.mv import Mv, of
+
+if TYPE_CHECKING:
+    from clifford_rand.compat.galgebra.ga import Ga
+
+
+class Dop:
+    """A differential operator that acts on its right, ``grad * A``, or on its left, ``A * rgrad``.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from clifford_rand.compat.galgebra.ga import Ga
+    >>> x, y = sympy.symbols("x y", real=True)
+    >>> ga, ex, ey = Ga.build("e*x|y", g=[1, 1], coords=(x, y))
+    >>> ga.grad * (x**2 * ey), ga.grad | (x * ex + y * ey)
+    (2*x*e_x^e_y, 2)
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, ga: "Ga", operator: Any, leftward: bool = False) -> None:
+        self.Ga, self.operator, self.leftward = ga, operator, leftward
+
+    def _applied(self, rule: str, other: Any, from_left: bool) -> Any:
+        """Return the product with what stands at the right, or with what stands at the left of the operator."""
+        if isinstance(other, Dop):
+            if other.Ga != self.Ga or other.leftward != self.leftward:
+                raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
+            return Dop(self.Ga, self.operator.product(rule, other.operator), self.leftward)
+        if isinstance(other, Mv):
+            if other.Ga != self.Ga:
+                raise fail("other", "Dop", f"a multivector of {self.Ga!r}", describe(f"one of {other.Ga!r}"))
+            inner = other.inner
+        elif is_scalar(other):
+            inner = self.Ga.own.scalar(other)
+        else:
+            return NotImplemented
+        if from_left != self.leftward:
+            return Dop(self.Ga, self.operator.product_from_left(rule, inner), self.leftward)
+        if not self.leftward:
+            return of(self.Ga, self.operator.product(rule, inner))
+        # the reverse of Σ C_I D_I (~A) is Σ (D_I A) ~C_I, as the derivatives of a reverse are reversed
+        mirrored = {"lc": "rc", "rc": "lc"}.get(rule, rule)
+        return of(self.Ga, ~self.operator.product(mirrored, ~inner))
+
+    def __mul__(self, other: Any) -> Any:
+        return self._applied("gp", other, from_left=False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._applied("gp", other, from_left=True)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._applied("wedge", other, from_left=False)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._applied("wedge", other, from_left=True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._applied("hestenes", other, from_left=False)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._applied("hestenes", other, from_left=True)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._applied("lc", other, from_left=False)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._applied("rc", other, from_left=False)
+
+    def _sum(self, other: Any, sign: int) -> Any:
+        if not isinstance(other, Dop):
+            raise fail("other", "Dop", "an operator", describe(f"{other}"))
+        if other.leftward != self.leftward:
+            raise fail("other", "Dop", "acting to the same side", describe(repr(other)))
+        return Dop(self.Ga, self.operator + sign * other.operator, self.leftward)
+
+    def __add__(self, other: Any) -> Any:
+        return self._sum(other, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._sum(other, -1)
+
+    def __neg__(self) -> "Dop":
+        return Dop(self.Ga, -self.operator, self.leftward)
+
+    def __truediv__(self, divisor: Any) -> "Dop":
+        return Dop(self.Ga, self.operator / divisor, self.leftward)
+
+    def is_scalar(self) -> bool:
+        """Tell whether all coefficients are scalars."""
+        return all(coefficient.sparse().grades in ((), (0,)) for coefficient in self.operator.terms.values())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dop) or (self.Ga, self.leftward) != (other.Ga, other.leftward):
+            return False
+        return bool(self.operator == other.operator)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return f"Dop({self.operator!r}{', leftward' if self.leftward else ''})"
