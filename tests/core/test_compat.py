@@ -68,7 +68,7 @@ def test_layout_options_and_texts():
 
 
 def test_layout_says_what_is_wrong():
-    for arguments, keywords in [((), {}), ((3,), {"sig": [1]}), ((-1,), {}), ((13,), {}), ((3,), {"firstIdx": -1})]:
+    for arguments, keywords in [((3,), {"sig": [1]}), ((-1,), {}), ((13,), {}), ((3,), {"firstIdx": -1})]:
         with pytest.raises(cr.ArgumentError, match="parameter of Cl"):
             Cl(*arguments, **keywords)
     layout = Cl(3)[0]

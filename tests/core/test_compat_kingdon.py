@@ -106,6 +106,7 @@ def test_bases_with_signs_of_their_own(name):
     for a, A in [(x * y, X * Y), (x & y, X & Y), (x.hodge(), X.hodge()), (x.unhodge() ^ y, X.unhodge() ^ Y)]:
         assert all(getattr(a, blade) == getattr(A, blade) for blade in [*usual.canon2bin, *own.canon2bin])
     assert own.basis == list(own.canon2bin)
+    assert list(map(own.bin2canon.get, own.multivector(list(range(len(own)))).keys())) == own.basis
     assert (own.multivector(X.values(), X.keys()) - X).filter().keys() == ()
     assert own.blades.e20 * own.blades.e2 == -own.blades.e0
 

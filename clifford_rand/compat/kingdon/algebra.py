@@ -192,7 +192,9 @@ class Algebra:
         return dict(sorted((mask, name) for name, mask in self.canon2bin.items()))
 
     def indices_for_grade(self, grade: int) -> Iterator[int]:
-        """Return the masks of a grade."""
+        """Return the masks of a grade, in the order of the basis."""
+        if self._signs:
+            return (mask for mask in self.canon2bin.values() if mask.bit_count() == grade)
         return (sum(1 << i for i in chosen) for chosen in itertools.combinations(range(self.d), grade))
 
     def indices_for_grades(self, grades: Iterable[int]) -> Iterator[int]:
