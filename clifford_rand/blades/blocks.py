@@ -3,6 +3,7 @@
 What is computed from them are matrices of k × k numbers: Gram matrices and triangular factors.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand.blades.rows import unit_gram_of
 
 BLOCK = 2**20  # numbers of a block: 8 MiB of float64
+THIN = 16  # one entry in so many, from which on a product by a sparse matrix is sooner than one by its dense blocks
 _LEAST_WIDTH = 512  # columns, so that a row's part of a block is a few pages
 
 Columns = slice | NDArray[np.int64]
@@ -82,8 +84,11 @@ class Sparse(Rows):
         out[:, place] = part
         return out
 
-    def columns_at(self, columns: NDArray[np.int64]) -> Any:
+    def columns_at(self, columns: Columns) -> Any:
         """Return the sparse part of some of the active columns."""
+        if isinstance(columns, slice):
+            first, last = np.searchsorted(self.active, [columns.start, columns.stop])
+            return self.matrix[:, first:last]
         return self.matrix[:, np.searchsorted(self.active, columns)]
 
 
@@ -155,9 +160,10 @@ def product(P: Rows, Q: Rows) -> Array:
         assert active is not None
         return np.asarray((P.columns_at(active) @ Q.columns_at(active).T).toarray())
     total = np.zeros((P.shape[0], Q.shape[0]))
+    thin = isinstance(P, Sparse) and THIN * P.matrix.nnz < math.prod(P.matrix.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         for columns in blocks(active, P.shape[1], P.height + (0 if same else Q.height)):
-            left = P.take(columns)
+            left = P.columns_at(columns) if thin else P.take(columns)  # type: ignore[attr-defined]
             total += left @ (left if same else Q.take(columns)).T
     return total
 

@@ -65,8 +65,10 @@ def test_agreement_with_blades(kind, k, j, tmp_path):
 
 
 @pytest.mark.parametrize("other", KINDS)
-@pytest.mark.parametrize("kind", ["float32", "csr"])
-def test_two_kinds_together(kind, other, tmp_path):
+@pytest.mark.parametrize(("kind", "thin"), [("float32", 16), ("csr", 16), ("csr", 1)])
+def test_two_kinds_together(kind, thin, other, tmp_path, monkeypatch):
+    """With ``thin`` 1 every sparse matrix is multiplied as such."""
+    monkeypatch.setattr(blocks, "THIN", thin)
     rng = np.random.default_rng(7)
     (rows, X), (others, Y) = rows_of(kind, 4, 50, rng, tmp_path), rows_of(other, 3, 50, rng, tmp_path)
     P, Q = cr.LargeBlade(rows), cr.LargeBlade(others)
