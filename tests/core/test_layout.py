@@ -70,7 +70,7 @@ def test_methods_are_the_functions_of_their_modules():
     assert cr.Multivector.exp is exponential.exponential
     assert cr.Multivector.norm is cr.Multivector.__abs__ is norms.norm
     assert "Taylor polynomial" in cr.Multivector.exp.__doc__
-    for name in dir(cr.Multivector):
+    for name in dir(alg.e12):  # without the names of blades, which are errors that teach
         if not name.startswith("_") and name not in cr.Multivector.__slots__:
             assert getattr(cr.Multivector, name).__doc__, name
 
