@@ -3,6 +3,10 @@
 `Algebra.pga(n)` has e0² = 0 first, then e1, …, en. A hyperplane normal·x = offset is the vector normal - offset e0.
 Elements meet by ``^`` and are joined by ``&``. A motor M moves by ``M >> A``, which is M A ~M for the motors made here:
 translators by +t, rotors counter-clockwise. Elements are homogeneous: every function but the norms ignores their scale.
+
+Elements and versors are made here. Beside this file: norms, distances and angles (`pga_measure`), projections
+(`pga_flats`), unit motors and screws (`pga_motors`), matrices and quaternions (`pga_convert`), chains of joints
+(`pga_kinematics`, `pga_inverse_kinematics`); in `registration` motors from points.
 """
 
 from typing import Any

@@ -116,6 +116,16 @@ def test_weights_count_as_repeated_points():
         assert M.isclose(cr.motor_from_points(alg, X, Y), rtol=1e-3)
 
 
+def test_both_conformal_bases():
+    X = gaussian(30, 6, 2)
+    for null in (False, True):
+        alg = cr.Algebra.cga(2, null_basis=null)
+        V = cga.translator(alg, [1, 2]) * cga.rotor(alg, alg.e12, 0.5) * cga.dilator(alg, 2.0)
+        found, s = cr.motor_from_points(alg, cga.up(alg, X), V >> cga.up(alg, X), scale=True)
+        assert found.isclose(V, rtol=1e-12)
+        assert s == pytest.approx(2.0, rel=1e-12)
+
+
 def test_many_points_in_blocks_are_the_same_sums():
     alg, X = cr.Algebra.pga(3), gaussian(12, 50_000, 3)
     M = random_motor(alg, 13)
