@@ -27,6 +27,8 @@ from clifford_rand.presets.cga_fit import fit_plane as fit_plane
 from clifford_rand.presets.cga_fit import fit_round as fit_round
 from clifford_rand.presets.cga_fit import fit_sphere as fit_sphere
 from clifford_rand.presets.cga_intersect import intersect as intersect
+from clifford_rand.presets.cga_make import flat as flat
+from clifford_rand.presets.cga_make import round_about as round_about
 from clifford_rand.presets.cga_measure import carrier as carrier
 from clifford_rand.presets.cga_measure import centre as centre
 from clifford_rand.presets.cga_measure import down as down
@@ -87,7 +89,9 @@ def circle(
     *,
     dual: bool = False,
 ) -> Multivector:
-    """Return circles of the plane, or of 3-space about a ``normal``. Elsewhere take ``A ^ B ^ C`` of three points.
+    """Return circles of the plane, or of 3-space about a ``normal``.
+
+    Elsewhere take `round_about`, or ``A ^ B ^ C`` of three points.
 
     Examples
     --------
@@ -100,7 +104,8 @@ def circle(
     """
     n, _ = model_of(alg, "circle")
     if n not in (2, 3):
-        raise fail("alg", "circle", "of 2 or 3 dimensions", alg, "Use the wedge of three points.")
+        hint = "Use round_about, or the wedge of three points."
+        raise fail("alg", "circle", "of 2 or 3 dimensions", alg, hint)
     if (normal is None) != (n == 2):
         rule = "a vector (..., 3) in 3-space" if n == 3 else "None in the plane"
         raise fail("normal", "circle", rule, normal)

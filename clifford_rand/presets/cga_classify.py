@@ -20,7 +20,7 @@ from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga_measure import model_of
 from clifford_rand.presets.cga_parts import Parts, euclidean, flat_parts, joined, round_parts, split
-from clifford_rand.presets.inputs import largest, lengths, tolerance, unit_scale
+from clifford_rand.presets.inputs import largest, lengths, refuse_tensors, tolerance, unit_scale
 
 ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
 _DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
@@ -175,6 +175,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     (np.str_('line'), np.str_('point'))
     """
     n, null = model_of(getattr(X, "algebra", X), "classify")
+    refuse_tensors(X, "X", "classify")
     if X.dtype.kind not in "fi":
         raise fail("X", "classify", "blades with real coefficients", describe(f"dtype {X.dtype}"), "Use astype(float).")
     X = X.astype(np.float64) if X.dtype.kind == "i" else X

@@ -13,7 +13,7 @@ from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga_measure import down, infinity, model_of, origin, parts_of
 from clifford_rand.presets.cga_versors import dilator, inversion, translator, transversion
-from clifford_rand.presets.inputs import largest, lengths, unit_scale
+from clifford_rand.presets.inputs import largest, lengths, refuse_tensors, unit_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +94,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     True
     """
     n, null = model_of(getattr(V, "algebra", V), "decompose")
+    refuse_tensors(V, "V", "decompose")
     if V.dtype.kind not in "fi":
         raise fail("V", "decompose", "a versor with real coefficients", describe(f"dtype {V.dtype}"))
     V = V.astype(np.float64) if V.dtype.kind == "i" else V

@@ -9,7 +9,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of
+from clifford_rand.presets.inputs import coordinates_of, refuse_tensors
 from clifford_rand.presets.sta_frames import SIGNATURE, boost_to, spacetime_model
 
 _ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the order g01, g02, g03
@@ -40,6 +40,7 @@ def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
 
 def _field(F: Any, owner: str) -> Multivector:
     spacetime_model(getattr(F, "algebra", F), owner)
+    refuse_tensors(F, "F", owner)
     if F.grades != (2,):
         raise fail("F", owner, "a bivector", describe(f"grades {F.grades}"))
     part: Multivector = F._on(F.keys.filled)

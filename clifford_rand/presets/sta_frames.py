@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.rotation_matrix import rotor_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, lengths, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, lengths, numbers_of, refuse_tensors
 
 SIGNATURE = (1, -1, -1, -1)
 RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
@@ -34,8 +34,11 @@ def speeds_of(velocity: ArrayLike, name: str, owner: str) -> tuple[NDArray[Any],
 
 def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the components (..., 4) of timelike vectors and their lengths."""
-    if not isinstance(p, Multivector) or p.grades != (1,) or p.dtype.kind not in "fi":
-        raise fail(name, owner, "a vector with real coefficients", p)
+    if not isinstance(p, Multivector) or p.grades != (1,):
+        raise fail(name, owner, "a vector", p)
+    refuse_tensors(p, name, owner)
+    if p.dtype.kind not in "fi":
+        raise fail(name, owner, "a vector with real coefficients", describe(f"dtype {p.dtype}"))
     values = (
         p._on(p.keys.filled).astype(np.float64).coefficients
         if p.dtype.kind == "i"

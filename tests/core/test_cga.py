@@ -318,7 +318,10 @@ def test_batches_that_broadcast_and_empty_ones():
             lambda a: cga.circle(MADE[2, False], [1, 2], 1, [1, 2]),
             "'normal' parameter of circle must be None in the plane",
         ),
-        (lambda a: cga.circle(MADE[4, False], [1, 2, 3, 4], 1), "'alg' parameter of circle.*wedge of three points"),
+        (
+            lambda a: cga.circle(MADE[4, False], [1, 2, 3, 4], 1),
+            "'alg' parameter of circle.*round_about, or the wedge",
+        ),
         (lambda a: cga.centre(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of centre must be round. Got a flat"),
         (lambda a: cga.radius(cga.line(a, [1, 2, 3], [1, 0, 0])), "must be round. Got a flat"),
         (lambda a: cga.carrier(cga.plane(a, [1, 2, 3])), "'X' parameter of carrier must be round"),

@@ -85,6 +85,35 @@ def test_flats_have_direction_and_the_point_nearest_to_the_origin(n, null):
         close(dual.blade().coefficients, X.dual().coefficients)
 
 
+@pytest.mark.parametrize(("n", "null"), MODELS)
+def test_objects_from_parameters_are_those_through_points(n, null):
+    alg = MODELS[n, null]
+    for m in range(n + 1):
+        c, r, U = gaussian(m, 6, n), np.exp(gaussian(m + 1, 6)), frame(m + 2, 6, m, n)
+        skew = (np.triu(np.ones((m, m))) + np.eye(m)) @ U  # independent, not orthogonal
+        X = cga.flat(alg, c, skew)
+        assert X.isclose(cga.classify(X).blade(), rtol=1e-9).all()
+        same(X, flats(alg, c, U))
+        same(cga.flat(alg, c, skew, dual=True), X.dual())
+        if m:
+            Y = cga.round_about(alg, c, r, skew)
+            same(Y, rounds(alg, c, r, U))
+            close(cga.classify(Y).radius, r, 1e-9)
+            same(cga.round_about(alg, c, r, skew, dual=True), Y.dual())
+            assert (cga.classify(cga.round_about(alg, c, 0.0, skew)).kind == "tangent").all()
+    if n == 3:
+        normal = np.cross(U[:, 0], U[:, 1])
+        same(cga.round_about(alg, c, r, U[:, :2]), cga.circle(alg, c, r, normal))
+        same(cga.flat(alg, c, U[:, :1]), cga.line(alg, c, U[:, 0]))
+    same(cga.round_about(alg, c, r, U), cga.sphere(alg, c, r))
+
+
+def same(X, Y, rtol=1e-9):
+    """Compare up to a factor."""
+    a, b = (A.coefficients / np.linalg.norm(A.coefficients, axis=-1, keepdims=True) for A in (X, Y))
+    close(a * np.sign((a * b).sum(-1, keepdims=True)), b, rtol)
+
+
 @pytest.mark.parametrize("alg", SPACE)
 def test_tangents_and_imaginary_rounds(alg):
     """A sphere meets planes at a distance h of its centre in circles of radius² r² - h²."""
@@ -185,6 +214,8 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
         (lambda a: cga.classify(a.e1 * 0.0), "must be finite blades, not zero. Got zero"),
         (lambda a: cga.classify(a.e1 + a.e12), r"must be blades, each of one grade. Got .* grades \(1, 2\)"),
         (lambda a: cga.classify(a.e1 * 1j), "must be blades with real coefficients"),
+        (lambda a: cga.flat(a, [0, 0, 0], [[1, 0, 0], [2, 0, 0]]), "'directions' .* linearly independent"),
+        (lambda a: cga.round_about(a, [0, 0, 0], 1, [1, 0, 0]), r"'directions' .* \(\.\.\., m, 3\)"),
         (lambda a: cga.sample(cga.infinity(a)), "must be objects that hold finite points. Got infinity"),
         (
             lambda a: cga.sample(cga.sphere(a, [0, 0, 0], 1), (3, 3, 3)),
@@ -204,6 +235,14 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
 def test_bad_input_gets_one_clear_error(work, message, alg):
     with pytest.raises(cr.ArgumentError, match=message):
         work(alg)
+
+
+@pytest.mark.parametrize("work", [cga.classify, cga.decompose, cga.sample, cga.centre, cga.down])
+def test_tensors_are_refused_by_name(work):
+    torch = pytest.importorskip("torch")
+    A = SPACE[0].vector(torch.tensor([1.0, 0, 0, 0, 0]))
+    with pytest.raises(cr.ArgumentError, match=r"a multivector of NumPy arrays\. Got a multivector of torch"):
+        work(A)
 
 
 def mixed(alg):

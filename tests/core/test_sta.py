@@ -224,6 +224,19 @@ def test_a_uniformly_moving_charge_has_the_boosted_field_of_coulomb():
     close(B, np.cross(v, expected), 1e-9)
 
 
+def test_fields_of_symbols():
+    import sympy
+
+    E, B = sympy.symbols("E1:4", real=True), sympy.symbols("B1:4", real=True)
+    F = sta.faraday(STA, E, B)
+    difference, product = sta.field_invariants(F)
+    assert (F * F - difference - 2 * STA.I * product).simplify().is_zero()
+    density, flow = sta.time_and_space(sta.energy_momentum(F, STA.g0).simplify())
+    assert sympy.expand(density - sum(x * x for x in (*E, *B)) / 2) == 0
+    cross = sympy.Matrix(E).cross(sympy.Matrix(B))
+    assert all(sympy.expand(found - expected) == 0 for found, expected in zip(flow, cross, strict=True))
+
+
 def test_dtypes_and_batches():
     v = np.zeros((0, 3))
     assert sta.boost(STA, v).shape == (0,)
