@@ -282,25 +282,21 @@ class Coordinates:
         made = self.algebra.symbols(name, grades)
         return made._make(made.keys, functions_of(made.coefficients, self.symbols))
 
-    def as_field(self, F: Any, owner: str = "Coordinates") -> Multivector:
-        """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar."""
-        if isinstance(F, Multivector):
-            if F.algebra != self.algebra:
-                hint = "Bring a field of Cartesian components here with from_ambient."
-                raise fail("F", owner, f"of {self.algebra!r}", describe(f"a field of {F.algebra!r}"), hint)
-            return F
-        return self.algebra.scalar(F)
+    as_field = fields.as_field
 
     def covariant(self, F: Any, i: int) -> Multivector:
         """Return D_i F, the covariant derivative along coordinate i: of the components, and of the basis vectors."""
-        from clifford_rand.symbolic import derivative
-
         field = self.as_field(F, "covariant")
-        slope = field._make(field.keys, derivative(field.coefficients, self.symbols[i]))
+        slope = fields.slope(self, field, i)
         if field.grades == (0,):
             return slope
         omega = self.connection[i]
         return slope + derivation(omega, field) if np.any(omega != 0) else slope
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the basis is: e_i itself with a constant metric, so that D_i is ∂/∂u^i."""
+        return not np.any(self.connection != 0)
 
     @cached_property
     def grad(self) -> DifferentialOperator:
@@ -340,22 +336,3 @@ def _mirrored(matrix: NDArray[Any]) -> NDArray[Any]:
     lower = np.tril_indices(len(matrix), -1)
     matrix[lower] = matrix.T[lower]
     return matrix
-
-
-def gradient(x: Multivector) -> DifferentialOperator:
-    """Return ∇ = Σ e^i ∂/∂x_i of the vector x of symbols, in any algebra that is not degenerate.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> alg = cr.Algebra(3)
-    >>> x = alg.symbols("x", 1)
-    >>> grad = cr.gradient(x)
-    >>> grad * x, grad ^ x, grad * (x * x)
-    (3, 0, 2*x1*e1 + 2*x2*e2 + 2*x3*e3)
-    >>> (alg.e1 | grad) * x
-    e1
-    """
-    if not isinstance(x, Multivector):
-        raise fail("x", "gradient", 'a vector of symbols, as alg.symbols("x", 1)', x)
-    return Coordinates(x).grad

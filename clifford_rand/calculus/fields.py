@@ -11,6 +11,25 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 
+def as_field(chart: Any, F: Any, owner: str) -> "Multivector":
+    """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar."""
+    if not hasattr(F, "algebra"):
+        made: Multivector = chart.algebra.scalar(F)
+        return made
+    if F.algebra != chart.algebra:
+        hint = "Bring a field of Cartesian components here with from_ambient."
+        raise fail("F", owner, f"of {chart.algebra!r}", describe(f"a field of {F.algebra!r}"), hint)
+    field: Multivector = F
+    return field
+
+
+def slope(chart: Any, F: "Multivector", i: int) -> "Multivector":
+    """Return the derivative of the components by one coordinate."""
+    from clifford_rand.symbolic import derivative
+
+    return F._make(F.keys, derivative(F.coefficients, chart.symbols[i]))
+
+
 def divergence(chart: "Coordinates", F: Any) -> "Multivector":
     """Return ∇ · F by contraction, one grade below F: (1/√|g|) Σ ∂_i(√|g| F^i) of a vector field.
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.basis.coefficients import is_scalar
+from clifford_rand.calculus.variables import Variables
 from clifford_rand.multivector.multivector import Multivector
-
-if TYPE_CHECKING:
-    from clifford_rand.calculus.coordinates import Coordinates
 
 Word = tuple[int, ...]  # (i, j): D_i D_j F, the last first
 
@@ -27,7 +25,7 @@ class DifferentialOperator:
 
     Attributes
     ----------
-    chart : Coordinates
+    chart : Coordinates or Variables
     terms : dict of tuple of int to Multivector
         C_I by the coordinates I = (i, j, …) of D_i D_j …, sorted where derivatives commute (flat space).
 
@@ -55,7 +53,7 @@ class DifferentialOperator:
     __array_ufunc__ = None  # an array times an operator is the operator's business
     __slots__ = ("chart", "terms")
 
-    def __init__(self, chart: "Coordinates", terms: Mapping[Word, Multivector]) -> None:
+    def __init__(self, chart: Any, terms: Mapping[Word, Multivector]) -> None:
         self.chart = chart
         found: dict[Word, Multivector] = {}
         flat = all(len(word) < 2 for word in terms) or chart.is_flat()
@@ -82,7 +80,8 @@ class DifferentialOperator:
 
     def _after(self, rule: str, other: "DifferentialOperator") -> "DifferentialOperator":
         if other.chart is not self.chart:
-            raise fail("other", rule, "an operator of the same coordinates", describe(repr(other.chart)))
+            one, two = _together(self, other, rule)
+            return one._after(rule, two)
         found: dict[Word, Multivector] = {}
         for second, inner in other.terms.items():
             known: dict[Word, Multivector] = {(): inner}
@@ -135,7 +134,8 @@ class DifferentialOperator:
                 return NotImplemented
             other = self._like({(): self.chart.as_field(other, "+")})
         if other.chart is not self.chart:
-            raise fail("other", "+", "an operator of the same coordinates", describe(repr(other.chart)))
+            one, two = _together(self, other, "+")
+            return one + two
         terms = dict(self.terms)
         for word, coefficient in other.terms.items():
             terms[word] = terms[word] + coefficient if word in terms else coefficient
@@ -176,7 +176,8 @@ class DifferentialOperator:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DifferentialOperator):
-            return other.chart is self.chart and (self - other).is_zero()
+            alike = other.chart is self.chart or (self.chart.is_constant and other.chart.is_constant)
+            return alike and self.chart.algebra == other.chart.algebra and (self - other).is_zero()
         return isinstance(other, int) and other == 0 and self.is_zero()
 
     __hash__ = None  # type: ignore[assignment]  # equal ones may be written differently
@@ -245,6 +246,21 @@ class LeftwardOperator:
         return f"{self.operator!r}, acting to the left"
 
 
+def _together(a: DifferentialOperator, b: DifferentialOperator, owner: str) -> list[DifferentialOperator]:
+    """Return two operators with the variables of both, which a constant basis allows."""
+    if not (a.chart.is_constant and b.chart.is_constant and a.chart.algebra == b.chart.algebra):
+        raise fail("other", owner, "an operator of the same coordinates", describe(repr(b.chart)))
+    symbols = tuple(dict.fromkeys(a.chart.symbols + b.chart.symbols))
+    chart = Variables(a.chart.algebra, symbols)
+    place = {symbol: i for i, symbol in enumerate(symbols)}
+    return [
+        DifferentialOperator(
+            chart, {tuple(place[one.chart.symbols[i]] for i in word): C for word, C in one.terms.items()}
+        )
+        for one in (a, b)
+    ]
+
+
 def _order(word: Word) -> tuple[int, Word]:
     return -len(word), word
 
@@ -254,7 +270,7 @@ def _summed(parts: list[Multivector], F: Multivector) -> Multivector:
     return sum(parts[1:], parts[0]) if parts else F * 0
 
 
-def _derivative(chart: "Coordinates", word: Word, known: dict[Word, Multivector]) -> Multivector:
+def _derivative(chart: Any, word: Word, known: dict[Word, Multivector]) -> Multivector:
     """Return D_i D_j … F, where ``known`` has those of shorter words, F itself for ()."""
     if word not in known:
         known[word] = chart.covariant(_derivative(chart, word[1:], known), word[0])

@@ -118,6 +118,27 @@ def test_operators_compose_by_the_product_rule():
     assert repr((alg.e1 + alg.e2) * grad.chart.partial(0)) == "<(e1 + e2) D_x1>"
 
 
+@pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(1, 2), cr.Algebra(metric=[[2, 1], [1, -3]])], ids=repr)
+def test_derivatives_by_multivectors(alg):
+    """Hestenes and Sobczyk, section 2-2: ∂_X ⟨X A⟩ = ⟨A⟩ of X's grades, ∂_X |X|² = 2 ~X, ∂_X X = n."""
+    rng = np.random.default_rng(7)
+    A = alg.random_multivector(rng)
+    A = A._make(A.keys, np.round(A.coefficients * 5).astype(int))
+    for grades in (0, 2, (0, 2), (1, 2), None):
+        X = alg.symbols("X", grades)
+        by_X = cr.gradient(X)
+        assert (by_X * (X * A).scalar_part() - A.grade(*X.grades)).is_zero()
+        assert (by_X * (X * ~X).scalar_part() - 2 * ~X).is_zero()
+        assert (by_X * X - len(X.values)).is_zero()
+    x, B = alg.symbols("x", 1), alg.symbols("B", 2)
+    by_x, by_B = cr.gradient(x), cr.gradient(B)
+    d, b = alg.d, len(B.values)
+    assert (by_x * by_B) * (B * x) == by_x * (by_B * (B * x)) == d * b  # e_i (e^J e_J) e^i
+    assert ((by_B * by_x) * (x * B) - d * b).is_zero()
+    assert by_x == cr.gradient(x)
+    assert ((by_x + by_B) * (x + B) - d - b).is_zero()
+
+
 def test_a_numerical_function_is_differentiated_by_symbols():
     """What multiplies multivectors takes symbols too, so its derivative is exact; lambdify makes it numeric again."""
     alg = cr.Algebra(3)
@@ -381,8 +402,12 @@ def test_failures():
     polar = cr.Coordinates("r theta", position=["r*cos(theta)", "r*sin(theta)"])
     with pytest.raises(ValueError, match="from_ambient"):
         polar.grad * alg.e1
-    with pytest.raises(ValueError, match="the same coordinates"):
-        polar.grad * cr.gradient(alg.symbols("x", 1))
+    for other in (cr.gradient(alg.symbols("x", 1)), cr.Coordinates.named("polar").grad):
+        with pytest.raises(ValueError, match="the same coordinates"):
+            polar.grad * other
+    assert polar.grad != cr.gradient(alg.symbols("x", 1))
+    with pytest.raises(ValueError, match="must be non-degenerate, to have reciprocal vectors"):
+        cr.gradient(cr.Algebra.pga(2).symbols("B", 2))
     with pytest.raises(ValueError, match="a vector field in 3 dimensions"):
         polar.vector_curl(polar.algebra.er)
     with pytest.raises(ValueError, match="the point as a function of the coordinates"):
