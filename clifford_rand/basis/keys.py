@@ -16,6 +16,7 @@ from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.rules import WORD, as_masks, bit_count, bits_of
 
 _COUNTED = 2**14  # blades from which a position is counted by binomials instead of looked up in a dictionary
+_SMALL, _REMEMBERED = 2**10, 64  # blades of other keys whose places are remembered, and how many of such keys
 LARGEST = 2**27  # components of one multivector: 1 GiB of float64
 
 
@@ -138,7 +139,20 @@ class Keys:
             return slice(None)
         if self.complete and other.complete and len(other.grades) == 1:
             return self.slices[other.grades[0]]
-        return self.positions(other.masks)
+        found = self._placed.get(other)
+        if found is None:
+            found = positions = read_only(self.positions(other.masks))
+            if len(positions) and positions[-1] - positions[0] == len(positions) - 1:  # they ascend
+                found = slice(int(positions[0]), int(positions[-1]) + 1)
+            if other.size <= _SMALL:
+                if len(self._placed) >= _REMEMBERED:
+                    self._placed.clear()
+                self._placed[other] = found
+        return found
+
+    @cached_property
+    def _placed(self) -> "dict[Keys, NDArray[np.int64] | slice]":
+        return {}
 
     @cached_property
     def filled(self) -> "Keys":

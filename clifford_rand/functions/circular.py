@@ -2,8 +2,9 @@
 
 A = σ + B with a scalar σ, which commutes: cosh B = C(B²), sinh B = S(B²) B, cos B = C(-B²), sin B = S(-B²) B, and σ
 enters by the addition theorems. Where B² = s + q with a number q² (vectors, bivectors of at most five dimensions, what
-squares to a number) these are the closed forms of `study`, over a batch at once; else Taylor's polynomials, the
-argument halved until they serve. cos and sin of real A stay in real numbers: no unit i is asked for, and I is none.
+squares to a number) these are the closed forms of `study`, over a batch at once; in three dimensions I is central and
+enters as σ does. Else Taylor's polynomials, the argument halved until they serve. cos and sin of real A stay in real
+numbers: no unit i is asked for, and I is none.
 """
 
 import math
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
-from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
 from clifford_rand.functions.exponential import without_scalar
@@ -147,7 +148,7 @@ def cosh_sinh(A: "Multivector", sign: int, owner: str) -> Pair:
         raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         sigma, B = without_scalar(A)
-        pair = _closed(B, sign) or _general(B, sign, owner)
+        pair = _closed(B, sign) or _by_centre(B, sign) or _general(B, sign, owner)
         if np.any(sigma):
             pair = _added(sigma, *pair, sign)
     if not all(np.isfinite(part.coefficients).all() for part in pair):
@@ -170,10 +171,13 @@ def _closed(B: "Multivector", sign: int) -> "Pair | None":
     code = plane_exponential(B.algebra.form, B.keys) if dtype.kind == "f" else None
     if code is None:
         return None
+    if B.coefficients.ndim == 1:
+        one = code.pair_of_one(B._on(code.work).coefficients.tolist(), sign)
+        if one is not None:
+            even, odd = (np.array(part, dtype=dtype) for part in one)
+            return B._make(code.even_keys, even), B._make(code.work, odd)
     parts = layout.components(B._on(code.work).coefficients)
-    even_keys = union(keys_of_grades(B.keys.d, (0,)), code.q_keys)
-    at_q = [even_keys.find(int(mask)) for mask in code.q_keys.masks]
-    even = np.zeros((even_keys.size, parts.shape[1]), dtype=dtype)
+    even = np.zeros((code.even_keys.size, parts.shape[1]), dtype=dtype)
     odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
     for start in range(0, parts.shape[1], CHUNK):
         at = slice(start, start + CHUNK)
@@ -183,12 +187,23 @@ def _closed(B: "Multivector", sign: int) -> "Pair | None":
             return None
         C0, C1, S0, S1, q, h = found
         even[0, at] = C0
-        for k, i in enumerate(at_q):
+        for k, i in enumerate(code.at_even):
             even[i, at] = C1 * q[k]
         for k in range(len(b)):
             odd[k, at] = S0 * b[k] + (S1 * h[k] if code.planes == 2 else 0.0)
     C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
-    return B._make(even_keys, C), B._make(code.work, S)
+    return B._make(code.even_keys, C), B._make(code.work, S)
+
+
+def _by_centre(B: "Multivector", sign: int) -> "Pair | None":
+    """Return both functions of V + βI in three dimensions, where I commutes with all: by the addition theorems."""
+    if B.keys.d != 3 or 3 not in B.keys.grades or B.keys.size == 1:
+        return None
+    first, second = _closed(B.grade(1, 2), sign), _closed(B.grade(3), sign)
+    if first is None or second is None:
+        return None
+    (c, s), (C, S) = first, second
+    return c * C + (s * S) * sign, s * C + c * S
 
 
 def _general(B: "Multivector", sign: int, owner: str) -> Pair:

@@ -51,6 +51,8 @@ class PlaneExponential:
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]
         self.q_keys = q.keys
+        self.even_keys = union(keys_of_grades(metric.d, (0,)), q.keys)  # of C(B²)
+        self.at_even = [self.even_keys.find(int(mask)) for mask in q.keys.masks]
         self.at_q = [self.keys.find(int(mask)) for mask in q.keys.masks]
 
     def of_one(self, b: list[float]) -> "list[float] | None":
@@ -75,6 +77,24 @@ class PlaneExponential:
         for i, x in zip(self.at_q, q, strict=True):
             result[i] += C1 * x
         return result
+
+    def pair_of_one(self, b: list[float], sign: int) -> "tuple[list[float], list[float]] | None":
+        """Return C(±B²) on ``even_keys`` and S(±B²) B on ``work`` in Python numbers, None where the rows must look."""
+        s, t, q, h = self.square(b)
+        if not (abs(s) < MODERATE and abs(t) < MODERATE**2):
+            return None
+        if self.planes == 1:
+            C, S = one_plane(sign * s)
+            return [C], [S * x for x in b]
+        found = cosh_sinhc_of_one(sign * s, t)
+        if found is None:
+            return None
+        C0, C1, S0, S1 = found
+        even = [0.0] * self.even_keys.size
+        even[0] = C0
+        for i, x in zip(self.at_even, q, strict=True):
+            even[i] += sign * C1 * x
+        return even, [S0 * x + sign * S1 * y for x, y in zip(b, h, strict=True)]
 
     def of_rows(self, b: np.ndarray, result: np.ndarray) -> bool:
         """Write exp(B) for rows (K, N) into ``result`` (M, N); False, and nothing of use there, where B is large."""

@@ -428,3 +428,20 @@ def test_a_million_dimensions():
         69,
         0,
     ]
+
+
+def test_places_of_other_keys_are_remembered_and_bounded():
+    """A sum of unlike blades finds its places once; what is remembered is cleared and found again."""
+    from clifford_rand.basis import keys as module
+
+    rng = np.random.default_rng(0)
+    alg = cr.Algebra(7)
+    dense = alg.random_multivector(rng)
+    for _ in range(2 * module._REMEMBERED):
+        masks = np.flatnonzero(rng.random(128) < 0.3)
+        part = alg.multivector({alg.names.blade(int(mask)): 1.0 + int(mask) for mask in masks if mask})
+        total = dense + part
+        for mask in masks[:5]:
+            name = alg.names.blade(int(mask))
+            assert total[name] == dense[name] + part[name]
+    assert len(dense.keys._placed) <= module._REMEMBERED
