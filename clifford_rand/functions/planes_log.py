@@ -38,7 +38,7 @@ def _by_mix(frame: Frame, values: Array, eps: float, mix: float) -> tuple[Array,
     squared, size = (R * ~R).coefficients[:, 0], (rows * rows).sum(axis=1)
     fine &= squared > UNIT * eps * size
     unit = np.abs(squared * largest**2 - 1) <= UNIT * eps * size * largest**2
-    scale = np.where(fine, np.where(unit, 1 / largest, np.sqrt(np.where(fine, squared, 1.0))), 1.0)
+    scale = np.where(fine, np.where(unit, 1 / np.where(fine, largest, 1.0), np.sqrt(np.where(fine, squared, 1.0))), 1.0)
     rows = rows / scale[:, None]
     R = frame.algebra._new(frame.even, rows[:, None])
     vectors = frame.algebra.vector(np.eye(frame.d))
