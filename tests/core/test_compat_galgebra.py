@@ -195,6 +195,18 @@ def test_vector_derivative_from_both_sides():
     assert (ga.grad * ga.grad) * A == ga.grad * (ga.grad * A)
     assert (ga.grad * ga.grad).is_scalar()
     assert (ex | ga.grad) * A == A.diff(x)
+    assert (2 * ex + ga.grad) * A == 2 * ex * A + ga.grad * A
+    assert A * (ga.rgrad - 3) == A * ga.rgrad - 3 * A
+    assert (x - ga.grad) * A == x * A - ga.grad * A
+    assert sum((part * A for part in ga.grad.components()), ga.mv(0)) == ga.grad * A
+    B = x * ex * ey + 2 * ez + y * (ey ^ ez)
+    assert A * (ga.rgrad * B) == (A * ga.rgrad) * B
+    assert A * (ga.rgrad + B) == A * ga.rgrad + A * B
+    assert (B * ga.grad) * A == B * (ga.grad * A)
+    assert A ^ (ga.rgrad ^ B) == (A ^ ga.rgrad) ^ B
+    first, second = ga.rgrad * B, ga.rgrad * ex
+    assert A * (first * second) == (A * first) * second
+    assert ((ex * ga.grad) * (B * ga.grad)) * A == ex * ga.grad * (B * (ga.grad * A))
     with pytest.raises(cr.ArgumentError, match="same side"):
         ga.grad + ga.rgrad
     with pytest.raises(cr.ArgumentError, match="coords"):

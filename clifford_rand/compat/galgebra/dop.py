@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 class Dop:
     """A differential operator that acts on its right, ``grad * A``, or on its left, ``A * rgrad``.
 
+    One that acts on its left has the operator whose coefficients are reversed: A D = ~(D' ~A), as the derivatives of a
+    reverse are the reverses of derivatives.
+
     Examples
     --------
     >>> import sympy
@@ -33,7 +36,8 @@ class Dop:
         if isinstance(other, Dop):
             if other.Ga != self.Ga or other.leftward != self.leftward:
                 raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
-            return Dop(self.Ga, self.operator.product(rule, other.operator), self.leftward)
+            first, second = (other, self) if self.leftward else (self, other)
+            return Dop(self.Ga, first.operator.product(self._mirrored(rule), second.operator), self.leftward)
         if isinstance(other, Mv):
             if other.Ga != self.Ga:
                 raise fail("other", "Dop", f"a multivector of {self.Ga!r}", describe(f"one of {other.Ga!r}"))
@@ -42,13 +46,15 @@ class Dop:
             inner = self.Ga.own.scalar(other)
         else:
             return NotImplemented
+        given = ~inner if self.leftward else inner
         if from_left != self.leftward:
-            return Dop(self.Ga, self.operator.product_from_left(rule, inner), self.leftward)
-        if not self.leftward:
-            return of(self.Ga, self.operator.product(rule, inner))
-        # the reverse of Σ C_I D_I (~A) is Σ (D_I A) ~C_I, as the derivatives of a reverse are reversed
-        mirrored = {"lc": "rc", "rc": "lc"}.get(rule, rule)
-        return of(self.Ga, ~self.operator.product(mirrored, ~inner))
+            return Dop(self.Ga, self.operator.product_from_left(self._mirrored(rule), given), self.leftward)
+        found = self.operator.product(self._mirrored(rule), given)
+        return of(self.Ga, ~found if self.leftward else found)
+
+    def _mirrored(self, rule: str) -> str:
+        """Return the product of the reversed factors in the opposite order, where the operator acts on its left."""
+        return {"lc": "rc", "rc": "lc"}.get(rule, rule) if self.leftward else rule
 
     def __mul__(self, other: Any) -> Any:
         return self._applied("gp", other, from_left=False)
@@ -75,23 +81,39 @@ class Dop:
         return self._applied("rc", other, from_left=False)
 
     def _sum(self, other: Any, sign: int) -> Any:
+        """Return the sum with an operator, or with a multivector or number, which then multiplies what D acts on."""
+        if isinstance(other, Mv) or is_scalar(other):
+            inner = other.inner if isinstance(other, Mv) else self.Ga.own.scalar(other)
+            return Dop(self.Ga, self.operator + sign * (~inner if self.leftward else inner), self.leftward)
         if not isinstance(other, Dop):
-            raise fail("other", "Dop", "an operator", describe(f"{other}"))
-        if other.leftward != self.leftward:
-            raise fail("other", "Dop", "acting to the same side", describe(repr(other)))
+            return NotImplemented
+        if other.Ga != self.Ga or other.leftward != self.leftward:
+            raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
         return Dop(self.Ga, self.operator + sign * other.operator, self.leftward)
 
     def __add__(self, other: Any) -> Any:
         return self._sum(other, 1)
 
+    __radd__ = __add__
+
     def __sub__(self, other: Any) -> Any:
         return self._sum(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._sum(other, 1)
 
     def __neg__(self) -> "Dop":
         return Dop(self.Ga, -self.operator, self.leftward)
 
     def __truediv__(self, divisor: Any) -> "Dop":
         return Dop(self.Ga, self.operator / divisor, self.leftward)
+
+    def components(self) -> "tuple[Dop, ...]":
+        """Return e^i D_i for each coordinate, the terms of the operator."""
+        return tuple(
+            Dop(self.Ga, type(self.operator)(self.operator.chart, {word: coefficient}), self.leftward)
+            for word, coefficient in self.operator.terms.items()
+        )
 
     def is_scalar(self) -> bool:
         """Tell whether all coefficients are scalars."""

@@ -1,6 +1,5 @@
 """The class `MultiVector` of ``kingdon``, around one of this library: keys are masks, components come first."""
 
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
@@ -387,6 +386,10 @@ class MultiVector:
     involute = _map("involute", "Return the grade involution.")
     conjugate = _map("conjugate", "Return the Clifford conjugate.")
     inv = _map("inv", "Return the inverse.")
+    outerexp = _map("outerexp", "Return Σ A^∧k / k!.")
+    outersin = _map("outersin", "Return the terms of odd k of `outerexp`; no sign alternates.")
+    outercos = _map("outercos", "Return the terms of even k of `outerexp`.")
+    outertan = _map("outertan", "Return outersin(A) outercos(A)⁻¹.")
 
     def hodge(self) -> "MultiVector":
         """Return the right complement: A ∧ hodge(A) = I on blades."""
@@ -453,37 +456,6 @@ class MultiVector:
 
         angle = (-square.e) ** 0.5
         return self * sinc(angle) + cos(angle)
-
-    def outerexp(self) -> "MultiVector":
-        """Return Σ A^∧k / k!."""
-        terms = self._outer_terms()
-        return sum(terms[1:], terms[0])
-
-    def outersin(self) -> "MultiVector":
-        """Return the terms of odd k of `outerexp`."""
-        terms = self._outer_terms()[1::2]
-        return sum(terms[1:], terms[0])
-
-    def outercos(self) -> "MultiVector":
-        """Return the terms of even k of `outerexp`."""
-        terms = self._outer_terms()[0::2]
-        return sum(terms[1:], terms[0])
-
-    def outertan(self) -> "MultiVector":
-        """Return outersin(A) outercos(A)⁻¹."""
-        return self.outersin() / self.outercos()
-
-    def _outer_terms(self) -> "list[MultiVector]":
-        power = self.filter()
-        if 0 in power.grades:
-            raise fail("A", "outerexp", "without a scalar part, whose powers do not end", describe(f"{self}"))
-        terms = [of(self.algebra, self.algebra.own.scalar(1))]
-        for k in range(1, self.algebra.d + 1):
-            if not power.filter():
-                break
-            terms.append(power / math.factorial(k) if k > 1 else power)
-            power = power ^ self
-        return terms
 
     def __pow__(self, exponent: Any) -> "MultiVector":
         base = self if exponent >= 0 else self.inv()

@@ -21,7 +21,7 @@ class Registered:
         """Return the function's value."""
         given = [one for one in arguments if isinstance(one, MultiVector)]
         batches = any(one.inner.ndim for one in given) and not any(one.issymbolic for one in given)
-        if not batches or isinstance(given[0].inner.keys, dict):
+        if not batches:
             return self.codegen(*arguments)
         algebra = given[0].algebra
         places = tuple(isinstance(one, MultiVector) for one in arguments)
