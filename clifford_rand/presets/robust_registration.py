@@ -13,6 +13,7 @@ from clifford_rand.presets.registration import fitted, made, model_with_motors, 
 
 INLIERS = 0.99  # share of Gaussian residuals that Geman's and McClure's loss takes as such: the bound of Yang et al.
 HUBER = 0.8214  # share whose residuals Huber's loss squares: |z| < 1.345, which keeps 95 % of the efficiency
+QUARTILE = 0.25  # of the residuals, which tells the noise: the median is no inlier's where half of the pairs are wrong
 GROWTH = 1.4  # by which the loss becomes less convex in each step: Yang et al., remark 5
 ROUNDING = 64  # units, relative to the spread of the points, below which residuals are rounding
 
@@ -47,8 +48,8 @@ def robust_motor_from_points(
     """Return the motors of `motor_from_points` for data with outliers, by least squares that are reweighted.
 
     ``"geman-mcclure"``: Σ r² c²/(c² + r²), by graduated non-convexity: weights (μ c²/(r² + μ c²))², where μ falls by
-    1.4 a step, from a convex problem to μ = 1. Bears a majority of outliers if ``noise`` is known, and somewhat less
-    than a half if not. ``"huber"``: weights min(1, c/r), a convex loss of r, for heavy tails rather than wrong pairs.
+    1.4 a step, from a convex problem to μ = 1. Bears a majority of scattered outliers; of wrong pairs that agree on
+    another motion it bears fewer. ``"huber"``: weights min(1, c/r), a convex loss of r, for heavy tails rather than wrong pairs.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def robust_motor_from_points(
         As for `motor_from_points`.
     loss : {"geman-mcclure", "huber"}
     noise : float or array_like, optional
-        The standard deviation of each coordinate of an inlier of Y. By default from the median of the residuals in
-        every step. c is the distance within which 99 % (Huber: 82 %) of Gaussian residuals stay.
+        The standard deviation of each coordinate of an inlier of Y. By default from the lower quartile of the
+        residuals in every step. c is the distance within which 99 % (Huber: 82 %) of Gaussian residuals stay.
     rtol : float, default=1e-6
         Weights that change by no more, of 1, have converged.
     max_steps : int, default=100
@@ -91,7 +92,7 @@ def robust_motor_from_points(
     x, y, given = pairs_of(alg, X, Y, weights, owner)
     n = x.shape[-1]
     share = INLIERS if loss == "geman-mcclure" else HUBER
-    median, bound = (float(np.sqrt(2 * gammaincinv(n / 2, q))) for q in (0.5, share))  # r²/σ² has the law χ²_n
+    quartile, bound = (float(np.sqrt(2 * gammaincinv(n / 2, q))) for q in (QUARTILE, share))  # r²/σ² has the law χ²_n
     known = None if noise is None else np.asarray(as_real(noise, "noise", owner), dtype=np.float64)
     if known is not None and (known <= 0).any():
         raise fail("noise", owner, "positive", known, "None estimates it.")
@@ -104,7 +105,7 @@ def robust_motor_from_points(
     while True:
         Q, t, s = fitted(moments(x, y, now if given is None else now * given), scale, owner)
         square = np.square(y - (s[..., None, None] * x) @ np.swapaxes(Q, -1, -2) - t[..., None, :]).sum(axis=-1)
-        sigma = np.sqrt(np.median(square, axis=-1)) / median if known is None else known
+        sigma = np.sqrt(np.quantile(square, QUARTILE, axis=-1)) / quartile if known is None else known
         sigma = np.maximum(sigma, least)
         c = np.square(bound * sigma)
         if mu is None:
