@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_classify import FLAT, ROUND, assemble
+from clifford_rand.presets.cga_assemble import FLAT, ROUND, assemble
+from clifford_rand.presets.cga_classify import Object
 from clifford_rand.presets.cga_scene import null_algebra, scene_of
 from clifford_rand.presets.inputs import largest, tolerance
 
@@ -36,7 +36,7 @@ def _inner(A: Any, B: Any) -> NDArray[Any]:
     return np.asarray(A.inner(B).scalar_part())
 
 
-def inversive_product(A: Multivector, B: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return -A·B for A·A = B·B = -1, of two rounds or flats of one grade: a conformal invariant.
 
     The cosine of the angle where they meet; beyond ±1 for hyperspheres that do not, where it is ± the hyperbolic cosine
@@ -60,7 +60,7 @@ def inversive_product(A: Multivector, B: Multivector, *, dual: bool = False, rto
     return (-_inner(a, b))[()]
 
 
-def angle(A: Multivector, B: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the angles of two objects, of any kinds: where they meet, or of their directions if both are flat.
 
     Two of one grade: arccos(-A·B) for A·A = B·B = -1, from 0 to π by their orientations. For hyperspheres and
@@ -70,7 +70,7 @@ def angle(A: Multivector, B: Multivector, *, dual: bool = False, rtol: float | N
 
     Parameters
     ----------
-    A, B : Multivector
+    A, B : Multivector or Classified
         Lines, planes, other flats, point pairs, circles, spheres, …; direct, or dual with ``dual``.
     rtol : float, optional
         For `classify`.

@@ -18,12 +18,10 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga_assemble import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
 from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.cga_parts import Parts, euclidean, flat_parts, joined, round_parts, split
-from clifford_rand.presets.inputs import largest, lengths, refuse_tensors, tolerance, unit_scale
-
-ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
-_DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
+from clifford_rand.presets.cga_parts import Parts, euclidean, split
+from clifford_rand.presets.inputs import largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class Classified:
     @property
     def dimension(self) -> Any:
         """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles."""
-        drop = np.array([_DROP[one] for one in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
+        drop = np.array([DROP[one] for one in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
         return (self.grade - drop)[()]
 
     @property
@@ -120,6 +118,9 @@ class Classified:
         if np.isfinite(self.radius_squared):
             parts.append(f"radius_squared={float(self.radius_squared):.6g}")
         return f"Classified({', '.join(parts)})"
+
+
+Object = Multivector | Classified  # what the functions that measure take
 
 
 def _shown(E: Any) -> str:
@@ -192,6 +193,13 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 
 
+def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
+    """Return what `classify` makes of a multivector of ``alg``, or X itself where it is classified."""
+    if isinstance(X, Classified) and X.algebra == alg:
+        return X
+    return classify(of_algebra(X, alg, name, owner), dual=dual, rtol=rtol)
+
+
 def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
     """Return the grades of the elements of a batch, and which have them: other grades have to be rounding."""
     limit = tolerance(None, X.dtype) * size
@@ -256,7 +264,7 @@ def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
 def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
     """Return one batch from groups (grade, kind, places, parameters)."""
     n, count = alg.d - 2, math.prod(shape)
-    keys = keys_of_grades(n, tuple(sorted({k - _DROP[kind] for k, kind, *_ in groups} or {0})))
+    keys = keys_of_grades(n, tuple(sorted({k - DROP[kind] for k, kind, *_ in groups} or {0})))
     grade, kind_of = np.zeros(count, dtype=np.int64), np.full(count, FREE, dtype="<U9")
     E, location = np.zeros((count, keys.size), dtype=dtype), np.zeros((count, n), dtype=dtype)
     square, weight = np.zeros(count, dtype=dtype), np.zeros(count, dtype=dtype)
@@ -267,34 +275,3 @@ def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any
     rest = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
     grade, kind_of, square, weight = rest
     return Classified(alg, grade, kind_of, direction, location.reshape(*shape, n), square, weight)
-
-
-def assemble(described: Classified, alg: Algebra) -> Multivector:
-    """Return the blades with these parameters in ``alg``, of the same n and either basis."""
-    n, null = model_of(alg, "blade")
-    shape, count = described.shape, math.prod(described.shape)
-    grade, kind, rho, weight = (
-        np.broadcast_to(x, shape).reshape(-1)
-        for x in (described.grade, described.kind, described.radius_squared, described.weight)
-    )
-    keys = keys_of_grades(n + 2, tuple(int(k) for k in np.unique(grade)) or (1,))
-    E = described.direction
-    rows, centres = E.coefficients.reshape(count, E.keys.size), described.location.reshape(count, n)
-    array = layout.zeros((count,), keys.size, E.dtype)
-    for k in keys.grades:
-        for one in np.unique(kind[grade == k]):
-            at = np.flatnonzero((grade == k) & (kind == one))
-            part = E._make(E.keys, rows[at] * weight[at, None])._select(keys_of_grades(n, (k - _DROP[str(one)],)))
-            made = _with_parameters(str(one), k, part, centres[at], rho[at])
-            array[at] += joined(alg, null, k, made)._on(keys).coefficients
-    return alg._new(keys, layout.own(array.reshape(*shape, keys.size)))
-
-
-def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any]) -> Parts:
-    nothing = E * 0
-    if kind == FREE:
-        return Parts(nothing, nothing, E * (1 if k % 2 else -1), nothing)
-    c = E.algebra.vector(centre)
-    if kind == DUAL_FLAT:
-        return Parts(E, nothing, c << E, nothing)
-    return flat_parts(E, c, k) if kind == FLAT else round_parts(E, c, rho)

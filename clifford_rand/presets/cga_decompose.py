@@ -131,7 +131,7 @@ def _at_infinity(P: Any, null: bool) -> NDArray[np.bool_]:
 def _affine(V: Any, keys: Keys, null: bool, n: int, rtol: float) -> tuple[Any, Any, Any, Any, Any]:
     """Return a, R, s, b and the weight of versors (N,) that take the origin to a finite point."""
     alg = V.algebra
-    a = down((V >> origin(alg)).grade(1), rtol)
+    a = down((V >> origin(alg)).grade(1), rtol) + 0.0  # no -0.0
     V = translator(alg, -a) * V
     back = (~V >> infinity(alg)).grade(1)
     E, _, i = parts_of(back._on(back.keys.filled), null)

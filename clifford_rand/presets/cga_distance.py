@@ -11,13 +11,14 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga_closest
-from clifford_rand.presets.cga_classify import ROUND, Classified, classify
+from clifford_rand.presets.cga_assemble import ROUND, TANGENT
+from clifford_rand.presets.cga_classify import Classified, Object, described
 from clifford_rand.presets.cga_measure import down, model_of
 from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
 
 
 def closest_points(
-    A: Multivector, B: Multivector, *, dual: bool = False, rtol: float | None = None
+    A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return points (..., n) of A and of B that are nearest to each other: one such couple where there are more.
 
@@ -28,7 +29,7 @@ def closest_points(
 
     Parameters
     ----------
-    A, B : Multivector
+    A, B : Multivector or Classified
         Direct, or dual with ``dual``; batches broadcast, and may hold objects of several kinds.
     rtol : float, optional
         For `classify`, and directions closer than this are taken as parallel; there eps^(3/4) by default.
@@ -47,11 +48,11 @@ def closest_points(
     >>> [x.round(12).tolist() for x in cga.closest_points(C, L)]
     [[2.0, 0.0, 0.0], [5.0, 0.0, 1.0]]
     """
-    a, b, _, x, y = _nearest(A, B, dual, rtol, "closest_points")
+    a, b, _, x, y = _nearest(A, B, dual, rtol, "closest_points", "AB")
     return a + x, b + y
 
 
-def distance(P: Multivector, Q: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
 
     Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels.
@@ -71,19 +72,18 @@ def distance(P: Multivector, Q: Multivector, *, dual: bool = False, rtol: float 
     >>> float(cga.distance(cga.circle(alg, [0, 0], 1), cga.line(alg, [0, 3], [1, 0])))
     2.0
     """
-    of_algebra(Q, getattr(P, "algebra", P), "Q", "distance")
-    if not dual and P.grades == Q.grades == (1,):
-        return lengths(down(P) - down(Q))
-    _, _, D, x, y = _nearest(P, Q, dual, rtol, "distance")
+    model_of(getattr(P, "algebra", P), "distance")
+    if isinstance(P, Multivector) and isinstance(Q, Multivector) and P.grades == Q.grades == (1,) and not dual:
+        return lengths(down(P) - down(of_algebra(Q, P.algebra, "Q", "distance")))
+    _, _, D, x, y = _nearest(P, Q, dual, rtol, "distance", "PQ")
     return lengths(D + y - x)
 
 
-def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> Any:
+def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
     """Return both centres, their difference, and the closest points less the centres."""
     model_of(getattr(A, "algebra", A), owner)
-    of_algebra(B, A.algebra, "B", owner)
-    found = [classify(X, dual=dual, rtol=rtol) for X in (A, B)]
-    for name, one in zip("AB", found, strict=True):
+    found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
+    for name, one in zip(names, found, strict=True):
         if not np.all(one.has_points):
             without = np.unique(np.asarray(one.name)[~np.asarray(one.has_points)]).tolist()
             raise fail(name, owner, "an object that holds finite points", describe(", ".join(without)))
@@ -105,7 +105,7 @@ def _groups(described: Classified, shape: tuple[int, ...]) -> dict[tuple[bool, i
     """Return, for each (round, dimension) in the batch, which elements, orthonormal columns (..., n, m) and radii."""
     n, E = described.algebra.d - 2, described.direction
     is_round = np.asarray(described.kind) == ROUND
-    m = np.where(np.asarray(described.kind) == "tangent", 0, described.dimension)
+    m = np.where(np.asarray(described.kind) == TANGENT, 0, described.dimension)
     is_round, m, radius = (np.broadcast_to(v, shape).reshape(-1) for v in (is_round, m, described.radius))
     rows = np.broadcast_to(E.coefficients, (*shape, E.keys.size)).reshape(len(m), E.keys.size)
     groups = {}

@@ -7,12 +7,12 @@ import numpy as np
 
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import join_and_meet
-from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_classify import FLAT, Classified, assemble, classify
+from clifford_rand.presets.cga_assemble import FLAT, assemble
+from clifford_rand.presets.cga_classify import Classified, Object, classify
 from clifford_rand.presets.cga_scene import null_algebra, scene_of
 
 
-def intersect(A: Multivector, B: Multivector, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
+def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
 
     Unlike `meet` it is right for objects that lie together in less than the whole space, as two circles of one plane in
@@ -20,7 +20,7 @@ def intersect(A: Multivector, B: Multivector, *, dual: bool = False, rtol: float
 
     Parameters
     ----------
-    A, B : Multivector
+    A, B : Multivector or Classified
         Direct, or dual with ``dual``; batches broadcast, and each element may be of another kind.
     rtol : float, default=1e-9
         Directions of the conformal space with a smaller sine of their angle are taken as common, and smaller radii² are

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_classify import FLAT, ROUND, Classified, classify
+from clifford_rand.presets.cga_assemble import FLAT, ROUND
+from clifford_rand.presets.cga_classify import Classified, Object, classify
 from clifford_rand.presets.inputs import coordinates_of, numbers_of
 
 
 def sample(
-    X: "Multivector | Classified",
-    count: "int | Sequence[int]" = 64,
+    X: Object,
+    count: int | Sequence[int] = 64,
     *,
     extent: ArrayLike = 1.0,
     around: ArrayLike | None = None,
@@ -60,12 +60,14 @@ def sample(
     [[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     """
     found = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
+    if not np.size(found.kind):
+        raise fail("X", "sample", "one object or more", describe(f"a batch of shape {found.shape}"))
     kinds = np.unique(found.name)
     if not np.all(found.has_points):
         raise fail("X", "sample", "objects that hold finite points", describe(", ".join(kinds.tolist())))
     if len(kinds) > 1:
         raise fail("X", "sample", "objects of one kind", describe(", ".join(kinds.tolist())), "Take them one by one.")
-    kind, n = str(np.asarray(found.kind).flat[0] if np.size(found.kind) else FLAT), found.algebra.d - 2
+    kind, n = str(np.asarray(found.kind).flat[0]), found.algebra.d - 2
     if kind not in (FLAT, ROUND):
         return found.location
     U = found.directions()

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.algebra import Algebra
-from clifford_rand.presets.cga_classify import Classified, classify
+from clifford_rand.presets.cga_classify import Classified, described
 from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.inputs import lengths, of_algebra
+from clifford_rand.presets.inputs import lengths
 
 
 def scene_of(
@@ -16,8 +16,7 @@ def scene_of(
 ) -> tuple[Classified, Classified, NDArray[Any], NDArray[Any]]:
     """Return both objects with weight 1 about the middle of their locations in their own unit, and middle and unit."""
     model_of(getattr(A, "algebra", A), owner)
-    of_algebra(B, A.algebra, "B", owner)
-    found = [classify(X, dual=dual, rtol=rtol) for X in (A, B)]
+    found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
     places = np.broadcast_arrays(*(one.location for one in found))
     known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]
     count = known[0].astype(int) + known[1]

@@ -202,10 +202,12 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     alg = spacetime_model(getattr(V, "algebra", V), "boost_and_rotation")
     if any(k % 2 for k in V.grades) or not np.all(V.is_versor()):
         raise fail("V", "boost_and_rotation", "a rotor, even and a versor", describe(f"grades {V.grades}"))
+    square = (V * ~V).scalar_part()
+    if np.any(square <= 0):
+        raise fail("V", "boost_and_rotation", "such that V ~V > 0", describe("one that reverses time, V ~V < 0"))
     L = boost_to((V >> alg.g0).grade(1))
     R = (~L * V)._select(keys_of_grades(4, (0, 2)))
-    size = np.sqrt(np.abs((V * ~V).scalar_part()))
-    return L, R / size
+    return L, R / np.sqrt(square)
 
 
 def lorentz_matrix(V: Multivector) -> NDArray[Any]:

@@ -254,6 +254,10 @@ def test_intersections_and_what_they_are(alg):
     assert str(same.name) == "circle"
     assert cga.intersect(S, cga.up(alg, [3.0, 4, 0])).name == "point"
     assert not cga.intersect(S, cga.up(alg, [3.0, 4, 1])).has_points
+    third = cga.intersect(both[0], cga.plane(alg, x, 3.0))  # what is classified goes on
+    close(third.location, [3, 0, 0])
+    close(cga.distance(both[0], cga.up(alg, [3.0, 4, 2])), 2.0)
+    close(cga.angle(found[0], cga.plane(alg, x, 4.0)), 0.0, 1e-6)
     dual = cga.intersect(S.dual(), cga.plane(alg, z, 3.0, dual=True), dual=True)
     close(dual.radius, 4)
 
@@ -261,7 +265,7 @@ def test_intersections_and_what_they_are(alg):
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda a: cga.distance(cga.up(a, [1, 2, 3]), cga.infinity(a) ^ a.e1), "'B' .* finite points. Got direction"),
+        (lambda a: cga.distance(cga.up(a, [1, 2, 3]), cga.infinity(a) ^ a.e1), "'Q' .* finite points. Got direction"),
         (
             lambda a: cga.closest_points(imaginary(a), cga.up(a, [1, 2, 3])),
             "'A' .* finite points. Got imaginary circle",
@@ -272,6 +276,8 @@ def test_intersections_and_what_they_are(alg):
             lambda a: cga.inversive_product(cga.sphere(a, [0, 0, 0], 1), cga.circle(a, [0, 0, 0], 1, [1, 0, 0])),
             "'B' parameter of inversive_product must be of grade 4. Got grade 3 instead. Use angle",
         ),
+        (lambda a: cga.distance(5, a.e1), "'alg' parameter of distance must be a conformal algebra. Got 5"),
+        (lambda a: cga.distance(cga.sphere(a, [0, 0, 0], 1), 5), "'Q' parameter of distance must be a multivector of"),
         (lambda a: cga.intersect(a.e1, cr.Algebra(2).e1), "'B' parameter of intersect must be a multivector of"),
     ],
 )

@@ -221,6 +221,7 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
             lambda a: cga.sample(cga.sphere(a, [0, 0, 0], 1), (3, 3, 3)),
             "'count' parameter of sample must be one number",
         ),
+        (lambda a: cga.sample(cga.up(a, np.zeros((0, 3)))), "'X' parameter of sample must be one object or more"),
         (
             lambda a: cga.sample(mixed(a)),
             "must be objects of one kind. Got circle, line",
@@ -237,6 +238,7 @@ def test_bad_input_gets_one_clear_error(work, message, alg):
         work(alg)
 
 
+@pytest.mark.slow  # loads PyTorch
 @pytest.mark.parametrize("work", [cga.classify, cga.decompose, cga.sample, cga.centre, cga.down])
 def test_tensors_are_refused_by_name(work):
     torch = pytest.importorskip("torch")

@@ -268,6 +268,7 @@ def test_dtypes_and_batches():
         (lambda: sta.energy_momentum(STA.g12, STA.g12), "'a' parameter of energy_momentum must be a vector"),
         (lambda: sta.lorentz_force(STA.g12, 1), "'u' parameter of lorentz_force must be a vector"),
         (lambda: sta.boost_and_rotation(STA.g0), "'V' parameter of boost_and_rotation must be a rotor"),
+        (lambda: sta.boost_and_rotation(STA.g01), "'V' parameter of boost_and_rotation must be such that V ~V > 0"),
         (lambda: sta.time_and_space(STA.g12), "'x' parameter of time_and_space must be vectors"),
     ],
 )
