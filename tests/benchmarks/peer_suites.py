@@ -98,7 +98,15 @@ SUITES = [
         CLIFFORD,
     ),
     Suite("kingdon", "tests", ("test_kingdon",), 71, 50, {"operator_dict": ""}, KINGDON),
-    Suite("galgebra", "test", ("test_mv", "test_versors", "test_lt", "test_cheatsheet"), 71, 65, {}, GALGEBRA),
+    Suite(
+        "galgebra",
+        "test",
+        ("test_mv", "test_versors", "test_lt", "test_cheatsheet", "test_differential_ops"),
+        87,
+        80,
+        {},
+        GALGEBRA,
+    ),
 ]
 
 

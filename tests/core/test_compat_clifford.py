@@ -92,6 +92,7 @@ def test_equality_has_a_tolerance_and_so_no_hash(layout):
     assert e != 1e9
     assert bool(e)
     assert not bool(1e-13 * e)
+    assert (e.astype(np.float32) * np.int8(2)).dtype == np.float32
     with pytest.raises(TypeError, match="unhashable"):
         hash(e)
     assert clifford.eps() == 1e-12
@@ -153,6 +154,7 @@ def test_texts():
     assert str(0 * e1) == "0"
     assert layout.parse_multivector("2^(e1 + 1)^e2 - e1*e2*3") == 2 * e2 - e12
     assert layout.parse_multivector("-.5e1^e2") == -5 * e2
+    assert [layout.parse_multivector(text) for text in ("e1^e1", "e1*e1", "(e1 + e2)^e2")] == [0, 1, e12]
     assert layout.parse_multivector("2j ^ e1") == 2j * e1
     for text, column in [("1 + e4", 5), ("(1 + e1", 8), ("2 $ e1", 3), ("3 ^ ", 3)]:
         with pytest.raises(SyntaxError, match="expected") as found:
@@ -225,6 +227,8 @@ def test_frames():
     R = layout.randomRotor(rng=1)
     assert A.is_innermorphic_to(Frame([R * a * ~R for a in A]))
     assert not A.is_innermorphic_to(Frame([2 * a for a in A]))
+    E = Frame(layout.basis_vectors_lst)
+    assert not E.is_innermorphic_to(Frame([2 * e for e in E]))  # lengths count, too
     with pytest.raises(TypeError, match="vectors"):
         Frame([layout.scalar])
 

@@ -5,6 +5,7 @@ import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.compat.galgebra import mv
+from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop
 from clifford_rand.compat.galgebra.ga import Ga
 from clifford_rand.compat.galgebra.lt import Lt, Mlt
 from clifford_rand.compat.galgebra.mv import Mv
@@ -211,6 +212,36 @@ def test_vector_derivative_from_both_sides():
         ga.grad + ga.rgrad
     with pytest.raises(cr.ArgumentError, match="coords"):
         _ = Ga("e*1|2", g=[1, 1]).grad
+
+
+def test_partial_derivatives_with_coefficients():
+    x, y = sp.symbols("x y", real=True)
+    ga, ex, _ = Ga.build("e*x|y", g=[1, -1], coords=(x, y))
+    f = sp.Function("f")(x, y)
+    D, E = Pdop({x: 2, y: 1}), Pdop(y)
+    assert D(f) == f.diff(x, 2, y)
+    assert (D * E)(f) == D(E(f))
+    assert D * (f * ex) == f.diff(x, 2, y) * ex
+    P = Sdop([(x * y, D), (sp.sin(x), Pdop({}))])
+    Q = Sdop([(y**2, E)]) - 3
+    assert sp.expand((P * Q) * f - P * (Q * f)) == 0
+    assert sp.expand((D * Q) * f - D(Q * f)) == 0
+    assert sp.expand((2 - P) * f - 2 * f + P * f) == 0
+    assert Sdop(x) == Sdop([1], [Pdop(x)])
+    assert x * E == Sdop([(x, E)])
+    box = ga.grad * ga.grad
+    assert Sdop(box.terms) * (f * ex) == box * (f * ex)
+    assert Dop(box.terms, ga=ga) == box
+    assert ga.mv(f) * Dop(ga.rgrad.terms, ga=ga, cmpflg=True) == ga.mv(f) * ga.rgrad
+    for bad, kind, words in [
+        (lambda: Pdop(1), TypeError, "dictionary or symbol"),
+        (lambda: Sdop([1], []), ValueError, "same length"),
+        (lambda: Sdop(1, 2, 3), TypeError, "3 were given"),
+        (lambda: Dop([(P, ex)], ga=ga), TypeError, "pairs"),
+        (lambda: Dop([]), ValueError, "None"),
+    ]:
+        with pytest.raises(kind, match=words):
+            bad()
 
 
 def test_vector_derivative_where_the_metric_depends_on_the_point():

@@ -4,10 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import is_scalar
+from clifford_rand.calculus.operators import DifferentialOperator
 from clifford_rand.compat.galgebra.mv import Mv, of
+from clifford_rand.compat.galgebra.scalar_operators import Pdop, Sdop, pairs_of
 
 if TYPE_CHECKING:
     from clifford_rand.compat.galgebra.ga import Ga
+
+__all__ = ["Dop", "Pdop", "Sdop"]
 
 
 class Dop:
@@ -28,8 +32,21 @@ class Dop:
 
     __array_ufunc__ = None
 
-    def __init__(self, ga: "Ga", operator: Any, leftward: bool = False) -> None:
-        self.Ga, self.operator, self.leftward = ga, operator, leftward
+    def __init__(self, *arguments: Any, ga: "Ga | None" = None, cmpflg: bool = False) -> None:
+        if ga is None:
+            raise ValueError("the algebra ga must not be None")
+        terms: dict[tuple[int, ...], Any] = {}
+        coords = list(ga.coords or ())
+        for coefficient, derivative in pairs_of(arguments, "Dop"):
+            if not isinstance(coefficient, Mv) or not isinstance(derivative, Pdop):
+                raise TypeError(
+                    f"Dop takes pairs of a multivector and a Pdop. Got {(coefficient, derivative)} instead."
+                )
+            word = tuple(coords.index(symbol) for symbol, n in derivative.pdiffs.items() for _ in range(n))
+            inner = ~coefficient.inner if cmpflg else coefficient.inner
+            terms[word] = terms[word] + inner if word in terms else inner
+        chart = ga.needed_chart("Dop")
+        self.Ga, self.operator, self.leftward = ga, DifferentialOperator(chart, terms), cmpflg
 
     def _applied(self, rule: str, other: Any, from_left: bool) -> Any:
         """Return the product with what stands at the right, or with what stands at the left of the operator."""
@@ -37,7 +54,7 @@ class Dop:
             if other.Ga != self.Ga or other.leftward != self.leftward:
                 raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
             first, second = (other, self) if self.leftward else (self, other)
-            return Dop(self.Ga, first.operator.product(self._mirrored(rule), second.operator), self.leftward)
+            return _made(self.Ga, first.operator.product(self._mirrored(rule), second.operator), self.leftward)
         if isinstance(other, Mv):
             if other.Ga != self.Ga:
                 raise fail("other", "Dop", f"a multivector of {self.Ga!r}", describe(f"one of {other.Ga!r}"))
@@ -48,7 +65,7 @@ class Dop:
             return NotImplemented
         given = ~inner if self.leftward else inner
         if from_left != self.leftward:
-            return Dop(self.Ga, self.operator.product_from_left(self._mirrored(rule), given), self.leftward)
+            return _made(self.Ga, self.operator.product_from_left(self._mirrored(rule), given), self.leftward)
         found = self.operator.product(self._mirrored(rule), given)
         return of(self.Ga, ~found if self.leftward else found)
 
@@ -84,12 +101,12 @@ class Dop:
         """Return the sum with an operator, or with a multivector or number, which then multiplies what D acts on."""
         if isinstance(other, Mv) or is_scalar(other):
             inner = other.inner if isinstance(other, Mv) else self.Ga.own.scalar(other)
-            return Dop(self.Ga, self.operator + sign * (~inner if self.leftward else inner), self.leftward)
+            return _made(self.Ga, self.operator + sign * (~inner if self.leftward else inner), self.leftward)
         if not isinstance(other, Dop):
             return NotImplemented
         if other.Ga != self.Ga or other.leftward != self.leftward:
             raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
-        return Dop(self.Ga, self.operator + sign * other.operator, self.leftward)
+        return _made(self.Ga, self.operator + sign * other.operator, self.leftward)
 
     def __add__(self, other: Any) -> Any:
         return self._sum(other, 1)
@@ -103,15 +120,27 @@ class Dop:
         return (-self)._sum(other, 1)
 
     def __neg__(self) -> "Dop":
-        return Dop(self.Ga, -self.operator, self.leftward)
+        return _made(self.Ga, -self.operator, self.leftward)
 
     def __truediv__(self, divisor: Any) -> "Dop":
-        return Dop(self.Ga, self.operator / divisor, self.leftward)
+        return _made(self.Ga, self.operator / divisor, self.leftward)
 
     def components(self) -> "tuple[Dop, ...]":
         """Return e^i D_i for each coordinate, the terms of the operator."""
         return tuple(
-            Dop(self.Ga, type(self.operator)(self.operator.chart, {word: coefficient}), self.leftward)
+            _made(self.Ga, DifferentialOperator(self.operator.chart, {word: coefficient}), self.leftward)
+            for word, coefficient in self.operator.terms.items()
+        )
+
+    @property
+    def terms(self) -> tuple[tuple[Mv, Pdop], ...]:
+        """The pairs of a multivector and a derivative; partial ones where the basis vectors are constant."""
+        coords = self.Ga.coords or ()
+        return tuple(
+            (
+                of(self.Ga, ~coefficient if self.leftward else coefficient),
+                Pdop({symbol: word.count(i) for i, symbol in enumerate(coords)}),
+            )
             for word, coefficient in self.operator.terms.items()
         )
 
@@ -128,3 +157,15 @@ class Dop:
 
     def __repr__(self) -> str:
         return f"Dop({self.operator!r}{', leftward' if self.leftward else ''})"
+
+
+def _made(ga: "Ga", operator: Any, leftward: bool = False) -> Dop:
+    """Return the operator around one of this library."""
+    made = object.__new__(Dop)
+    made.Ga, made.operator, made.leftward = ga, operator, leftward
+    return made
+
+
+def grad_of(ga: "Ga", leftward: bool) -> Dop:
+    """Return the vector derivative of an algebra with coordinates."""
+    return _made(ga, ga.needed_chart("grad").grad, leftward)

@@ -16,7 +16,7 @@ from clifford_rand.calculus.coordinates import Coordinates
 from clifford_rand.compat.galgebra.mv import Mv, of
 
 if TYPE_CHECKING:
-    from clifford_rand.compat.galgebra.dop import Dop
+    from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop
     from clifford_rand.compat.galgebra.lt import Lt
 
 
@@ -196,7 +196,8 @@ class Ga:
 
     # ---- calculus
 
-    def _needed_chart(self, what: str) -> Coordinates:
+    def needed_chart(self, what: str) -> Coordinates:
+        """Return the coordinates, or say that ``what`` needs them."""
         if self.chart is None:
             raise fail("coords", "Ga", f"given, and the metric not degenerate, for {what}", self.coords)
         return self.chart
@@ -204,16 +205,36 @@ class Ga:
     @property
     def grad(self) -> "Dop":
         """The vector derivative, which acts on what stands at its right."""
-        from clifford_rand.compat.galgebra.dop import Dop
+        from clifford_rand.compat.galgebra.dop import grad_of
 
-        return Dop(self, self._needed_chart("grad").grad)
+        return grad_of(self, leftward=False)
 
     @property
     def rgrad(self) -> "Dop":
         """The vector derivative that acts on what stands at its left."""
+        from clifford_rand.compat.galgebra.dop import grad_of
+
+        return grad_of(self, leftward=True)
+
+    def dop(self, *arguments: Any, **options: Any) -> "Dop":
+        """Return `dop.Dop` of pairs of a multivector and a `Pdop`."""
         from clifford_rand.compat.galgebra.dop import Dop
 
-        return Dop(self, self._needed_chart("rgrad").grad, leftward=True)
+        return Dop(*arguments, ga=self, **options)
+
+    @staticmethod
+    def sdop(*arguments: Any) -> "Sdop":
+        """Return `dop.Sdop`."""
+        from clifford_rand.compat.galgebra.dop import Sdop
+
+        return Sdop(*arguments)
+
+    @staticmethod
+    def pdop(orders: Any) -> "Pdop":
+        """Return `dop.Pdop`."""
+        from clifford_rand.compat.galgebra.dop import Pdop
+
+        return Pdop(orders)
 
     @property
     def grads(self) -> "tuple[Dop, Dop]":

@@ -46,4 +46,6 @@ GALGEBRA = {
     "test_mv.py::TestMv::test_is_blade_result_cached": INTERNAL,
     "test_lt.py::TestLt::test_deprecations": DEPRECATED,
     "test_lt.py::TestMlt::test_deprecations": DEPRECATED,
+    "test_differential_ops.py::TestSdop::test_deprecation": DEPRECATED,
+    "test_differential_ops.py::TestPdop::test_deprecation": DEPRECATED,
 }
