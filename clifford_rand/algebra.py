@@ -91,6 +91,10 @@ class Algebra(Space):
         if isinstance(value, dict):
             total = self.scalar(0) * 0
             for name, coefficient in value.items():
+                if isinstance(coefficient, Multivector):
+                    rule = "a number, a symbol or an array of them: no multivector has multivectors for coefficients"
+                    found = describe(f"a multivector of grades {coefficient.grades}")
+                    raise fail(name, "Algebra", rule, found, "Write products and sums: alg.e1 * A + alg.e2 * B.")
                 total = total + self.blade(name) * coefficient
             return total.sparse() if not total.ndim else total
         return self.scalar(value)

@@ -249,7 +249,7 @@ def _of_numbers(one: _Inverse) -> Callable[[Array], Array]:
     """Return the function of eigenvalues; what is at a branch point to rounding is there."""
 
     def f(z: Array) -> Array:
-        z = (z.real + 0.0) + 1j * (z.imag + 0.0)  # -0 is another side of a cut
+        z = z + 0  # -0 is another side of a cut
         for point in one.branch_points:
             z = np.where(np.abs(z - point) <= ROUNDING, point, z)
         return np.asarray(one.f(z), dtype=np.complex128)

@@ -118,7 +118,7 @@ def to_array(A: "Multivector", dtype: Any = None, copy: bool | None = None) -> N
         for index in np.ndindex(*A.shape) if A.ndim else ():
             listed[index] = A[index]
         return listed
-    found = numbers_of(A, "an array of numbers")
+    found = numbers_of(A, "an array of numbers, as all coefficients are,")
     return np.array(found, dtype=dtype)
 
 

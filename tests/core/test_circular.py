@@ -136,11 +136,23 @@ def test_values_on_cuts_and_at_branch_points():
     half = math.pi / 2
     unit = alg.vector([0.6, 0.64, 0.48])  # of square 1 to rounding, above or below
     assert unit.arcsin().isclose(half * unit, rtol=1e-14)
+    units = alg.random_multivector(0, (30,), 1).normalized()
+    assert units.arcsin().isclose(half * units, rtol=1e-14).all()
     assert (0.6 * alg.e12 + 0.8 * alg.e13).arcsinh().isclose(half * (0.6 * alg.e12 + 0.8 * alg.e13), rtol=1e-14)
     assert (2.0 * alg.e12).arctan().tan().isclose(2 * alg.e12)
     assert (2.0 * alg.e12).arcsinh().sinh().isclose(2 * alg.e12)
     Y = (2.0 * alg.e1).astype(complex).arcsin()
     assert Y.sin().isclose(2 * alg.e1, rtol=1e-13)
+    field = cr.Algebra(0, 1)
+    for z in ((0.0, 2.0), (-0.0, 2.0), (-0.0, -2.0)):  # a zero has no side
+        assert field.multivector(np.array(z)).arctan()["1"] == half
+        assert field.multivector(np.array(z)).arcsinh()["1"] > 1
+    near = (
+        cr.Algebra(1, 1)("e1") + (1 - 2.0**-44) * cr.Algebra(1, 1).e2
+    )  # square 2^-43, and eigenvalues near each other
+    for name, c in (("arcsin", 6), ("arctanh", 3), ("arcsinh", -6), ("arctan", -3)):
+        assert getattr(near, name)().isclose(near * (1 + 2.0**-43 / c), rtol=1e-15)
+    assert (0.5 + near).arcsin().isclose(math.asin(0.5) + near / math.sqrt(0.75), rtol=1e-12)
     null = cr.Algebra(1, 1)("e1 + e2") * 1.0
     for name in ("sin", "tan", "sinh", "tanh", "arcsin", "arctan", "arcsinh", "arctanh"):
         assert getattr(null, name)().isclose(null, rtol=1e-15)  # null² = 0

@@ -9,6 +9,7 @@ import clifford_rand as cr
 
 t = sympy.Symbol("t", positive=True)
 u, v = sympy.symbols("u v", real=True)
+w = sympy.Symbol("w")
 R3, R11, PGA = cr.Algebra(3), cr.Algebra(1, 1), cr.Algebra.pga(3)
 ROTORS = {
     "turn": sympy.cos(t) + sympy.sin(t) * R3.e12,
@@ -16,13 +17,23 @@ ROTORS = {
     "translation": 1 + t * PGA.e01 + u * PGA.e02,
     "long turn": -2 + t * R3.e12,
     "signs unknown": u + v * R3.e12,
+    "symbol of any kind": 2 + w * R3.e12,
+    "turn or boost": 3 + cr.Algebra(2, 1).symbols("B", 2),
     "turn in space": 1 + R3.symbols("B", 2),
     "long boost": 3 + v * R11.e12,
     "fractions": Fraction(3, 5) + Fraction(4, 5) * R3.e12,
     "general metric": 2 + u * cr.Algebra(metric=[[2, 1], [1, 3]]).e12,
     "scalar": R3.scalar(t),
 }
-VALUES = {t: Fraction(1, 3), u: Fraction(1, 2), v: Fraction(-1, 4), "B12": 1, "B13": -2, "B23": Fraction(1, 2)}
+VALUES = {
+    t: Fraction(1, 3),
+    w: Fraction(3, 4),
+    u: Fraction(1, 2),
+    v: Fraction(-1, 4),
+    "B12": 1,
+    "B13": -2,
+    "B23": Fraction(1, 2),
+}
 
 
 def numeric(A):

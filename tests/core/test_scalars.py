@@ -136,3 +136,20 @@ def test_names_of_blades_as_attributes():
         A.grace  # noqa: B018
     assert "__getattr__" not in vars(cr.Multivector)  # it would make every attribute slower
     assert not hasattr(BladeAttributes, "e12")
+
+
+def test_no_multivector_has_multivectors_for_coefficients():
+    alg = cr.Algebra(3)
+    A = alg("e1 + e23")
+    makers = [
+        lambda: alg({"e1": A}),
+        lambda: alg.multivector({"e1": A}),
+        lambda: alg.multivector([A, A], 0),
+        lambda: alg.vector([A, 1, 2]),
+        lambda: alg.scalar(A),
+        lambda: alg.e1.replace({"e2": A}),
+        lambda: alg.e1.map(lambda x: A),
+    ]
+    for make in makers:
+        with pytest.raises(cr.ArgumentError, match=r"number.*grades"):
+            make()
