@@ -67,13 +67,13 @@ class Sparse(Rows):
         self.dtype = np.result_type(rows.dtype, np.float32) if rows.dtype.kind == "f" else np.dtype(np.float64)
         active, place = np.unique(rows.indices, return_inverse=True)
         self.active: NDArray[np.int64] = active.astype(np.int64)
-        compact = csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], len(active)))
-        self.matrix = compact.astype(np.float64).tocsc()
+        place = place.astype(np.int32 if len(place) < 2**31 else np.int64)
+        self.matrix = csr_array((rows.data, place, rows.indptr), shape=(rows.shape[0], len(active))).tocsc()
 
     def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
         if isinstance(columns, slice):
             first, last = np.searchsorted(self.active, [columns.start, columns.stop])
-            part: Array = self.matrix[:, first:last].toarray()
+            part = np.asarray(self.matrix[:, first:last].toarray(), dtype=np.float64)
             place, count = self.active[first:last] - columns.start, columns.stop - columns.start
         else:
             place = np.flatnonzero(np.isin(columns, self.active, assume_unique=True))
@@ -85,11 +85,13 @@ class Sparse(Rows):
         return out
 
     def columns_at(self, columns: Columns) -> Any:
-        """Return the sparse part of some of the active columns."""
+        """Return the sparse part of some of the active columns, in float64."""
+        held: Any = slice(None)
         if isinstance(columns, slice):
-            first, last = np.searchsorted(self.active, [columns.start, columns.stop])
-            return self.matrix[:, first:last]
-        return self.matrix[:, np.searchsorted(self.active, columns)]
+            held = slice(*np.searchsorted(self.active, [columns.start, columns.stop]))
+        elif len(columns) < len(self.active):
+            held = np.searchsorted(self.active, columns)
+        return self.matrix[:, held].astype(np.float64)
 
 
 class Scaled(Rows):

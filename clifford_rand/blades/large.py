@@ -36,6 +36,9 @@ from clifford_rand.blades.rows import (
 from clifford_rand.blades.subspace import DISTANCES
 from clifford_rand.sketch.base import is_sparse
 
+_NEAR = math.cos(0.05)  # from which on sines are needed: an angle θ from its cosine is off by eps/θ
+_GOOD = 0.1  # least eigenvalue of a Gram matrix of rows of length 1, from which on nothing but a digit is lost
+
 
 class LargeBlade:
     """The blade a1∧…∧ak of rows in R^d that are read by blocks of columns: never copied, never d × d.
@@ -61,8 +64,9 @@ class LargeBlade:
     -----
     Rows are brought to an orthonormal basis Q by a triangular matrix, rows = T Q, and Q is not formed. T is the
     Cholesky factor of the Gram matrix where that is well-conditioned, one pass of 2 k² d operations; elsewhere the
-    factor of a QR factorisation in blocks. Small angles come from what of one basis is outside the other, so they are
-    accurate to rounding, absolutely: a second pass of 6 k² d operations, made only where an angle is below π/4.
+    factor of a QR factorisation in blocks, refined by a second one. Angles below 0.05 come from what of one basis is
+    outside the other, a pass of 6 k² d operations more where there are any, so that all are accurate to some 20 eps,
+    absolutely.
 
     Products are Euclidean. See `Blade` for other metrics, batches, duals and oriented joins.
 
@@ -122,8 +126,8 @@ class LargeBlade:
     def _factor(self) -> tuple[Rows, float, Array, bool]:
         """Rows r and log with a1∧…∧ak = exp(log) r1∧…∧rk, T with r = T Q, and whether the blade is zero.
 
-        The rows are those given, unless these are scaled or ill-conditioned: then first by powers of two, and then to
-        combinations that are orthonormal to eps times their condition, so that T is near to the identity.
+        The rows are those given; of other sizes, these times powers of two; where they are nearly dependent,
+        combinations of them that are orthonormal to eps times their condition, so that T is near to the identity.
         """
         rows, log = self._source, 0.0
         gram = product(rows, rows)
@@ -135,7 +139,7 @@ class LargeBlade:
         rtol = default_rtol(self.grade, self.dtype) if self._given is None else self._given
         T, by_gram = triangle(rows, gram)
         zero = not (by_gram and rtol <= LARGEST_GRAM_RTOL) and bool(is_singular(T.T, rtol))
-        if not by_gram and not zero:
+        if not zero and not (by_gram and _least_eigenvalue(T) >= _GOOD):
             log += float(log_det_triangular(T)[1])
             rows = Combined(np.asarray(np.linalg.inv(T), dtype=np.float64), rows)
             T = triangle(rows)[0]
@@ -276,7 +280,7 @@ class LargeBlade:
         products = small._cosines(large)
         cosine = np.minimum(np.linalg.svd(products, compute_uv=False), 1.0)
         angle = np.arccos(cosine)
-        near = cosine**2 > 0.5
+        near = cosine > _NEAR
         if near.any():
             angle[near] = np.arcsin(small._sines(large, products)[1][::-1])[near]
         return np.asarray(angle)
@@ -422,6 +426,12 @@ class LargeBlade:
             out[...] = 0
         write(rows, out)
         return out
+
+
+def _least_eigenvalue(T: Array) -> float:
+    """Return that of the Gram matrix of rows T Q at length 1."""
+    unit = T / np.linalg.norm(T, axis=1, keepdims=True)
+    return float(np.linalg.eigvalsh(unit @ unit.T).min(initial=1.0))
 
 
 def _finite_peaks(rows: Rows, name: str, owner: str) -> Array:

@@ -80,8 +80,8 @@ def test_two_kinds_together(kind, thin, other, tmp_path, monkeypatch):
     np.testing.assert_allclose(cr.inner(wedge, wedge), wedge.norm() ** 2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("angle", [1.0, 1e-3, 1e-7, 1e-12, 0.0])
-@pytest.mark.parametrize("condition", [1.0, 1e4, 1e9])
+@pytest.mark.parametrize("angle", [1.0, 0.06, 1e-3, 1e-7, 1e-12, 0.0])
+@pytest.mark.parametrize("condition", [1.0, 20.0, 1e4, 1e9])
 def test_small_angles_of_ill_conditioned_rows(angle, condition):
     """The plane of e1, e2 and one turned by known angles, by rows that are nearly parallel."""
     d = 60
@@ -90,7 +90,7 @@ def test_small_angles_of_ill_conditioned_rows(angle, condition):
     mix = np.array([[1, 0], [1, 1 / condition]])
     P, R = cr.LargeBlade(mix @ Q[:2]), cr.LargeBlade(mix @ turned)
     # the rows themselves are rounded: eps times their condition
-    np.testing.assert_allclose(P.principal_angles(R), [0, angle], atol=4e-16 * condition + 4e-15)
+    np.testing.assert_allclose(P.principal_angles(R), [0, angle], atol=4e-16 * condition + 8e-15)
     np.testing.assert_allclose(P.log_norm(), -np.log(condition), atol=1e-15 * condition)
     basis = P.orthonormal_basis()
     np.testing.assert_allclose(basis @ basis.T, np.eye(2), atol=1e-14)
