@@ -19,6 +19,8 @@ def as_field(chart: Any, F: Any, owner: str) -> "Multivector":
     if F.algebra != chart.algebra:
         hint = "Bring a field of Cartesian components here with from_ambient."
         raise fail("F", owner, f"of {chart.algebra!r}", describe(f"a field of {F.algebra!r}"), hint)
+    if not isinstance(F.coefficients, np.ndarray):
+        raise fail("F", owner, "a field of expressions", describe("a multivector of tensors, which have gradients"))
     field: Multivector = F
     return field
 

@@ -202,7 +202,8 @@ class DifferentialOperator:
         if text == "1":
             return slopes
         several = int(np.count_nonzero(np.asarray(coefficient.coefficients != 0, dtype=bool))) > 1 or " " in text
-        return f"({text}) {slopes}" if several else f"{text} {slopes}"
+        bare = "/" in text and not text.startswith("(")
+        return f"({text}) {slopes}" if several or bare else f"{text} {slopes}"
 
 
 class LeftwardOperator:

@@ -37,6 +37,11 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
     ArgumentError
         For a degenerate metric, which has no reciprocal vectors, and for a metric that depends on x.
 
+    See Also
+    --------
+    clifford_rand.gradient : ∂ as an operator, which may be multiplied, and by multivectors of any grade.
+    clifford_rand.Coordinates : where the metric depends on the point.
+
     Notes
     -----
     ∂∂ = Σ (G⁻¹)_ij ∂_i ∂_j is the Laplacian, or the wave operator, and ∂∧∂∧F = 0. The exterior derivative of
@@ -90,7 +95,10 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
 
         varying = [symbol for symbol in symbols_in(metric.gram) if symbol in symbols]
         if varying:
-            raise fail("metric", "geometric_derivative", "constant", describe(f"entries that depend on {varying}"))
+            hint = "Use Coordinates, with the matrix as metric=."
+            raise fail(
+                "metric", "geometric_derivative", "constant", describe(f"entries that depend on {varying}"), hint
+            )
     if metric.is_degenerate:
         rule = "non-degenerate, to have reciprocal vectors"
         hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
