@@ -123,11 +123,10 @@ class LargeBlade:
     # ---- the factor of the rows
 
     @cached_property
-    def _factor(self) -> tuple[Rows, float, Array, bool]:
-        """Rows r and log with a1∧…∧ak = exp(log) r1∧…∧rk, T with r = T Q, and whether the blade is zero.
+    def _factor(self) -> tuple[Rows, float, Array, bool, bool]:
+        """Rows r and log with a1∧…∧ak = exp(log) r1∧…∧rk, T with r = T Q, whether by the Gram matrix, whether zero.
 
-        The rows are those given; of other sizes, these times powers of two; where they are nearly dependent,
-        combinations of them that are orthonormal to eps times their condition, so that T is near to the identity.
+        The rows are those given, or, of extraordinary sizes, these times powers of two.
         """
         rows, log = self._source, 0.0
         gram = product(rows, rows)
@@ -139,25 +138,33 @@ class LargeBlade:
         rtol = default_rtol(self.grade, self.dtype) if self._given is None else self._given
         T, by_gram = triangle(rows, gram)
         zero = not (by_gram and rtol <= LARGEST_GRAM_RTOL) and bool(is_singular(T.T, rtol))
-        if not zero and not (by_gram and _least_eigenvalue(T) >= _GOOD):
-            log += float(log_det_triangular(T)[1])
-            rows = Combined(np.asarray(np.linalg.inv(T), dtype=np.float64), rows)
-            T = triangle(rows)[0]
-        return rows, log, T, zero
+        return rows, log, T, by_gram, zero
+
+    @cached_property
+    def _frame(self) -> tuple[Rows, Array]:
+        """Rows of the subspace and W, so that W rows are orthonormal to a few eps.
+
+        Where the rows are nearly dependent, T⁻¹ rows are orthonormal to eps times their condition, and have another T.
+        """
+        rows, _, T, by_gram, _ = self._factor
+        inverse = np.asarray(np.linalg.inv(T), dtype=np.float64)
+        if by_gram and _least_eigenvalue(T) >= _GOOD:
+            return rows, inverse
+        rows = Combined(inverse, rows)
+        return rows, np.asarray(np.linalg.inv(triangle(rows)[0]), dtype=np.float64)
 
     @property
     def is_zero(self) -> bool:
         """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count."""
-        return self._factor[3]
-
-    @cached_property
-    def _inverse(self) -> Array:
-        """T⁻¹, so that T⁻¹ rows are orthonormal."""
-        return np.asarray(np.linalg.inv(self._factor[2]), dtype=np.float64)
+        return self._factor[4]
 
     @property
     def _rows(self) -> Rows:
-        return self._factor[0]
+        return self._frame[0]
+
+    @property
+    def _inverse(self) -> Array:
+        return self._frame[1]
 
     @property
     def _basis(self) -> Rows:
@@ -201,7 +208,7 @@ class LargeBlade:
         other = self._other(b, "inner")
         if self.grade != other.grade:
             return 0.0, -math.inf
-        sign, log, doubtful = log_det(product(self._rows, other._rows))
+        sign, log, doubtful = log_det(product(self._factor[0], other._factor[0]))
         if not sign or (doubtful and (self.is_zero or other.is_zero)):
             return 0.0, -math.inf
         return float(sign), float(log) + self._factor[1] + other._factor[1]
