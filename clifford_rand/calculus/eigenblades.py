@@ -60,7 +60,7 @@ def eigenblades(f: "LinearMap", rtol: float | None = None) -> list[Eigenblade]:
     Floats: an ordered real Schur form for each cluster, which gives an orthonormal basis of the invariant subspace.
     Exact and symbolic entries: the primary decomposition, ker p(f)^m for the irreducible factors p^m of the
     characteristic polynomial, quadratic ones split where their roots are known to be real.
-    Doran and Lasenby, section 4.4.3: the plane of a complex pair is a real eigenbivector, f(B) = |λ|² B.
+    Doran and Lasenby, section 4.4: the plane of a complex pair is a real eigenbivector, f(B) = |λ|² B.
 
     Examples
     --------

@@ -166,7 +166,7 @@ def test_eigenblades_are_invariant_and_span():
 
 
 def test_eigenblades_of_turns_and_jordan_blocks():
-    """Doran and Lasenby 4.4.3: a rotation has the planes it turns as eigenbivectors."""
+    """Doran and Lasenby, section 4.4: a rotation has the planes it turns as eigenbivectors."""
     rng = np.random.default_rng(6)
     alg = cr.Algebra(5)
     Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]

@@ -118,7 +118,7 @@ def test_the_divergence_theorem():
 
 
 def test_cauchys_formula_in_space():
-    """Doran and Lasenby (6.177): a field with ∇F = 0 is F(y) = 1/(4πI) ∮ (x - y)/|x - y|³ dS F(x)."""
+    """Doran and Lasenby, section 6.4: a field with ∇F = 0 is F(y) = 1/(4πI) ∮ (x - y)/|x - y|³ dS F(x)."""
     alg = cr.Algebra(3)
     box = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], 3)
     x = alg.symbols("x", 1)
