@@ -20,12 +20,14 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
 from clifford_rand.functions.exponential import without_scalar
 from clifford_rand.functions.norms import as_inexact, is_exact, is_exact_zero
+from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}
+LARGE = 300.0  # components from which cosh may leave the range of float64, or its square that of an inverse
 LARGEST_POWER = 20  # halvings of the square root: beyond the norm 10^6 no six digits would be left
 
 Pair = tuple["Multivector", "Multivector"]
@@ -76,7 +78,8 @@ def tanh(A: "Multivector") -> "Multivector":
     >>> (0.5 * alg.e12).tanh().isclose(math.tan(0.5) * alg.e12)
     True
     """
-    return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh")
+    found = _far(A, np.tanh, lambda z: 1 - np.tanh(z) ** 2, 1j)
+    return _quotient(A, *cosh_sinh(A, 1, "tanh"), "tanh") if found is None else found
 
 
 def sin(A: "Multivector") -> "Multivector":
@@ -126,7 +129,27 @@ def tan(A: "Multivector") -> "Multivector":
     >>> (0.5 * alg.e1).tan().isclose(math.tan(0.5) * alg.e1)
     True
     """
-    return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan")
+    found = _far(A, np.tan, lambda z: 1 + np.tan(z) ** 2, 1.0)
+    return _quotient(A, *cosh_sinh(A, -1, "tan"), "tan") if found is None else found
+
+
+def _far(A: "Multivector", f: Any, derivative: Any, unit: complex) -> "Multivector | None":
+    """Return the tangent of a large A = σ + B, B² a number, whose cosine may be out of range; None for others.
+
+    Poles are at (1/2 + k) π times ``unit``.
+    """
+    if A.dtype.kind not in "if" or not A.coefficients.size or not np.abs(A.coefficients).max() > LARGE:
+        return None
+
+    def distance(z: NDArray[Any]) -> NDArray[Any]:
+        turned = z / unit
+        return np.asarray(np.abs(turned - (np.floor(turned.real / np.pi) + 0.5) * np.pi))
+
+    with np.errstate(all="ignore"):
+        found = by_two_eigenvalues(as_inexact(A), f, derivative, distance)
+    if found is None or not np.isfinite(found[1]).all():
+        return None
+    return A._make(found[0], layout.own(found[1].real.astype(as_inexact(A).dtype)))
 
 
 def _quotient(A: "Multivector", C: "Multivector", S: "Multivector", owner: str) -> "Multivector":

@@ -77,12 +77,13 @@ def exponential(A: "Multivector") -> "Multivector":
 def without_scalar(A: "Multivector") -> tuple[Any, "Multivector"]:
     """Return the scalar part, over the batch, and the rest."""
     if A.keys.find(0) >= 0:
-        return A.coefficients[..., 0], A._make(_without_first(A.keys), A.coefficients[..., 1:])
+        return A.coefficients[..., 0], A._make(without_first(A.keys), A.coefficients[..., 1:])
     return np.zeros(A.shape, dtype=A.dtype)[()], A
 
 
 @lru_cache(maxsize=256)
-def _without_first(keys: Keys) -> Keys:
+def without_first(keys: Keys) -> Keys:
+    """Return keys without their first blade, the scalar."""
     if keys.complete:
         return keys_of_grades(keys.d, keys.grades[1:])
     return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
-from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
-from clifford_rand.functions.closed_exponential import plane_exponential
-from clifford_rand.functions.exponential import without_scalar
+from clifford_rand.functions.exponential import without_first
 from clifford_rand.functions.norms import as_inexact, is_exact
 from clifford_rand.functions.spectral import of_eigenvalues
+from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ Array = NDArray[np.complex128]
 Step = Callable[["Multivector", "Multivector", "Multivector"], "Multivector"]
 
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative, within which an eigenvalue is at a branch point
-NEAR = 0.1  # half the distance of two eigenvalues, by that of a branch point, up to which quadrature is exact
 STEPS = 8  # of Newton's method: quadratic, from half of the digits
 ACCEPTED = 1e-10  # |sin Y - A| by |A|
-NODES = 6  # of Gauss and Legendre: the nearest branch point lies on the ellipse of ρ = 20, so an error of 20^-12
 
 
 class _Inverse(NamedTuple):
@@ -274,36 +272,17 @@ def _checked(parts: Array, A: "Multivector", one: _Inverse, owner: str) -> NDArr
 
 def _closed(A: "Multivector", one: _Inverse, owner: str) -> "Multivector | None":
     """Return f(σ + B) by the two eigenvalues σ ± √s, None where the keys do not say that B² = s."""
-    sigma, B = without_scalar(A)
-    metric = A.algebra.form
-    code = plane_exponential(metric, B.keys) if B.keys.size else None
-    if B.keys.size and (code is None or code.planes == 2):
+
+    def distance(z: Array) -> NDArray[Any]:
+        return np.min([np.abs(z - point) for point in one.branch_points], axis=0)
+
+    found = by_two_eigenvalues(A, _of_numbers(one), one.derivative, distance)
+    if found is None:
         return None
-    if code is not None:
-        B = B._on(code.work)
-    b = layout.components(B.coefficients)
-    s = np.zeros(b.shape[1]) if code is None else np.broadcast_to(np.asarray(code.square(b)[0]), b.shape[1:])
-    root, centre = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)
-    f = _of_numbers(one)
-    plus, minus = f(centre + root), f(centre - root)
-    even, odd = (plus + minus) / 2, _divided(one, plus, minus, centre, root)
-    keys = union(keys_of_grades(A.keys.d, (0,)), B.keys)
-    values = layout.coefficients(np.concatenate([even[None], odd * b]), A.shape)
-    values = _checked(values, A, one, owner)
+    keys, values = found[0], _checked(found[1], A, one, owner)
     if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
-        return A._make(B.keys, layout.own(values[..., 1:]))
+        return A._make(without_first(keys), layout.own(values[..., 1:]))
     return A._make(keys, layout.own(values))
-
-
-def _divided(one: _Inverse, plus: Array, minus: Array, centre: Array, h: Array) -> Array:
-    """Return (f(a) - f(b))/(a - b), a, b = centre ± h: for near ones the mean of the derivative between them."""
-    distance = np.min([np.abs(centre - point) for point in one.branch_points], axis=0)
-    near = np.abs(h) <= NEAR * distance
-    result = (plus - minus) / (2 * np.where(near, 1, h))
-    if near.any():
-        nodes, weights = np.polynomial.legendre.leggauss(NODES)
-        result[near] = one.derivative(centre[near, None] + h[near, None] * nodes) @ weights / 2
-    return np.asarray(result)
 
 
 # ---- any multivector

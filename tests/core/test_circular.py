@@ -223,6 +223,16 @@ def test_large_turns_keep_their_digits():
     alg = cr.Algebra(3)
     A = 1000.25 * alg.vector([0.6, 0.0, 0.8])
     assert A.sin().isclose(math.sin(1000.25) * alg.vector([0.6, 0, 0.8]), rtol=1e-12)
+    for A, wanted in (
+        (1e3 * alg.e1, alg.e1),
+        (alg.scalar(-1e3), -1),
+        (1e3 + 0.5 * alg.e12, 1),
+        (np.array([1e3, 0.5]) * alg.e1, np.array([1, math.tanh(0.5)]) * alg.e1),
+        (400.0 * alg.e12, math.tan(400) * alg.e12),
+    ):
+        assert np.all(A.tanh().isclose(wanted, rtol=1e-12))
+        if A.grades in ((1,), (2,)):
+            assert np.all((A * alg.I).tan().isclose(wanted * alg.I, rtol=1e-12))
     B = alg("20*e1 + 3*e2") + 15 * alg.I  # a general one, through seven doublings
     wanted = series(B, -1)
     assert error(B.cos(), wanted[0]) < 1e-12
