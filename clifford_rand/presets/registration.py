@@ -11,8 +11,8 @@ from clifford_rand.geometry.procrustes import Moments, moments, nearest_rotation
 from clifford_rand.geometry.rotation_matrix import rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga, pga
-from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.pga_convert import lifted, moved_rotor
+from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
 def rotor_from_points(

@@ -18,9 +18,9 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_assemble import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
-from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.cga_parts import Parts, euclidean, split
+from clifford_rand.presets.cga.assembly import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
+from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.parts import Parts, euclidean, split
 from clifford_rand.presets.inputs import largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 
 

@@ -10,8 +10,8 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.cga_parts import euclidean, flat_parts, joined, round_parts
+from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
 from clifford_rand.presets.inputs import coordinates_of, numbers_of
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.algebra import Algebra
-from clifford_rand.presets.cga_classify import Classified, described
-from clifford_rand.presets.cga_measure import model_of
+from clifford_rand.presets.cga.classification import Classified, described
+from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.inputs import lengths
 
 

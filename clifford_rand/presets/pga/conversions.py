@@ -13,8 +13,8 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.geometry.rotation_matrix import rotation_of, rotor_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.pga_measure import dimension_of
-from clifford_rand.presets.pga_motors import parts_of_motor, unit_motor
+from clifford_rand.presets.pga.measures import dimension_of
+from clifford_rand.presets.pga.motors import parts_of_motor, unit_motor
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation

@@ -8,7 +8,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, of_algebra, unit_scale
-from clifford_rand.presets.pga_measure import dimension_of, has_e0
+from clifford_rand.presets.pga.measures import dimension_of, has_e0
 
 
 def _two(A: Multivector, B: Multivector, owner: str) -> tuple[Any, Any]:

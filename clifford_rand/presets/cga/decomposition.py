@@ -11,8 +11,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_measure import down, infinity, model_of, origin, parts_of
-from clifford_rand.presets.cga_versors import dilator, inversion, translator, transversion
+from clifford_rand.presets.cga.measures import down, infinity, model_of, origin, parts_of
+from clifford_rand.presets.cga.versors import dilator, inversion, translator, transversion
 from clifford_rand.presets.inputs import largest, lengths, refuse_tensors, unit_scale
 
 

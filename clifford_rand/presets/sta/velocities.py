@@ -1,10 +1,4 @@
-"""Space-time algebra Cl(1, 3), `Algebra.sta`: events, observers, Lorentz transformations, electromagnetic fields.
-
-Units have c = 1; the signature is (+, -, -, -), so that the square of a timelike vector is that of a proper time.
-Coordinates are t and (..., 3) arrays x in the frame g0, g1, g2, g3: the event t g0 + x_i g_i. Its relative vectors are
-σ_i = g_i g0, with σ_1 σ_2 σ_3 = I. A versor moves by ``L >> X``, L X ~L for the rotors made here. Fields are in
-Heaviside–Lorentz units, without 4π and ε_0: F = E + I B, and ∇F = J holds all four equations of Maxwell.
-"""
+"""Velocities and rapidities, intervals and proper times in space-time."""
 
 from typing import Any
 
@@ -14,23 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import coordinates_of, lengths
-from clifford_rand.presets.sta_field import electric_and_magnetic as electric_and_magnetic
-from clifford_rand.presets.sta_field import energy_momentum as energy_momentum
-from clifford_rand.presets.sta_field import faraday as faraday
-from clifford_rand.presets.sta_field import field_invariants as field_invariants
-from clifford_rand.presets.sta_field import lorentz_force as lorentz_force
-from clifford_rand.presets.sta_field import stress_energy_tensor as stress_energy_tensor
-from clifford_rand.presets.sta_frames import boost as boost
-from clifford_rand.presets.sta_frames import boost_and_rotation as boost_and_rotation
-from clifford_rand.presets.sta_frames import boost_to as boost_to
-from clifford_rand.presets.sta_frames import event as event
-from clifford_rand.presets.sta_frames import four_velocity as four_velocity
-from clifford_rand.presets.sta_frames import from_lorentz_matrix as from_lorentz_matrix
-from clifford_rand.presets.sta_frames import lorentz_matrix as lorentz_matrix
-from clifford_rand.presets.sta_frames import rotation as rotation
-from clifford_rand.presets.sta_frames import spacetime_model, speeds_of, timelike
-from clifford_rand.presets.sta_frames import spacetime_split as spacetime_split
-from clifford_rand.presets.sta_frames import time_and_space as time_and_space
+from clifford_rand.presets.sta.frames import spacetime_model, speeds_of, timelike
 
 
 def gamma(velocity: ArrayLike) -> Any:

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.presets.cga_assemble import FLAT, ROUND, assemble
-from clifford_rand.presets.cga_classify import Object
-from clifford_rand.presets.cga_scene import null_algebra, scene_of
+from clifford_rand.presets.cga.assembly import FLAT, ROUND, assemble
+from clifford_rand.presets.cga.classification import Object
+from clifford_rand.presets.cga.scene import null_algebra, scene_of
 from clifford_rand.presets.inputs import largest, tolerance
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import join_and_meet
-from clifford_rand.presets.cga_assemble import FLAT, assemble
-from clifford_rand.presets.cga_classify import Classified, Object, classify
-from clifford_rand.presets.cga_scene import null_algebra, scene_of
+from clifford_rand.presets.cga.assembly import FLAT, assemble
+from clifford_rand.presets.cga.classification import Classified, Object, classify
+from clifford_rand.presets.cga.scene import null_algebra, scene_of
 
 
 def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:

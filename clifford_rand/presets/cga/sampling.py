@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand.presets.cga_assemble import FLAT, ROUND
-from clifford_rand.presets.cga_classify import Classified, Object, classify
+from clifford_rand.presets.cga.assembly import FLAT, ROUND
+from clifford_rand.presets.cga.classification import Classified, Object, classify
 from clifford_rand.presets.inputs import coordinates_of, numbers_of
 
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_measure import direct_blade, from_parts, halved, infinity, model_of, origin, squared
+from clifford_rand.presets.cga.measures import direct_blade, from_parts, halved, infinity, model_of, origin, squared
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation
 
 

@@ -1,10 +1,4 @@
-"""Conformal algebra of Euclidean n-space, Cl(n+1, 1): points are null vectors, spheres and planes are blades.
-
-Both bases of `Algebra.cga` do: e_{n+1}² = 1, e_{n+2}² = -1 with n_o = (e_{n+2} - e_{n+1})/2, n_∞ = e_{n+1} + e_{n+2};
-or the null basis with eo = n_o and ei = n_∞. Always n_o·n_∞ = -1. Objects are *direct*, the wedge of points on them:
-X holds P where P ∧ X = 0. With ``dual=True`` a function takes or makes the dual ``X.dual()``: P ⌋ X* = 0. Objects are
-homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is V X ~V for the versors made here.
-"""
+"""Conformal objects from centres, radii, normals and points."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,44 +6,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_angle import angle as angle
-from clifford_rand.presets.cga_angle import inversive_product as inversive_product
-from clifford_rand.presets.cga_classify import Classified as Classified
-from clifford_rand.presets.cga_classify import classify as classify
-from clifford_rand.presets.cga_decompose import VersorParts as VersorParts
-from clifford_rand.presets.cga_decompose import decompose as decompose
-from clifford_rand.presets.cga_distance import closest_points as closest_points
-from clifford_rand.presets.cga_distance import distance as distance
-from clifford_rand.presets.cga_fit import fit_circle as fit_circle
-from clifford_rand.presets.cga_fit import fit_flat as fit_flat
-from clifford_rand.presets.cga_fit import fit_line as fit_line
-from clifford_rand.presets.cga_fit import fit_plane as fit_plane
-from clifford_rand.presets.cga_fit import fit_round as fit_round
-from clifford_rand.presets.cga_fit import fit_sphere as fit_sphere
-from clifford_rand.presets.cga_intersect import intersect as intersect
-from clifford_rand.presets.cga_make import flat as flat
-from clifford_rand.presets.cga_make import round_about as round_about
-from clifford_rand.presets.cga_measure import carrier as carrier
-from clifford_rand.presets.cga_measure import centre as centre
-from clifford_rand.presets.cga_measure import down as down
-from clifford_rand.presets.cga_measure import from_parts, halved, model_of, squared
-from clifford_rand.presets.cga_measure import infinity as infinity
-from clifford_rand.presets.cga_measure import is_incident as is_incident
-from clifford_rand.presets.cga_measure import meet as meet
-from clifford_rand.presets.cga_measure import normal as normal
-from clifford_rand.presets.cga_measure import origin as origin
-from clifford_rand.presets.cga_measure import point as point
-from clifford_rand.presets.cga_measure import radius as radius
-from clifford_rand.presets.cga_measure import radius_squared as radius_squared
-from clifford_rand.presets.cga_measure import split_point_pair as split_point_pair
-from clifford_rand.presets.cga_measure import up as up
-from clifford_rand.presets.cga_sample import sample as sample
-from clifford_rand.presets.cga_versors import dilator as dilator
-from clifford_rand.presets.cga_versors import inversion as inversion
-from clifford_rand.presets.cga_versors import motor as motor
-from clifford_rand.presets.cga_versors import rotor as rotor
-from clifford_rand.presets.cga_versors import translator as translator
-from clifford_rand.presets.cga_versors import transversion as transversion
+from clifford_rand.presets.cga.measures import from_parts, halved, infinity, model_of, squared, up
 from clifford_rand.presets.inputs import coordinates_of, numbers_of
 
 

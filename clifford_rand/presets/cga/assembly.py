@@ -10,8 +10,8 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga_measure import model_of
-from clifford_rand.presets.cga_parts import Parts, flat_parts, joined, round_parts
+from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.parts import Parts, flat_parts, joined, round_parts
 
 ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
 DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E

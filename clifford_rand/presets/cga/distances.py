@@ -10,10 +10,10 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets import cga_closest
-from clifford_rand.presets.cga_assemble import ROUND, TANGENT
-from clifford_rand.presets.cga_classify import Classified, Object, described
-from clifford_rand.presets.cga_measure import down, model_of
+from clifford_rand.presets.cga import closest
+from clifford_rand.presets.cga.assembly import ROUND, TANGENT
+from clifford_rand.presets.cga.classification import Classified, Object, described
+from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
 
 
@@ -146,8 +146,8 @@ def _solve(
         return np.where(nearer, x, x2), np.where(nearer, y, y2)
     if rank == 1:
         if other == 1:
-            return cga_closest.of_flats(D, U, V, rtol)
-        return cga_closest.of_flat_and_sphere(D, U, V, s)
+            return closest.of_flats(D, U, V, rtol)
+        return closest.of_flat_and_sphere(D, U, V, s)
     if rank == 2:
-        return cga_closest.of_hypersphere_and_sphere(D, U, r, V, s)
-    return cga_closest.of_sphere_and_circle(D, U, r, V, s) if other == 4 else cga_closest.of_spheres(D, U, r, V, s)
+        return closest.of_hypersphere_and_sphere(D, U, r, V, s)
+    return closest.of_sphere_and_circle(D, U, r, V, s) if other == 4 else closest.of_spheres(D, U, r, V, s)

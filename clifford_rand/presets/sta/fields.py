@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import coordinates_of, refuse_tensors
-from clifford_rand.presets.sta_frames import SIGNATURE, boost_to, spacetime_model
+from clifford_rand.presets.sta.frames import SIGNATURE, boost_to, spacetime_model
 
 _ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the order g01, g02, g03
 _MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13, I σ_1 = -g23

@@ -1,0 +1,45 @@
+"""Plane-based projective algebra of Euclidean n-space, Cl(n, 0, 1): vectors are planes, n-vectors are points.
+
+`Algebra.pga(n)` has e0² = 0 first, then e1, …, en. A hyperplane normal·x = offset is the vector normal - offset e0.
+Elements meet by ``^`` and are joined by ``&``. A motor M moves by ``M >> A``, which is M A ~M for the motors made here:
+translators by +t, rotors counter-clockwise. Elements are homogeneous: every function but the norms ignores their scale.
+"""
+
+from clifford_rand.presets.pga.conversions import motor_from_dual_quaternion as motor_from_dual_quaternion
+from clifford_rand.presets.pga.conversions import motor_from_matrix as motor_from_matrix
+from clifford_rand.presets.pga.conversions import motor_from_quaternion as motor_from_quaternion
+from clifford_rand.presets.pga.conversions import motor_from_rotation as motor_from_rotation
+from clifford_rand.presets.pga.conversions import motor_to_dual_quaternion as motor_to_dual_quaternion
+from clifford_rand.presets.pga.conversions import motor_to_matrix as motor_to_matrix
+from clifford_rand.presets.pga.conversions import motor_to_quaternion as motor_to_quaternion
+from clifford_rand.presets.pga.conversions import motor_to_rotation as motor_to_rotation
+from clifford_rand.presets.pga.elements import coordinates as coordinates
+from clifford_rand.presets.pga.elements import direction as direction
+from clifford_rand.presets.pga.elements import line as line
+from clifford_rand.presets.pga.elements import plane as plane
+from clifford_rand.presets.pga.elements import point as point
+from clifford_rand.presets.pga.flats import join as join
+from clifford_rand.presets.pga.flats import meet as meet
+from clifford_rand.presets.pga.flats import project as project
+from clifford_rand.presets.pga.flats import reject as reject
+from clifford_rand.presets.pga.kinematics import body_jacobian as body_jacobian
+from clifford_rand.presets.pga.kinematics import forward_kinematics as forward_kinematics
+from clifford_rand.presets.pga.kinematics import joint_motors as joint_motors
+from clifford_rand.presets.pga.kinematics import screw_axis as screw_axis
+from clifford_rand.presets.pga.kinematics import slide_axis as slide_axis
+from clifford_rand.presets.pga.kinematics import space_jacobian as space_jacobian
+from clifford_rand.presets.pga.measures import angle as angle
+from clifford_rand.presets.pga.measures import distance as distance
+from clifford_rand.presets.pga.measures import ideal_norm as ideal_norm
+from clifford_rand.presets.pga.measures import is_incident as is_incident
+from clifford_rand.presets.pga.measures import norm as norm
+from clifford_rand.presets.pga.motors import Screw as Screw
+from clifford_rand.presets.pga.motors import normalized as normalized
+from clifford_rand.presets.pga.motors import screw as screw
+from clifford_rand.presets.pga.pose_search import InverseKinematics as InverseKinematics
+from clifford_rand.presets.pga.pose_search import damped_step as damped_step
+from clifford_rand.presets.pga.pose_search import inverse_kinematics as inverse_kinematics
+from clifford_rand.presets.pga.versors import motor as motor
+from clifford_rand.presets.pga.versors import rotor as rotor
+from clifford_rand.presets.pga.versors import sclerp as sclerp
+from clifford_rand.presets.pga.versors import translator as translator
