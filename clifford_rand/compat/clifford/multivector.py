@@ -238,8 +238,11 @@ class MultiVector(Multivector):
         a, b = comparison.aligned(self, same)
         if "O" in (a.dtype.kind, b.dtype.kind):
             return comparison.equal(self, same)
+        apart = np.abs(a - b).max(axis=-1, initial=0)
+        if apart.ndim == 0 and apart <= EPS:
+            return True
         size = np.maximum(np.abs(a).max(axis=-1, initial=1), np.abs(b).max(axis=-1, initial=1))
-        close = (np.abs(a - b) <= EPS * size[..., None]).all(axis=-1)
+        close = apart <= EPS * size
         return bool(close) if close.ndim == 0 else close
 
     def __ne__(self, other: object) -> Any:

@@ -1,0 +1,185 @@
+"""The layers of `clifford_rand.compat` beside the packages themselves: one program, two imports, equal results."""
+
+import warnings
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from clifford_rand.compat import clifford as our_clifford
+from clifford_rand.compat import kingdon as our_kingdon
+from clifford_rand.compat.galgebra import ga as our_ga
+from clifford_rand.compat.galgebra import mv as our_mv
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # clifford compiles each algebra for seconds
+
+
+def _clifford(package, counts):
+    layout = package.Cl(*counts)[0]
+    rng = np.random.default_rng(0)
+    A, B, D = (layout.MultiVector(rng.standard_normal(layout.gaDims)) for _ in range(3))
+    u, v, w = A(1), B(1), D(1)
+    blade = u ^ v
+    found = {
+        "gp": A * B,
+        "op": A ^ B,
+        "ip": A | B,
+        "ip0": 3 | A,
+        "vee": A & B,
+        "lc": A << B,
+        "rev": ~A,
+        "inv": A.inv(),
+        "dual": A.dual(),
+        "right": A.right_complement(),
+        "left": A.left_complement(),
+        "normal": A.normal(),
+        "even": A.even,
+        "odd": A.odd,
+        "involute": A.gradeInvol(),
+        "conjugate": A.conjugate(),
+        "x": A.x(B),
+        "anti": A.anticommutator(B),
+        "project": blade.project(A),
+        "call": w(blade),
+        "exp": np.e ** (0.3 * blade),
+        "power": 2.0**blade,
+        "cube": A**3,
+        "over": A / B,
+        "under": 2 / A,
+        "sin": np.sin(0.1 * A),
+        "tan": np.tan(0.1 * A),
+        "some": A(0, 2),
+        "dual I": A.dual(blade),
+        "ninv": u.normalInv(),
+        "times": np.float64(2) * A,
+        "array": np.array([1.0, 2]) * A,
+    }
+    numbers = {
+        "mag2": A.mag2(),
+        "abs": abs(A),
+        "index": A[1, 2],
+        "swapped": A[2, 1],
+        "left m": layout.get_left_gmt_matrix(A),
+    }
+    texts = {"text": str(2 - u), "names": layout.names, "grades": sorted(A(1, 2).grades()), "sig": layout.sig.tolist()}
+    kinds = [blade.isBlade(), A.isBlade(), (u * v).isVersor(), A.isVersor(), bool(A * 0), A == A + 1e-13]
+    frame = package.Frame([u, v]).inv.value
+    return {key: value.value for key, value in found.items()} | numbers | {"frame": frame}, texts | {"kinds": kinds}
+
+
+@pytest.mark.parametrize("counts", [(1, 3), (3, 0, 1)], ids=str)
+def test_clifford(counts):
+    package = pytest.importorskip("clifford")
+    theirs, ours = _clifford(package, counts), _clifford(our_clifford, counts)
+    for name, value in theirs[0].items():
+        np.testing.assert_allclose(ours[0][name], value, atol=1e-9, err_msg=name)
+    assert ours[1] == theirs[1]
+
+
+def _kingdon(package, make):
+    alg = make(package)
+    rng = np.random.default_rng(0)
+    A, B = (alg.multivector(list(rng.standard_normal(len(alg)))) for _ in range(2))
+    vectors = [alg.vector(list(rng.standard_normal(alg.d))) for _ in range(2)]
+    u, v = (x * (1 / sqrt(abs(float((x * x).e)))) for x in vectors)
+    R, F = u * v, alg.bivector(list(rng.standard_normal(comb(alg.d, 2))))
+    found = {
+        "gp": A * B,
+        "op": A ^ B,
+        "ip": A | B,
+        "rp": A & B,
+        "lc": A.lc(B),
+        "rc": A.rc(B),
+        "sp": A.sp(B),
+        "cp": A.cp(B),
+        "acp": A.acp(B),
+        "sub": 2 - A,
+        "rev": ~A,
+        "inv": A.inv(),
+        "involute": A.involute(),
+        "conj": A.conjugate(),
+        "sw": R >> A,
+        "sw1": u >> A,
+        "proj": A @ R,
+        "proj1": A @ u,
+        "hodge": A.hodge(),
+        "unhodge": A.unhodge(),
+        "dual": A.dual(),
+        "undual": A.undual(),
+        "normsq": F.normsq(),
+        "outerexp": F.outerexp(),
+        "sin": F.outersin(),
+        "over": A / R,
+        "cube": A**3,
+        "grades": A.grade(1, 2),
+        "full": u.asfullmv(),
+        "frame": sum(alg.frame),
+        "root": R.normalized().sqrt(),
+    }
+    values = {key: {int(k): v for k, v in value.items() if abs(v) > 1e-12} for key, value in found.items()}
+    return values, [alg.canon2bin, alg.bin2canon, u.type_number, list(A.keys()), getattr(A, "e21", 0), alg.basis[:1]]
+
+
+MAKERS = {
+    "Cl(2)": lambda package: package.Algebra(2),
+    "Cl(3)": lambda package: package.Algebra(3),
+    "PGA(3)": lambda package: package.Algebra(3, 0, 1),
+    "2DPGA": lambda package: package.Algebra.fromname("2DPGA"),
+    "3DPGA": lambda package: package.Algebra.fromname("3DPGA"),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_kingdon(name):
+    package = pytest.importorskip("kingdon")
+    theirs, ours = _kingdon(package, MAKERS[name]), _kingdon(our_kingdon, MAKERS[name])
+    for key, wanted in theirs[0].items():
+        for mask in {*wanted, *ours[0][key]}:
+            assert ours[0][key].get(mask, 0) == pytest.approx(wanted.get(mask, 0), abs=1e-9), (key, mask)
+    assert ours[1][:4] == theirs[1][:4]
+    assert ours[1][4] == pytest.approx(theirs[1][4])
+
+
+def _galgebra(ga, mv, g):
+    made, e1, e2, _ = ga.Ga.build("e*1|2|3", g=g)
+    A, v = made.mv("A", "mv"), made.mv("v", "vector")
+    found = [
+        *(
+            A * v,
+            A ^ v,
+            A | v,
+            2 | v,
+            v > A,
+            v < A,
+            A >> v,
+            A << v,
+            A.rev(),
+            A.ccon(),
+            A.g_invol(),
+            A.dual(),
+            A.undual(),
+        ),
+        *(made.I(), made.E(), v.reflect_in_blade(e1 ^ e2), A.reflect_in_blade(e1), v.project_in_blade(e1 ^ e2)),
+        *(mv.cross(e1, e2), mv.rot(sp.pi / 2 * (e1 ^ e2), e1), *made.mvr(), mv.refl(e1 ^ e2, v), A.get_grade(2)),
+        *(made.lt([[1, 2, 0], [3, 4, 0], [0, 0, 1]])(e1), made.lt(sp.Matrix([[1, 2, 0], [3, 4, 0], [0, 0, 1]]))(e1)),
+    ]
+    numbers = [
+        A.qform(),
+        (3 * e1 + 5 * e2).norm(),
+        (3 * e1 + 5 * e2 + (e1 ^ e2)).mag2(),
+        A.blade_coefs(),
+        v.get_coefs(1),
+    ]
+    return [str(sp.expand(one.obj)) for one in found], [str(one) for one in numbers]
+
+
+@pytest.mark.parametrize("g", [[1, 1, 1], [1, -1, -1], [2, 3, -1]], ids=str)
+def test_galgebra(g):
+    pytest.importorskip("galgebra")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import galgebra.ga
+        import galgebra.mv
+
+    assert _galgebra(our_ga, our_mv, g) == _galgebra(galgebra.ga, galgebra.mv, g)
