@@ -28,8 +28,8 @@ from .geometry.interpolation import RotorSpline as RotorSpline
 from .geometry.interpolation import slerp as slerp
 from .geometry.rotation_matrix import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
-from .multivector.array_functions import concatenate as concatenate
-from .multivector.array_functions import stack as stack
+from .multivector.elements import concatenate as concatenate
+from .multivector.elements import stack as stack
 from .multivector.multivector import Multivector as Multivector
 from .presets.registration import motor_from_points as motor_from_points
 from .presets.registration import rotor_from_points as rotor_from_points

@@ -83,20 +83,20 @@ def _is_own(value: Any) -> bool:
 
 
 def _of_numbers(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-    from clifford_rand.multivector.array_functions import as_numbers
+    from clifford_rand.multivector.elements import as_numbers
 
     return ufunc(*as_numbers(inputs, f"numpy.{ufunc.__name__}"))
 
 
 def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:
-    from clifford_rand.multivector import array_functions
+    from clifford_rand.multivector import along_axes
 
     name = {(np.add, "reduce"): "sum", (np.multiply, "reduce"): "prod", (np.add, "accumulate"): "cumsum"}.get(
         (ufunc, method)
     )
     if name is None:
         raise TypeError(f"numpy.{ufunc.__name__}.{method} has no meaning for multivectors")
-    return getattr(array_functions, name)(A, **{"axis": 0, **kwargs})
+    return getattr(along_axes, name)(A, **{"axis": 0, **kwargs})
 
 
 def _square(A: Any) -> Any:
