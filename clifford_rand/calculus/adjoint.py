@@ -37,7 +37,17 @@ def adjoint(f: "LinearMap") -> "LinearMap":
 
 
 def symmetric_part(f: "LinearMap") -> "LinearMap":
-    """Return (f + f̄)/2."""
+    """Return (f + f̄)/2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [4, 3]])
+    >>> f.symmetric_part().matrix, f.skew_part().matrix
+    (array([[1., 3.],
+           [3., 3.]]), array([[ 0., -1.],
+           [ 1.,  0.]]))
+    """
     f.check_square("symmetric_part")
     return (f + f.adjoint()) / 2
 
@@ -81,7 +91,16 @@ def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
 
 
 def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
-    """Tell whether f(a) · f(b) = a · b for all maps of the batch, in any metric: Fᵀ G' F = G."""
+    """Tell whether f(a) · f(b) = a · b for all maps of the batch, in any metric: Fᵀ G' F = G.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> sta = cr.Algebra.sta()
+    >>> boost = cr.LinearMap.from_versor((0.3 * sta.blade("g1_g0")).exp())
+    >>> boost.is_isometry(), (2 * boost).is_isometry()
+    (True, False)
+    """
     product = matrices.multiplied(_gram(f.target), f.matrix)
     pulled = matrices.multiplied(np.swapaxes(f.matrix, -1, -2), product)
     return _near(pulled, _gram(f.algebra), rtol)

@@ -218,14 +218,28 @@ class Coordinates:
 
     @cached_property
     def tangents(self) -> NDArray[Any]:
-        """∂x/∂u^i in column i, in components of the ambient algebra, (n, d)."""
+        """∂x/∂u^i in column i, in components of the ambient algebra, (n, d).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("polar").tangents[:, 1]
+        array([-r*sin(theta), r*cos(theta)], dtype=object)
+        """
         from clifford_rand.symbolic import jacobian
 
         return jacobian(self._ambient("tangents").values, self.symbols)
 
     @cached_property
     def reciprocal(self) -> list[Multivector]:
-        """The vectors e^i = ∇u^i, e^i · e_j = δ^i_j."""
+        """The vectors e^i = ∇u^i, e^i · e_j = δ^i_j.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("polar").reciprocal
+        [er, (1/r)*etheta]
+        """
         from clifford_rand.symbolic import simplified
 
         matrix = simplified(self._inverse_frame.dot(self._inverse_gram), self._simplify)
@@ -233,7 +247,15 @@ class Coordinates:
 
     @cached_property
     def christoffel(self) -> NDArray[Any]:
-        """Γ^k_ij = ½ Σ_l g^kl (∂_i g_jl + ∂_j g_il - ∂_l g_ij) at [k, i, j]."""
+        """Γ^k_ij = ½ Σ_l g^kl (∂_i g_jl + ∂_j g_il - ∂_l g_ij) at [k, i, j].
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("polar").christoffel[0]
+        array([[0, 0],
+               [0, -r]], dtype=object)
+        """
         from clifford_rand.symbolic import derivative, simplified
 
         slopes = np.stack([derivative(self.gram, symbol) for symbol in self.symbols])  # [i, j, l]
@@ -242,7 +264,15 @@ class Coordinates:
 
     @cached_property
     def connection(self) -> NDArray[Any]:
-        """ω_i with D_i f_a = Σ_b (ω_i)_ba f_b for the frame f_a, at [i, b, a]: E⁻¹ (∂_i E + Γ_i E)."""
+        """ω_i with D_i f_a = Σ_b (ω_i)_ba f_b for the frame f_a, at [i, b, a]: E⁻¹ (∂_i E + Γ_i E).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("polar").connection[1]  # unit vectors turn with theta
+        array([[0, -1],
+               [1, 0]], dtype=object)
+        """
         from clifford_rand.symbolic import derivative, simplified
 
         made = []
@@ -253,7 +283,14 @@ class Coordinates:
 
     @cached_property
     def volume(self) -> Any:
-        """√|det g|, by which du^1 … du^d is multiplied in an integral."""
+        """√|det g|, by which du^1 … du^d is multiplied in an integral.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("spherical").volume
+        r**2*sin(theta)
+        """
         from clifford_rand.basis.metric import metric_of_gram
         from clifford_rand.symbolic import positive_root, sign_of, simplified
 
@@ -286,7 +323,15 @@ class Coordinates:
     as_field = fields.as_field
 
     def covariant(self, F: Any, i: int) -> Multivector:
-        """Return D_i F, the covariant derivative along coordinate i: of the components, and of the basis vectors."""
+        """Return D_i F, the covariant derivative along coordinate i: of the components, and of the basis vectors.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> polar.covariant(polar.algebra.er, 1), polar.covariant(polar.algebra.er_etheta, 1)
+        (etheta, 0)
+        """
         field = self.as_field(F, "covariant")
         slope = fields.slope(self, field, i)
         if field.grades == (0,):
@@ -301,11 +346,26 @@ class Coordinates:
 
     @cached_property
     def grad(self) -> DifferentialOperator:
-        """The vector derivative ∇ = Σ e^i D_i: ``grad * F``, ``grad ^ F``, ``grad | F``, ``(a | grad) * F``."""
+        """The vector derivative ∇ = Σ e^i D_i: ``grad * F``, ``grad ^ F``, ``grad | F``, ``(a | grad) * F``.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("cylindrical").grad
+        <erho D_rho + (1/rho)*ephi D_phi + ez D_z>
+        """
         return DifferentialOperator(self, {(i,): vector for i, vector in enumerate(self.reciprocal)})
 
     def partial(self, i: int) -> DifferentialOperator:
-        """Return D_i as an operator."""
+        """Return D_i as an operator.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> polar.grad * polar.partial(1)
+        <er D_r D_theta + (1/r)*etheta D_theta D_theta>
+        """
         return DifferentialOperator(self, {(range(self.d)[i],): self.algebra.scalar(1)})
 
     divergence = fields.divergence

@@ -282,12 +282,19 @@ class LinearMap:
         return result
 
     def inverse(self) -> "LinearMap":
-        """Return f⁻¹.
+        """Return f⁻¹, exact for fractions and symbols.
 
         Raises
         ------
         ArgumentError
             If the matrix is singular (to rounding: a condition number above 1/eps), or not square.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> f = cr.LinearMap.from_symbols(cr.Algebra(2), "f")
+        >>> (f.inverse() @ f).simplify()
+        <LinearMap of Algebra(2): e1 -> e1, e2 -> e2>
         """
         if self.algebra.d != self.target.d:
             raise fail("f", "inverse", "a map between algebras of one dimension", describe(repr(self)))
@@ -310,7 +317,15 @@ class LinearMap:
         return np.asarray(np.trace(self.matrix, axis1=-2, axis2=-1))[()]
 
     def determinant(self) -> Any:
-        """Return det f, with f(I) = det(f) I; exact for integers, fractions and symbols."""
+        """Return det f, with f(I) = det(f) I; exact for integers, fractions and symbols.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> int(cr.LinearMap(alg, [[2**40, 0], [0, 2**40]]).determinant()) == 2**80
+        True
+        """
         self.check_square("determinant")
         if self.matrix.dtype.kind in "fc":
             return np.linalg.det(self.matrix)
