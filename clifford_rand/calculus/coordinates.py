@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
-from clifford_rand.calculus import charts, fields
+from clifford_rand.calculus import charts, fields, frames
 from clifford_rand.calculus import curvature as _curvature
 from clifford_rand.calculus.derivation import derivation
 from clifford_rand.calculus.operators import DifferentialOperator
@@ -111,9 +111,9 @@ class Coordinates:
         else:
             self.symbols = tuple(coordinate_symbols(symbols, (), "Coordinates"))
             self.position = None if position is None else charts.position(position, self.symbols)
-        self.gram, known = self._metric(metric, lengths, signs)
-        self.frame = self._frame(frame, known)
-        own = _mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
+        self.gram, known = frames.metric_of(self, metric, lengths, signs)
+        self.frame = frames.frame_of(self, frame, known)
+        own = frames.mirrored(simplified(self.frame.T.dot(self.gram).dot(self.frame), simplify))
         chosen = names if names is not None else ["e" + str(one).replace("_", "") for one in self.symbols]
         if isinstance(symbols, Multivector) and isinstance(frame, str) and frame == "coordinate" and names is None:
             self.algebra: Algebra = symbols.algebra
@@ -151,63 +151,6 @@ class Coordinates:
         check_choice(name, "name", "Coordinates.named", tuple(charts.CHARTS))
         symbols, position, lengths = charts.named(name)
         return cls(symbols, position=position, lengths=lengths, frame=frame, **options)
-
-    # ---- what the constructor is made of
-
-    def _metric(
-        self, metric: ArrayLike | None, lengths: Sequence[Any] | None, signs: Sequence[int] | None
-    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return g_ij, and the lengths √|g_ii| where they are known."""
-        from clifford_rand.symbolic import expressions, positive_root, sign_of, simplified
-
-        d = len(self.symbols)
-        if signs is not None and (len(signs) != d or any(sign not in (1, -1) for sign in signs)):
-            raise fail("signs", "Coordinates", f"{d} numbers 1 or -1", signs)
-        if lengths is not None:
-            h = expressions(lengths, self.symbols, "lengths", "Coordinates")
-            if len(h) != d:
-                raise fail("lengths", "Coordinates", f"{d} expressions, one a coordinate", lengths)
-            return _diagonal(h * h * np.array([1] * d if signs is None else list(signs))), h
-        if metric is not None:
-            array = np.array(metric, dtype=object)
-            if array.shape not in ((d,), (d, d)):
-                raise fail("metric", "Coordinates", f"of shape ({d}, {d}) or ({d},)", describe(f"shape {array.shape}"))
-            read = expressions(array.ravel().tolist(), self.symbols, "metric", "Coordinates").reshape(array.shape)
-            gram = simplified(_diagonal(read) if read.ndim == 1 else read, self._simplify)
-            if not np.all(gram == gram.T):
-                raise fail("metric", "Coordinates", "symmetric", describe("g with g_ij ≠ g_ji"))
-        else:
-            outside = self._ambient("Coordinates").algebra
-            held = {one for value in outside.form.gram.ravel().tolist() for one in getattr(value, "free_symbols", ())}
-            if held & set(self.symbols):
-                hint = "Give the symbols as a list, and the matrix as metric=."
-                found = describe(f"entries that depend on {', '.join(sorted(map(str, held & set(self.symbols))))}")
-                raise fail("metric", "Coordinates", "constant", found, hint)
-            product = self.tangents.T.dot(outside.form.gram.astype(object)).dot(self.tangents)
-            gram = _mirrored(simplified(product, self._simplify))
-            if outside.form.is_unit and outside.signature == (1,) * outside.d:
-                signs = [1] * d
-        known = [sign_of(gram[i, i]) if signs is None else signs[i] for i in range(d)]
-        if None in known:
-            return gram, None
-        return gram, np.array([positive_root(sign * gram[i, i]) for i, sign in enumerate(known)], dtype=object)
-
-    def _frame(self, frame: Any, lengths: NDArray[Any] | None) -> NDArray[Any]:
-        from clifford_rand.symbolic import expressions
-
-        d = len(self.symbols)
-        if not isinstance(frame, str):
-            array = np.array(frame, dtype=object)
-            if array.shape != (d, d):
-                raise fail("frame", "Coordinates", f"of shape ({d}, {d})", describe(f"shape {array.shape}"))
-            return expressions(array.ravel().tolist(), self.symbols, "frame", "Coordinates").reshape(d, d)
-        if check_choice(frame, "frame", "Coordinates", ("coordinate", "unit")) == "coordinate":
-            return _diagonal(np.ones(d, dtype=int).astype(object))
-        if lengths is None:
-            rule = "such that the sign of every g_ii is known, for unit vectors"
-            hint = "Give signs=[1, -1, …], or symbols with assumptions such as positive=True."
-            raise fail("metric", "Coordinates", rule, describe(f"g_ii = {self.gram.diagonal().tolist()}"), hint)
-        return _diagonal(np.array([1 / one for one in lengths.tolist()], dtype=object))
 
     # ---- geometry
 
@@ -384,16 +327,3 @@ class Coordinates:
 
     def __repr__(self) -> str:
         return f"<Coordinates ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
-
-
-def _diagonal(entries: NDArray[Any]) -> NDArray[Any]:
-    matrix = np.zeros((len(entries), len(entries)), dtype=object)
-    matrix[np.diag_indices(len(entries))] = entries
-    return matrix
-
-
-def _mirrored(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return a symmetric matrix, equal entries written alike."""
-    lower = np.tril_indices(len(matrix), -1)
-    matrix[lower] = matrix.T[lower]
-    return matrix
