@@ -27,6 +27,7 @@ from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.choice import keep, plan_of
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ class InverseCode:
         self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
         self.terms = code.terms + terms
 
-    def _write(self, dtype: np.dtype) -> Writer:
+    def _write(self, own: Target, dtype: np.dtype) -> Writer:
         """Write ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
-        code = Writer(dtype, self.keys.size)
+        code = Writer(own, dtype, self.keys.size)
         (rows,) = code.operands
         scalar, rest = self.by_reverse(rows)
         number = abs(scalar)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.machine.compiled import Target
 
 
 class NormCode:
@@ -25,8 +26,8 @@ class NormCode:
         self._eps_of, self._range = eps_of, safe_range
         self.rows = Rented(self._write, 3 * len(self._squares))
 
-    def _write(self, dtype: np.dtype) -> Writer:
-        code = Writer(dtype, len(self._squares))
+    def _write(self, own: Target, dtype: np.dtype) -> Writer:
+        code = Writer(own, dtype, len(self._squares))
         (rows,) = code.operands
         squared = [a * a for a in rows]
         terms, found = code.sum(squared), abs(code.sum(squared, self._squares))

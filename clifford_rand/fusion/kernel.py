@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.fusion.emit import Operations, Program, array_source, count_operations, loop_source
-from clifford_rand.fusion.instructions import is_written
 from clifford_rand.fusion.loops import ArrayLoop, CompiledLoop, MachineLoop
+from clifford_rand.fusion.vector_code import is_written
+from clifford_rand.machine.compiled import target
 
 TOGETHER = 64  # samples that are not divided between threads: whole registers and lines of the cache
 THREADS_FROM = 2**20  # cycles for each thread: 0.3 ms, of which eight operations or one number moved take one
@@ -68,8 +69,8 @@ class FusedKernel:
         self.function: Any
         if backend == "numpy":
             self.function = ArrayLoop(self.source)
-        elif real and is_written(program):
-            self.function = MachineLoop(program)
+        elif real and is_written(program) and (own := target()) is not None:
+            self.function = MachineLoop(program, own)
         else:
             self.function = CompiledLoop(self.source, program.precision)
 

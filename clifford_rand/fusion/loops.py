@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 
 from clifford_rand.fusion.cache import compile_loop
 from clifford_rand.fusion.emit import Program
-from clifford_rand.fusion.machine import MachineFunction, target
-from clifford_rand.fusion.vector_code import vector_code
-
-_NAME = "fused"
+from clifford_rand.fusion.vector_code import VectorCode
+from clifford_rand.machine.compiled import Target
 
 
 class MachineLoop:
     """A program of real numbers without calls, as machine code for vector registers."""
 
-    def __init__(self, program: Program) -> None:
-        numbers = [one.is_number for one in program.inputs] + [False] * (len(program.outputs) + 3)
-        self.numbers = any(numbers)
-        self.function = MachineFunction(vector_code(program, _NAME, target().register), _NAME, numbers)
+    def __init__(self, program: Program, own: Target) -> None:
+        self.numbers = any(one.is_number for one in program.inputs)
+        self.function = VectorCode(program, own.register).compile(own)
 
     @staticmethod
     def flags(count: int) -> NDArray[Any]:

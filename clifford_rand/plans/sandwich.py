@@ -18,6 +18,7 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.choice import keep
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
@@ -67,9 +68,9 @@ class SandwichPlan:
         out = code.all(R, X)
         return None if out is None else coefficients(out, batch)
 
-    def _write(self, dtype: np.dtype) -> Writer:
+    def _write(self, own: Target, dtype: np.dtype) -> Writer:
         """Write R X ~R / ⟨R ~R⟩_0 of rows, which holds where R ~R is a number other than zero."""
-        code = Writer(dtype, *self.size)
+        code = Writer(own, dtype, *self.size)
         R, X = code.operands
         limit = code.sum([a * a for a in R]) * (ROUNDING * _EPS[dtype.char])
         norm, *rest = code.combined(self._square, R, R)

@@ -15,6 +15,7 @@ from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.machine.compiled import Target
 
 TENSOR = 2**15  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 256 KiB, second-level cache
 SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
@@ -225,10 +226,10 @@ class TablePlan:
         apply_table_once(a, b, rows.indptr, rows.left, rows.right, self._coef(a.dtype), out)
         return out
 
-    def _write(self, dtype: np.dtype) -> Writer:
+    def _write(self, own: Target, dtype: np.dtype) -> Writer:
         """Write the product as a function of rows."""
         rows = self.table
-        code = Writer(dtype, self.size_a, self.size_b)
+        code = Writer(own, dtype, self.size_a, self.size_b)
         for row in code.combined((rows.indptr, rows.left, rows.right, rows.coef), *code.operands):
             code.store(row)
         return code

@@ -8,13 +8,14 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.table import product_table
 from clifford_rand.kernels import row_code
-from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
+from clifford_rand.machine.compiled import target
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 
 
-def write(dtype):
-    code = Writer(dtype, 2, 1)
+def write(own, dtype):
+    code = Writer(own, dtype, 2, 1)
     (a, b), (c,) = code.operands
     for row in (a + b * 2.5, a - b, -a * c, a / (1.5 + abs(c)), (a * a + b * b).sqrt(), 0.1 / (2.0 + abs(b)), a + 3.0):
         code.store(row)
@@ -30,7 +31,7 @@ def expected(a, b, c):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_operations_are_those_of_numpy(dtype):
-    function = write(dtype).compile()
+    function = RowFunction(write(target(), dtype))
     rng = np.random.default_rng(0)
     for n in (1, 2, 7, 8, 9, 15, 16, 17, 40, 1001):
         ab, c = rng.standard_normal((2, n)).astype(dtype), rng.standard_normal((1, n)).astype(dtype)
@@ -48,7 +49,7 @@ def test_operations_are_those_of_numpy(dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("n", [3, 8, 100])
 def test_one_sample_that_fails_a_condition_is_found(dtype, n):
-    function = write(dtype).compile()
+    function = RowFunction(write(target(), dtype))
     for i in range(n):
         for row, value in ((0, -11), (0, np.nan), (2, 1e3), (2, np.nan)):
             rows = np.ones((3, n), dtype=dtype)
@@ -63,12 +64,12 @@ def test_a_product_table():
     form = cr.Algebra(metric=np.diag([2.0, -1, 0, 1])).form
     keys = cr.Algebra(4).random_multivector(rng).keys
     table = product_table(form, "gp", keys, keys)
-    code = Writer(np.dtype(float), 16, 16)
+    code = Writer(target(), np.dtype(float), 16, 16)
     rows = (table.indptr, table.left, table.right, table.coef)
     for row in code.combined(rows, *code.operands):
         code.store(row)
     a, b = rng.standard_normal((2, 16, 50))
-    found = code.compile().all(a, b)
+    found = RowFunction(code).all(a, b)
     terms = table.coef[:, None] * a[table.left] * b[table.right]
     sums = np.zeros((16, 50))
     np.add.at(sums, table.out, terms)
