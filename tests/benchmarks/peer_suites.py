@@ -193,6 +193,11 @@ def report(suite: Suite, found: dict[str, tuple[str, str]], verbose: bool) -> bo
             reasons[listed] += 1
             if verbose:
                 print(f"  {case}: {words.strip()}")
+    present = {*found, *(case.partition("[")[0] for case in found)}
+    if len(found) != suite.cases or not present >= {*suite.known}:
+        print(f"  another version of the suite: {suite.cases} cases were expected; listed, not there:")
+        print("\n".join(f"    {case}" for case in sorted({*suite.known} - present)))
+        good = False
     for reason, number in reasons.most_common():
         print(f"  {number:3} {reason}")
     return good
