@@ -67,8 +67,8 @@ def project(A: "Multivector", B: Any) -> "Multivector":
     Raises
     ------
     ArgumentError
-        If B is not a blade, or is null (B ~B = 0); in a degenerate metric if all of A, scalars apart, is of a higher
-        grade than B: there a user means flats, a point and a plane, and `presets.pga.project`.
+        If B is not a blade, or is null (B ~B = 0); in a degenerate metric if all of A is of a higher grade than B,
+        and B no scalar: there a user means flats, a point and a plane, and `presets.pga.project`.
 
     Examples
     --------
@@ -86,8 +86,11 @@ def project(A: "Multivector", B: Any) -> "Multivector":
 
 
 def refuse_flats(A: Any, grade: int) -> None:
-    """Refuse to project what is wholly of a higher grade than the blade where the metric is degenerate: it vanishes."""
-    if A.algebra.form.counts[2] and A.keys.grades and min(A.keys.grades) > grade:
+    """Refuse to project what is wholly of a higher grade than the blade where the metric is degenerate: it vanishes.
+
+    A scalar is no flat: on it everything else vanishes, in every metric.
+    """
+    if A.algebra.form.counts[2] and 0 < grade < min(A.keys.grades, default=0):
         found = describe(f"grades {', '.join(map(str, A.keys.grades))}")
         raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", found, HINT)
 
