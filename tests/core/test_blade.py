@@ -15,7 +15,10 @@ SCALES = (1.0, 1e150, 1e-150)
 
 def some():
     return [
-        *algebras(5),
+        *algebras(4),
+        cr.Algebra(5),
+        cr.Algebra(3, 1, 1),
+        cr.Algebra(2, 3),
         cr.Algebra(6),
         cr.Algebra(3, 3),
         cr.Algebra(2, 2, 2),

@@ -145,8 +145,8 @@ def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
 
 @pytest.mark.parametrize("by_kernel", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-@pytest.mark.parametrize("name", ["reverse", "star", "left_complement", "even"])
-@pytest.mark.parametrize("shape", [(), (100,), (3, 50)])
+@pytest.mark.parametrize("name", ["reverse", "star", "even"])
+@pytest.mark.parametrize("shape", [(), (3, 50)])
 def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_kernel, monkeypatch):
     """Of all blades, of one grade, and of blades in no order; contiguous and strided; by the kernel and by NumPy."""
     monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)
