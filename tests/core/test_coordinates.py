@@ -51,10 +51,9 @@ def _some(names, fast):
 @pytest.mark.parametrize(
     "alg",
     [
-        cr.Algebra(2),
         cr.Algebra(metric=[[2, 1], [1, -3]]),
         cr.Algebra(0, 2),
-        *(pytest.param(alg, marks=pytest.mark.slow) for alg in (cr.Algebra(3), cr.Algebra.sta())),
+        *(pytest.param(alg, marks=pytest.mark.slow) for alg in (cr.Algebra(2), cr.Algebra(3), cr.Algebra.sta())),
     ],
     ids=repr,
 )
@@ -293,7 +292,7 @@ def _charts():
     }
 
 
-@pytest.mark.parametrize("name", _some(sorted(_charts()), {"Rindler", "null coordinates"}))
+@pytest.mark.parametrize("name", _some(sorted(_charts()), {"Rindler"}))
 def test_laws_of_covariant_derivatives(name):
     """Compatible with the metric, free of torsion; to rounding at a point, 1e-9."""
     chart = _charts()[name]()
@@ -393,10 +392,10 @@ def test_fields_may_be_batches_or_constant():
 
 
 def test_tensors_are_refused():
-    torch = pytest.importorskip("torch")
+    strict = pytest.importorskip("array_api_strict")
     chart = cr.Coordinates.named("polar")
     with pytest.raises(ValueError, match="a field of expressions"):
-        chart.grad * chart.algebra.multivector(torch.ones(4))
+        chart.grad * chart.algebra.multivector(strict.ones(4))
 
 
 @pytest.mark.parametrize("alg", [cr.Algebra(2), cr.Algebra(3), cr.Algebra(1, 1)], ids=repr)

@@ -69,7 +69,9 @@ def test_the_fundamental_theorem_fills_a_body(alg):
     assert body.boundary().integrate().isclose(0, atol=1e-13), "a closed surface has no directed area"
 
 
-@pytest.mark.parametrize("alg", [cr.Algebra(3), cr.Algebra(2, 1), cr.Algebra(4)], ids=repr)
+@pytest.mark.parametrize(
+    "alg", [cr.Algebra(3), cr.Algebra(2, 1), pytest.param(cr.Algebra(4), marks=pytest.mark.slow)], ids=repr
+)
 def test_the_fundamental_theorem_on_surfaces(alg):
     """∮ dS R = (-1)^{k-1} ∫ (dX · ∇) R for curves and surfaces in space: Stokes."""
     rng = np.random.default_rng(2)
