@@ -237,16 +237,16 @@ def test_threads_may_share_an_algebra():
 def test_the_first_product_needs_no_compiler():
     """A fresh process: import, algebra and one product load neither Numba nor SciPy nor SymPy."""
     code = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys, time; start = time.process_time()\n"
         "import clifford_rand as cr\n"
         "alg = cr.Algebra(3); product = (alg.e1 + alg.e12) * alg('1 + e3')\n"
-        "took = time.perf_counter() - start\n"
+        "took = time.process_time() - start\n"
         "slow = {'numba', 'scipy', 'sympy', 'sklearn', 'threadpoolctl'} & set(sys.modules)\n"
         "print(took); sys.exit(', '.join(sorted(slow)) or None)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    # 0.06 s on an idle machine; the limit is for one that is busy
+    # 0.14 s of the processor, half of it NumPy; the limit is for a machine that is busy
     assert float(done.stdout) < 0.5 or float(_again(code)) < 0.5
 
 
