@@ -26,7 +26,7 @@ from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
-from clifford_rand.kernels.row_code import Rented, Writer
+from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.choice import keep, plan_of
 
@@ -60,6 +60,7 @@ class InverseCode:
         self.rows = Rented(self._write, code.terms + 2 * keys.size)
         self.degree, self.adjugate, self.adjugate_keys, terms = _adjugate(metric, keys)
         self.terms = code.terms + terms
+        self.adjugates = Rented(self._write_adjugate, terms + 3 * self.adjugate_keys.size)
 
     def _write(self, own: Target, dtype: np.dtype) -> Writer:
         """Write ~A / (A ~A) of rows, which holds where that is the inverse beyond doubt: see `versors_of_rows`."""
@@ -81,15 +82,36 @@ class InverseCode:
             code.store(row * (factor if sign > 0 else opposite))
         return code
 
-    def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
-        """Return the inverses of rows (K, N) if all are versors, and the function of rows is compiled or pays."""
+    def _write_adjugate(self, own: Target, dtype: np.dtype) -> Writer:
+        """Write adj / N of rows, which holds where N is clear, and a row that is positive where no step is due.
+
+        See `inverse_of_rows`.
+        """
+        code = Writer(own, dtype, self.keys.size)
+        (rows,) = code.operands
+        N, adjugate = self.adjugate(rows)
+        size, length = (code.sum([a * a for a in part]).sqrt() for part in (rows, adjugate))
+        size.require_above(1 / RANGE)
+        size.require_at_most(RANGE)
+        abs(N).require_above(size * length * max(CLEAR, limit_of(self.keys, eps_of(dtype))))
+        power = size
+        for _ in range(self.degree - 2):
+            power = power * size
+        factor = 1.0 / N
+        for row in adjugate:
+            code.store(row * factor)
+        code.store(length - power * WELL[self.degree])
+        return code
+
+    def versors(self, parts: NDArray[Any]) -> tuple[NDArray[Any] | None, bool]:
+        """Return the inverses of rows (K, N) if all are versors, and whether the function that tells is compiled."""
         code = self.rows.function(parts.dtype, parts.shape[1])
         if code is None:
-            return None
+            return None, False
         few = parts[:, : code.width]  # a look at these spares the rest where they are no versors
         if not self.always and code.all(few) is None:
-            return None
-        return code.all(parts)
+            return None, True
+        return code.all(parts), True
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
@@ -211,8 +233,10 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
     code = inverse_code(A.algebra.form, A.keys)
     if code is None or not A.ndim:
         return None, np.zeros(A.shape, dtype=bool)
-    if rtol is None and A.dtype == np.float64 and code.invertible:
-        found = code.versors(layout.components(A.coefficients))
+    compiled = rtol is None and A.dtype == np.float64 and code.invertible
+    told = False
+    if compiled:
+        found, told = code.versors(layout.components(A.coefficients))
         if found is not None:
             return A._make(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
     eps = eps_of(A.dtype)
@@ -220,28 +244,45 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
     with np.errstate(all="ignore"):
         parts = layout.components(A.coefficients)
         parts = parts.astype(np.complex128 if A.dtype.kind == "c" else np.float64, copy=False)
-        count = parts.shape[1]
-        chunks = [slice(start, start + CHUNK) for start in range(0, count, CHUNK)]
-        values, done = np.empty(parts.shape, dtype=parts.dtype), np.empty(count, dtype=bool)
+        values, done = np.empty(parts.shape, dtype=parts.dtype), np.empty(parts.shape[1], dtype=bool)
         keys = code.keys
-        few = parts[:, :4]  # a look at these spares the rest where they are no versors
-        general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
-        for part in () if general else chunks:
+        general = told and not code.always
+        if not general:
+            few = parts[:, :4]  # a look at these spares the rest where they are no versors
+            general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
+        for part in () if general else _chunks(parts):
             done[part] = versors_of_rows(parts[:, part], code, limit, eps, values[:, part])
             if not (code.always or done[part].all()):
                 general = True
                 break
         if general:
             keys = code.adjugate_keys
-            values, more = np.empty((keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
-            for part in chunks:
-                done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
+            function = code.adjugates.function(parts.dtype, parts.shape[1]) if compiled else None
+            values, done, more = _by_adjugate(parts, code, limit, function)
             if more.any():
                 step = newton_step(A.algebra.form, A.keys, keys)
                 better, done[more] = step(parts[:, more].T, values[:, more].T)
                 values[:, more] = better.T
     X = A._make(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
     return X, done.reshape(A.shape)
+
+
+def _chunks(parts: NDArray[Any]) -> list[slice]:
+    return [slice(start, start + CHUNK) for start in range(0, parts.shape[1], CHUNK)]
+
+
+def _by_adjugate(parts: NDArray[Any], code: InverseCode, limit: float, function: RowFunction | None) -> Any:
+    """Return adj / N for rows (K, N), where that is the inverse, and where Newton's step is due."""
+    count = parts.shape[1]
+    if function is None:
+        values, done = np.empty((code.adjugate_keys.size, count), dtype=parts.dtype), np.empty(count, dtype=bool)
+        more = np.empty(count, dtype=bool)
+        for part in _chunks(parts):
+            done[part], more[part] = inverse_of_rows(parts[:, part], code, limit, values[:, part])
+        return values, done, more
+    found, clear = function.marked(parts)
+    well = found[-1] > 0
+    return found[:-1], clear & well, clear & ~well
 
 
 class NewtonStep:

@@ -133,23 +133,34 @@ class RowFunction:
         self.rows, self.width = written.stored, written.lanes
         self.least = TOGETHER + THREADS_FROM // len(written.lines)
         self._function = written.compile(written.target)
+        self._call = self._function.call
 
     def all(self, *operands: NDArray[Any]) -> NDArray[Any] | None:
         """Return the rows (rows, N) of the result, None where the conditions did not hold in all samples."""
+        out = np.empty((self.rows, operands[0].shape[1]), dtype=operands[0].dtype)
+        return out if self(operands, out) else None
+
+    def marked(self, *operands: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the rows (rows, N) of the result, and in which samples all conditions held."""
         n = operands[0].shape[1]
         out = np.empty((self.rows, n), dtype=operands[0].dtype)
-        if n < 2 * self.least:
-            return out if self(operands, out, 0, n) else None
-        fine: list[bool] = []
-        for_each_slice(lambda part: fine.append(self(operands, out, part.start, part.stop)), n, least=self.least)
-        return out if all(fine) else None
+        flags = np.zeros(n + self.width, dtype=np.uint8)
+        self(operands, out, flags)
+        return out, flags[:n] == 0
 
-    def __call__(self, operands: Sequence[NDArray[Any]], out: NDArray[Any], first: int, stop: int) -> bool:
-        """Write the samples from ``first`` to ``stop`` of ``out`` (rows, N), and tell whether all conditions held.
+    def __call__(self, operands: Sequence[NDArray[Any]], out: NDArray[Any], flags: NDArray[Any] | None = None) -> bool:
+        """Write all samples of ``out`` (rows, N), and tell whether all conditions held.
 
         Operands and ``out`` are of one dtype, each row contiguous; ``out`` overlaps none of them. The GIL is free.
+        ``flags``, a byte for each sample and a register more, become 1 where a condition failed.
         """
-        return not self._function.call(*map(id, operands), id(out), 0, first, stop)
+        n = out.shape[1]
+        places = (*map(id, operands), id(out), 0 if flags is None else flags.ctypes.data)
+        if n < 2 * self.least:
+            return not self._call(*places, 0, n)
+        failed: list[int] = []
+        for_each_slice(lambda part: failed.append(self._call(*places, part.start, part.stop)), n, least=self.least)
+        return not any(failed)
 
 
 class Rented:

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.basis import layout
 from clifford_rand.basis.table import product_table
+from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of
+from clifford_rand.functions.norms import eps_of
 from clifford_rand.kernels import row_code
 from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import target
@@ -38,12 +41,11 @@ def test_operations_are_those_of_numpy(dtype):
         found = function.all(ab, c)
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected(*ab, *c), rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).eps)
-        first, stop = n // 3, n - n // 5
-        out = np.full((7, n), 9.0, dtype=dtype)
-        assert function((ab, c), out, first, stop)
-        np.testing.assert_array_equal(out[:, first:stop], found[:, first:stop])
-        assert np.all(out[:, :first] == 9)
-        assert np.all(out[:, stop:] == 9)
+        around = np.full((9, n + 2), 9.0, dtype=dtype)  # nothing beside the result is written
+        assert function((ab, c), around[1:8, 1:-1])
+        np.testing.assert_array_equal(around[1:8, 1:-1], found)
+        around[1:8, 1:-1] = 9
+        assert np.all(around == 9)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -55,6 +57,7 @@ def test_one_sample_that_fails_a_condition_is_found(dtype, n):
             rows = np.ones((3, n), dtype=dtype)
             rows[row, i] = value
             assert function.all(rows[:2], rows[2:]) is None
+            np.testing.assert_array_equal(np.flatnonzero(~function.marked(rows[:2], rows[2:])[1]), i)
     assert function.all(np.ones((2, n), dtype), np.full((1, n), 11, dtype)) is not None  # at most: equality is fine
     assert function.all(np.full((2, n), -10, dtype), np.ones((1, n), dtype)) is None  # above: it is not
 
@@ -143,3 +146,35 @@ def test_what_has_no_norm_or_inverse_is_named(at_once):
     with pytest.raises(cr.ArgumentError, match="17"):
         plane.vector(batch).inv()
     assert plane.vector(batch).norm()[17] == 0
+
+
+@pytest.mark.parametrize("counts", [(2, 0, 0), (3, 0, 0), (3, 0, 1), (1, 3, 0), (4, 1, 0)], ids=str)
+def test_full_inverses_are_those_of_numpy(counts, at_once):
+    """What is no versor: values, what is clear and what needs a step more, by rows of NumPy and by each alone."""
+    rng = np.random.default_rng(4)
+    alg = cr.Algebra(*counts)
+    values = np.array(alg.random_multivector(rng, 120).values)
+    unit = next(v for v in alg.basis_vectors() if v * v == 1)
+    values[3] = (1 + (1 - 1e-9) * unit).dense().values  # nearly null
+    values[4] *= 1e-26
+    values[5] *= 1e26
+    values[6:9, 0] += 1e3  # nearly a number
+    values[9:12] = (1 + 0.99 * unit).dense().values + 1e-3 * values[9:12]
+    A = alg.multivector(values)
+    code = inverse_code(alg.form, A.keys)
+    rows, limit = layout.components(A.coefficients), limit_of(A.keys, eps_of(A.dtype))
+    with np.errstate(all="ignore"):
+        want, done, more = _by_adjugate(rows, code, limit, None)
+    got, *found = _by_adjugate(rows, code, limit, code.adjugates.function(A.dtype, 120))
+    np.testing.assert_array_equal(found, [done, more])
+    assert list(done[3:6]) == list(more[3:6]) == [False] * 3
+    assert done[6:9].all()
+    assert more[9:12].all() or alg.d == 2
+    np.testing.assert_allclose(got[:, done], want[:, done], rtol=1e-10, atol=1e-13)
+    kept = np.arange(120) != 3
+    X = A[kept].inv()
+    for i, x in zip(np.flatnonzero(kept), X, strict=True):
+        assert x.isclose(A[i].inv(), rtol=1e-9, atol=1e-9 * float(np.abs(x.coefficients).max()))
+    one = (A[kept] * X)._on(A.keys).coefficients
+    scale = np.linalg.norm(values[kept], axis=1) * np.linalg.norm(X._on(A.keys).coefficients, axis=1)
+    assert np.abs(one - np.eye(1, len(one.T))).max(axis=1) == pytest.approx(0, abs=1e-13 * scale.max())
