@@ -7,9 +7,12 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis import layout
+from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.table import product_table
-from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of
-from clifford_rand.functions.norms import eps_of
+from clifford_rand.functions import closed_inverse
+from clifford_rand.functions.closed_inverse import _by_adjugate, inverse_code, limit_of, versors_of_rows
+from clifford_rand.functions.norm_code import NormCode
+from clifford_rand.functions.norms import eps_of, safe_range
 from clifford_rand.kernels import row_code
 from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import target
@@ -106,6 +109,10 @@ def test_threads_share_one_function(monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(work, range(8)):
             np.testing.assert_allclose(found, wanted, atol=1e-14)
+    rows[0, 4900] = -11
+    function = rented.function(DTYPES[1], 5000)
+    assert function.all(rows[:2], rows[2:]) is None
+    np.testing.assert_array_equal(np.flatnonzero(~function.marked(rows[:2], rows[2:])[1]), 4900)
 
 
 @pytest.fixture
@@ -178,3 +185,54 @@ def test_full_inverses_are_those_of_numpy(counts, at_once):
     one = (A[kept] * X)._on(A.keys).coefficients
     scale = np.linalg.norm(values[kept], axis=1) * np.linalg.norm(X._on(A.keys).coefficients, axis=1)
     assert np.abs(one - np.eye(1, len(one.T))).max(axis=1) == pytest.approx(0, abs=1e-13 * scale.max())
+
+
+@pytest.mark.parametrize("counts", [(4, 0, 0), (1, 3, 0), (3, 0, 1)], ids=str)
+def test_versors_are_told_apart_as_by_numpy(counts):
+    rng = np.random.default_rng(5)
+    alg = cr.Algebra(*counts)
+    vectors = alg.vector(rng.standard_normal((2, 40, alg.d)) + 3 * (np.arange(alg.d) == 1))
+    R = (vectors[0] * vectors[1]).even()._on(keys_of_grades(alg.d, (0, 2, 4)))
+    code = inverse_code(alg.form, R.keys)
+    rows = layout.components(R.coefficients).copy()
+    rows[:, 3] *= 1e-27
+    rows[:, 4] *= 1e27
+    rows[-1, 5:8] += 1.0  # A ~A has a pseudoscalar, of either sign
+    rows[-1, 8:11] -= 1.0
+    rows[:, 11] = 0
+    if counts == (1, 3, 0):
+        rows[:2, 11] = 1, 1  # null: 1 + e12
+        assert (alg.e12 * alg.e12)["1"] == 1
+    want = np.empty_like(rows)
+    limit, eps = limit_of(R.keys, eps_of(R.dtype)), eps_of(R.dtype)
+    with np.errstate(all="ignore"):
+        fine = versors_of_rows(rows, code, limit, eps, want)
+    got, held = RowFunction(code._write(target(), DTYPES[1])).marked(rows)
+    np.testing.assert_array_equal(held, fine)
+    np.testing.assert_array_equal(np.flatnonzero(~held), np.arange(3, 12))
+    np.testing.assert_allclose(got[:, fine], want[:, fine], rtol=1e-14)
+
+
+def test_conditions_of_norms():
+    """The squares in range, their sum not rounding; a norm of either sign."""
+    low, high = safe_range(DTYPES[1])
+    a = np.array([1.0, (0.9 * high) ** 0.5, 2e170, low**0.5 / 2, 2, 1.0])
+    b = np.array([2.0, (0.8 * high) ** 0.5, 1e170, 0, 2 - 1e-15, 1.0])
+    size, unit = (
+        RowFunction(NormCode(np.array([1.0, -1.0]), divided, eps_of, safe_range)._write(target(), DTYPES[1]))
+        for divided in (False, True)
+    )
+    rows = np.array([a, b])
+    found, held = size.marked(rows)
+    assert list(held) == [True, False, False, False, True, False]
+    assert found[0, 0] == pytest.approx(3**0.5)
+    found, held = unit.marked(rows)
+    assert list(held) == [True, False, False, False, False, False]
+    np.testing.assert_allclose(found[:, 0], [3**-0.5, 2 * 3**-0.5])
+
+
+def test_what_is_always_a_versor_needs_no_adjugate(at_once, monkeypatch):
+    monkeypatch.setattr(closed_inverse, "_by_adjugate", None)
+    A = cr.Algebra(4, 1).vector(np.random.default_rng(6).standard_normal((30, 5)))
+    A = A * cr.Algebra(4, 1).scalar(np.where(np.arange(30) == 7, 1e-30, 1.0))
+    assert (A * A.inv()).isclose(1, rtol=1e-12, atol=1e-10).all()
