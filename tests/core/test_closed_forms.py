@@ -310,5 +310,6 @@ def test_planes_that_turn_equally_are_worked_together(signature, monkeypatch):
         R = (turned >> (a * planes)).exp() * alg.scalar(rng.choice([1.0, 2.5], 60))
         L = R.log()
         assert L.exp().isclose(R, rtol=1e-12).all()
-        assert (R.sqrt() * R.sqrt()).isclose(R, rtol=1e-12).all()
+        Q = R.sqrt()  # once: of many roots as good, rounding decides, and products may change their code meanwhile
+        assert (Q * Q).isclose(R, rtol=1e-12).all()
         assert np.sqrt((L.grade(2).values ** 2).sum(axis=-1)).max() < 2 * np.pi * 3**0.5
