@@ -341,6 +341,7 @@ def test_intervals_cover_what_they_say(k, r, cosine, m):
     assert np.median((high - low) / 2 / half) < (1.1 if (r, cosine) == (40, 1.0) else 30)
 
 
+@pytest.mark.slow
 @makers
 def test_intervals_of_all_sketches_cover(kind):
     # 120 seeds of intervals that cover 0.93 or more: fewer than 100 with probability 3e-5, ten of them.

@@ -172,7 +172,12 @@ OPERATIONS = {
 }
 
 
-@pytest.mark.parametrize("operation", list(OPERATIONS))
+LONG = ("power", "wedge of three")  # seconds, with Python's integers
+
+
+@pytest.mark.parametrize(
+    "operation", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in OPERATIONS]
+)
 def test_integers_never_wrap(operation):
     """Against the same in Python integers: seven metrics, three sizes, one and a batch (2,646 products in all)."""
     rng = np.random.default_rng(0)

@@ -37,6 +37,7 @@ REGRESSORS = {
 }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         GatedReLUClassifier(n_gates=3, loss="squared", tol=1e-2, random_state=0),

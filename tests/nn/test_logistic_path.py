@@ -159,7 +159,10 @@ def _sets():
             yield f"{load.__name__} {seed}", GateKernel(bias=2.0)(X1), _targets(index[rows], index.max() + 1)
 
 
-@pytest.mark.parametrize(("name", "K", "y"), [pytest.param(*one, id=one[0]) for one in _sets()])
+SETS = [pytest.param(*one, id=one[0], marks=[pytest.mark.slow] * (k % 2)) for k, one in enumerate(_sets())]
+
+
+@pytest.mark.parametrize(("name", "K", "y"), SETS)
 def test_leave_one_out_is_within_two_per_cent_of_refits(name, K, y):
     betas = np.trace(K) / 100**2 * np.geomspace(10, 1e-3, 9)
     fits = logistic_path(K, y, None, betas, _loss(y))

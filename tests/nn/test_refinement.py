@@ -42,8 +42,12 @@ def check(found, X, y, **options):
     return problem
 
 
+# an intercept without biases takes most of the time: in the slow tests
+SOME_FLAGS = [pytest.param(*pair, marks=[pytest.mark.slow] * (pair == (False, True))) for pair in FLAGS]
+
+
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
+@pytest.mark.parametrize(("bias", "fit_intercept"), SOME_FLAGS)
 def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept):
     X, y = data(loss)
     options = {"beta": 0.02, "loss": loss, "fit_intercept": fit_intercept}
