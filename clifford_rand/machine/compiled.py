@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.machine import folder
-
 HEAD = object.__basicsize__  # of a Python object; NumPy's C interface: data, number of axes, shape and strides follow
 STRIDES = HEAD + 24
 _DIGEST = 16  # bytes
@@ -101,6 +99,8 @@ class MachineFunction:
     """
 
     def __init__(self, own: Target, text: str, name: str, numbers: list[bool]) -> None:
+        from clifford_rand.machine import folder  # and with it pathlib and shutil, 10 ms
+
         digest = hashlib.blake2b(f"{own.identity}\n{text}".encode(), digest_size=_DIGEST).hexdigest()
         file = f"code_{digest}.o"
         code = _whole(folder.kept(file))
