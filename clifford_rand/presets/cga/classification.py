@@ -45,6 +45,17 @@ class Classified:
         Negative for imaginary rounds, 0 for tangents, nan for all others.
     weight : float
         Positive.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> X = cga.classify(cga.sphere(alg, [1, 2, 3], 4))
+    >>> str(X.kind), str(X.name), X.location.round(12).tolist(), float(X.radius_squared.round(9))
+    ('round', 'sphere', [1.0, 2.0, 3.0], 16.0)
+    >>> X.blade().isclose(cga.sphere(alg, [1, 2, 3], 4))
+    True
     """
 
     algebra: Algebra

@@ -35,6 +35,15 @@ class VersorParts:
         Where V takes the origin to infinity; J is the inversion in the unit sphere about the origin.
     weight : float
         Positive.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> parts = cga.decompose(cga.dilator(alg, 3, [1, 0, 0]))  # the origin goes to -2 e1
+    >>> (parts.translation.round(12) + 0.0).tolist(), float(parts.factor.round(12)), bool(parts.inverted)
+    ([-2.0, 0.0, 0.0], 3.0, False)
     """
 
     algebra: Algebra

@@ -87,7 +87,17 @@ def fit_sphere(
 def fit_circle(
     alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
 ) -> Multivector:
-    """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2."""
+    """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> K = cga.fit_circle(alg, [[2, 0, 1], [0, 2, 1], [-2, 0, 1], [0, -2, 1]])
+    >>> (cga.centre(K).round(9) + 0.0).tolist(), float(cga.radius(K).round(9))
+    ([0.0, 0.0, 1.0], 2.0)
+    """
     n, _ = model_of(alg, "fit_circle")
     if n < 2:
         raise fail("alg", "fit_circle", "of 2 or more dimensions", alg)
@@ -100,6 +110,15 @@ def fit_flat(
     """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
 
     Through the weighted mean along the first m principal directions. Parameters as in `fit_round`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> X = [[1, 0, 2.1], [-1, 0, 2.1], [0, 1, 1.9], [0, -1, 1.9]]
+    >>> (cga.classify(cga.fit_flat(alg, X, 2)).location.round(9) + 0.0).tolist()
+    [0.0, 0.0, 2.0]
     """
     n, _ = model_of(alg, "fit_flat")
     return _fit_flat(alg, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
@@ -125,7 +144,17 @@ def fit_line(
 def fit_plane(
     alg: Algebra, X: ArrayLike | Multivector, weights: ArrayLike | None = None, *, dual: bool = False
 ) -> Multivector:
-    """Return the hyperplanes nearest to points: Σ w distance² is least."""
+    """Return the hyperplanes nearest to points: Σ w distance² is least.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> P = cga.fit_plane(alg, [[1, 0, 2.1], [-1, 0, 2.1], [0, 1, 1.9], [0, -1, 1.9]])
+    >>> float(cga.distance(P, cga.up(alg, [5, 5, 0])).round(9))
+    2.0
+    """
     n, _ = model_of(alg, "fit_plane")
     return _fit_flat(alg, X, n - 1, weights, dual, "fit_plane")
 

@@ -51,7 +51,16 @@ def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
 
 
 def origin(alg: Algebra) -> Multivector:
-    """Return n_o, the point at 0."""
+    """Return n_o, the point at 0.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3, null_basis=True)
+    >>> cga.origin(alg).sparse(), cga.down(cga.origin(alg)).tolist()
+    (1.0*eo, [0.0, 0.0, 0.0])
+    """
     n, null = model_of(alg, "origin")
     return from_parts(alg, null, np.zeros(n), np.ones(()), np.zeros(()))
 
@@ -126,6 +135,14 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     -----
     The weight is -P·n_∞, or E²/(2i) for P = o n_o + E + i n_∞ with |i| > |o|: far from the
     origin the first is lost to rounding in the basis of e_{n+1} and e_{n+2}.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.down(-2 * cga.up(alg, [1, 2, 3])).tolist()
+    [1.0, 2.0, 3.0]
     """
     _, null = model_of(getattr(P, "algebra", P), "down")
     E, o, i = parts_of(unit_scale(blade_of(P, "P", "down", "a point", grade=1, exact=True)), null)
@@ -162,7 +179,16 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
 
 
 def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
-    """Return the centres (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X."""
+    """Return the centres (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> (cga.centre(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
+    [1.0, 2.0, 3.0]
+    """
     X, _, _ = direct_blade(X, "centre", False, rtol)
     image = (X * infinity(X.algebra, X.dtype) * ~X).grade(1)
     E, o, i = parts_of(image._on(image.keys.filled), model_of(X.algebra, "centre")[1])
@@ -172,7 +198,17 @@ def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
 
 
 def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Return -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X; negative for imaginary rounds: the meet of spheres far apart."""
+    """Return -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X; negative for imaginary rounds: the meet of spheres far apart.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S, P = cga.sphere(alg, [0, 0, 0], 3), cga.plane(alg, [0, 0, 1], [1, 5])
+    >>> cga.radius_squared(cga.meet(S, P)).round(12).tolist()  # the second plane misses the sphere
+    [8.0, -16.0]
+    """
     X, _, flat = direct_blade(X, "radius_squared", dual, rtol)
     if flat.any():
         raise fail("X", "radius_squared", "round", describe("a flat"), "Lines and planes have no radius.")
@@ -181,7 +217,16 @@ def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = N
 
 
 def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Return the radii of point pairs (half their distance), circles and spheres."""
+    """Return the radii of point pairs (half their distance), circles and spheres.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> float(cga.radius(cga.point_pair(alg, [1, 0, 0], [5, 0, 0])).round(12))
+    2.0
+    """
     square = radius_squared(X, dual=dual, rtol=rtol)
     if np.any(square < 0):
         raise fail("X", "radius", "real", describe("an imaginary round"), "Use radius_squared.")
@@ -189,7 +234,16 @@ def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 
 
 def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Multivector:
-    """Return X ∧ n_∞, the line, plane or space in which a round lies (direct)."""
+    """Return X ∧ n_∞, the line, plane or space in which a round lies (direct).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
+    Classified(plane, direction=-1.0*e12, location=[0.0, 0.0, 3.0])
+    """
     _, made, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():
         raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
@@ -197,7 +251,16 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
 
 
 def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
-    """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n)."""
+    """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> (cga.normal(cga.circle(alg, [1, 2, 3], 2, [0, 3, 4])).round(12) + 0.0).tolist()
+    [0.0, 0.6, 0.8]
+    """
     X, made, flat = direct_blade(X, "normal", dual, rtol)
     n, null = model_of(X.algebra, "normal")
     is_plane = X.grades == (n + 1,) and flat.all()
@@ -232,7 +295,17 @@ def split_point_pair(
 
 
 def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0)."""
+    """Tell whether points lie on objects: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.sphere(alg, [0, 0, 0], 5)
+    >>> cga.is_incident(cga.up(alg, [[3, 4, 0], [3, 3, 0]]), S).tolist()
+    [True, False]
+    """
     model_of(getattr(P, "algebra", P), "is_incident")
     of_algebra(X, P.algebra, "X", "is_incident")
     P = unit_scale(blade_of(P, "P", "is_incident", "a point", grade=1, exact=True))

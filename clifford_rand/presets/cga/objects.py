@@ -30,7 +30,18 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
 
 
 def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
-    """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`."""
+    """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> (cga.classify(cga.plane(alg, [0, 0, 1], 3)).location.round(12) + 0.0).tolist()
+    [0.0, 0.0, 3.0]
+    >>> cga.is_incident(cga.up(alg, [[7, 7, 3], [7, 7, 4]]), cga.plane(alg, [0, 0, 1], 3)).tolist()
+    [True, False]
+    """
     n, null = model_of(alg, "plane")
     N = coordinates_of(normal, n, "normal", "plane")
     i = numbers_of(offset, N.dtype, "offset", "plane")
@@ -74,7 +85,16 @@ def circle(
 
 
 def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
-    """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``."""
+    """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 2]))
+    Classified(line, direction=1.0*e3, location=[1.0, 2.0, 0.0])
+    """
     n, null = model_of(alg, "line")
     D = coordinates_of(direction, n, "direction", "line")
     zero = np.zeros((), dtype=D.dtype)
@@ -89,6 +109,15 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
 def point_pair(
     alg: Algebra, A: ArrayLike | Multivector, B: ArrayLike | Multivector, *, dual: bool = False
 ) -> Multivector:
-    """Return the pairs up(A) ∧ up(B)."""
+    """Return the pairs up(A) ∧ up(B).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.classify(cga.point_pair(alg, [1, 0, 0], [5, 0, 0]))
+    Classified(point pair, direction=1.0*e1, location=[3.0, 0.0, 0.0], radius_squared=4)
+    """
     made = up(alg, A) ^ up(alg, B)
     return made.dual() if dual else made

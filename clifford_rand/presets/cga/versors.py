@@ -11,7 +11,16 @@ from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numb
 
 
 def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
-    """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n)."""
+    """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.down(cga.translator(alg, [1, 2, 3]) >> cga.up(alg, [0, 0, 1])).round(12).tolist()
+    [1.0, 2.0, 4.0]
+    """
     n, null = model_of(alg, "translator")
     T = coordinates_of(t, n, "t", "translator")
     shift = from_parts(alg, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(alg, T.dtype)
@@ -27,6 +36,15 @@ def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None 
     ------
     ArgumentError
         If B is not simple or does not turn (B² ≥ 0).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> R = cga.rotor(alg, alg.e12, np.pi / 2)
+    >>> (cga.down(R >> cga.up(alg, [1, 0, 3])).round(12) + 0.0).tolist()
+    [0.0, 1.0, 3.0]
     """
     model_of(alg, "rotor")
     part = blade_of(of_algebra(B, alg, "B", "rotor"), "B", "rotor", "a bivector")
@@ -90,7 +108,17 @@ def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | N
 
 
 def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) -> Multivector:
-    """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance."""
+    """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.inversion(alg, [0, 0, 0], 2)
+    >>> (cga.down(S >> cga.up(alg, [4, 0, 0])).round(12) + 0.0).tolist()  # 2² / 4
+    [1.0, 0.0, 0.0]
+    """
     r = numbers_of(radius, np.dtype(np.float64), "radius", "inversion")
     if (r == 0).any():
         raise fail("radius", "inversion", "not 0", radius)

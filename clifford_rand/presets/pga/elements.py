@@ -120,6 +120,14 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     ------
     ArgumentError
         For an ideal point, which has weight zero.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> pga.coordinates(-2 * pga.point(alg, [1, 2, 3])).tolist()  # of any weight
+    [1.0, 2.0, 3.0]
     """
     n = dimension_of(getattr(P, "algebra", P), "coordinates")
     values = blade_of(P, "P", "coordinates", "a point", grade=n, exact=True).coefficients

@@ -26,7 +26,16 @@ def has_e0(A: Any) -> NDArray[np.bool_]:
 
 
 def norm(A: Multivector) -> Any:
-    """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements."""
+    """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> float(pga.norm(pga.line(alg, [0, 0, 0], [3, 4, 0])).round(12)), float(pga.norm(pga.direction(alg, [3, 4, 0])))
+    (5.0, 0.0)
+    """
     dimension_of(getattr(A, "algebra", A), "norm")
     return lengths(_real(A, "norm").coefficients[..., ~has_e0(A)])
 

@@ -117,7 +117,19 @@ def _by_newton(M: Any) -> Any:
 
 
 class Screw(NamedTuple):
-    """A motion of space as a turn about an axis and a shift along it, as `motor` takes it."""
+    """A motion of space as a turn about an axis and a shift along it, as `motor` takes it.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(3)
+    >>> found = pga.screw(pga.motor(alg, pga.line(alg, [1, 0, 0], [1, 0, 1]), 0.5, 2))
+    >>> float(found.angle.round(12)), float(found.shift.round(12))
+    (0.5, 2.0)
+    >>> found.axis.isclose(pga.line(alg, [1, 0, 0], [1, 0, 1]))
+    True
+    """
 
     axis: Multivector
     """The lines, of norm 1; right-handed."""

@@ -90,7 +90,18 @@ def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[An
 
 
 class InverseKinematics(NamedTuple):
-    """What `inverse_kinematics` has found."""
+    """What `inverse_kinematics` has found.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import pga
+    >>> alg = cr.Algebra.pga(2)
+    >>> joints = pga.screw_axis(alg, pga.point(alg, [[0, 0], [1, 0]]))
+    >>> found = pga.inverse_kinematics(joints, pga.rotor(alg, alg.e12, 0.5), [0.0, 0.4])  # both links turned as one
+    >>> (found.q.round(6) + 0.0).tolist(), bool(found.converged), bool(found.error < 1e-6)
+    ([0.5, 0.0], True, True)
+    """
 
     q: NDArray[Any]
     """(..., k): joint values of the least error that was reached."""

@@ -119,6 +119,15 @@ def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
     """Return T^{μν} = g^μ·T(g^ν), (..., 4, 4): energy density [0, 0], Poynting's vector [0, 1:], stress [1:, 1:].
 
     The momentum flow [i, j] is (E² + B²)/2 δ_ij - E_i E_j - B_i B_j, minus Maxwell's stress tensor.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, numpy as np
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> T = sta.stress_energy_tensor(sta.faraday(alg, [1, 0, 0], [0, 1, 0]))  # a wave along z
+    >>> (T[0].round(12) + 0.0).tolist(), (np.diag(T).round(12) + 0.0).tolist()
+    ([1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0])
     """
     F = _field(F, "stress_energy_tensor")
     basis = F.algebra.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype)))  # g^ν

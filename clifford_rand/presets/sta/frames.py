@@ -71,7 +71,17 @@ def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
 
 
 def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
-    """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3)."""
+    """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> u = sta.four_velocity(alg, [0.6, 0, 0])
+    >>> u.isclose(1.25 * alg.g0 + 0.75 * alg.g1), float((u * u).scalar_part().round(12))
+    (True, 1.0)
+    """
     spacetime_model(alg, "four_velocity")
     v, factor = speeds_of(velocity, "velocity", "four_velocity")
     return event(alg, factor, np.asarray(factor)[..., None] * v)
@@ -105,7 +115,17 @@ def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
 
 
 def boost_to(u: Multivector) -> Multivector:
-    """Return the boosts L = (1 + u g0)/sqrt(2 (1 + u·g0)) that take g0 to the directions u of timelike vectors."""
+    """Return the boosts L = (1 + u g0)/sqrt(2 (1 + u·g0)) that take g0 to the directions u of timelike vectors.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> u = sta.four_velocity(alg, [0.6, 0, 0])
+    >>> (sta.boost_to(u) >> alg.g0).isclose(u), sta.boost_to(u).isclose(sta.boost(alg, [0.6, 0, 0]))
+    (True, True)
+    """
     alg = spacetime_model(getattr(u, "algebra", u), "boost_to")
     values, size = timelike(u, "u", "boost_to")
     if (values[..., 0] < 0).any():

@@ -38,7 +38,16 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
 
 
 def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
-    """Return the velocities tanh(|w|) w/|w| (..., 3) of rapidities."""
+    """Return the velocities tanh(|w|) w/|w| (..., 3) of rapidities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand.presets import sta
+    >>> w = np.arctanh(0.8)
+    >>> (sta.velocity_of_rapidity([w, 0, 0]).round(12) + 0.0).tolist()
+    [0.8, 0.0, 0.0]
+    """
     W = coordinates_of(w, 3, "w", "velocity_of_rapidity")
     size = np.asarray(lengths(W))
     return np.asarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
@@ -84,7 +93,17 @@ def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
 
 def interval(first: Multivector, second: Multivector) -> Any:
-    """Return the squares (second - first)²: > 0 timelike, 0 lightlike, < 0 spacelike."""
+    """Return the squares (second - first)²: > 0 timelike, 0 lightlike, < 0 spacelike.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import sta
+    >>> alg = cr.Algebra.sta()
+    >>> events = sta.event(alg, [5, 5, 3], [[3, 0, 0], [5, 0, 0], [5, 0, 0]])
+    >>> sta.interval(sta.event(alg, 0, [0, 0, 0]), events).tolist()  # timelike, lightlike, spacelike
+    [16.0, 0.0, -16.0]
+    """
     spacetime_model(getattr(first, "algebra", first), "interval")
     step = second - first
     return (step * step).scalar_part()
