@@ -107,7 +107,16 @@ class LargeBlade:
 
     @property
     def grade(self) -> int:
-        """The number k of vectors."""
+        """The number k of vectors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A = cr.LargeBlade(np.eye(3, 1000))
+        >>> A.grade, A.d
+        (3, 1000)
+        """
         return self._source.shape[0]
 
     @property
@@ -117,7 +126,15 @@ class LargeBlade:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """float32 or float64, of what is returned in R^d; numbers of subspaces are float64."""
+        """float32 or float64, of what is returned in R^d; numbers of subspaces are float64.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> print(cr.LargeBlade(np.eye(3, 1000, dtype=np.int8)).dtype)
+        float64
+        """
         return self._source.dtype
 
     # ---- the factor of the rows
@@ -155,7 +172,14 @@ class LargeBlade:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count."""
+        """Whether the rows are dependent to rounding, or to ``rtol``; their lengths do not count.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade([[1, 2, 3], [2, 4, 6]]).is_zero, cr.LargeBlade([[1, 2, 3], [2, 4, 5]]).is_zero
+        (True, False)
+        """
         return self._factor[4]
 
     @property
@@ -204,7 +228,17 @@ class LargeBlade:
         return self.wedge(other)
 
     def log_inner(self, b: Any) -> tuple[float, float]:
-        """Return sign and logarithm of the absolute value of det(a_i · b_j); 0 and -inf for zero and other grades."""
+        """Return sign and logarithm of the absolute value of det(a_i · b_j); 0 and -inf for zero and other grades.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A, B = cr.LargeBlade(1e200 * np.eye(2, 9)), cr.LargeBlade(-1e200 * np.eye(2, 9)[::-1])
+        >>> sign, log = A.log_inner(B)
+        >>> sign, round(float(log / np.log(10)), 6)
+        (-1.0, 800.0)
+        """
         other = self._other(b, "inner")
         if self.grade != other.grade:
             return 0.0, -math.inf
@@ -240,7 +274,14 @@ class LargeBlade:
         return -math.inf if self.is_zero else float(log_det_triangular(self._factor[2])[1]) + self._factor[1]
 
     def norm(self) -> float:
-        """Return the volume that the rows span; inf where it is beyond the floats, see `log_norm`."""
+        """Return the volume that the rows span; inf where it is beyond the floats, see `log_norm`.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> round(cr.LargeBlade([[3, 0, 0], [5, 4, 0]]).norm(), 9)
+        12.0
+        """
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_norm()))
 
@@ -338,7 +379,16 @@ class LargeBlade:
         return self._make(Combined(turn.T[sine <= limit] @ self._inverse, self._rows))
 
     def contains(self, b: Any, rtol: float = 1e-9) -> bool:
-        """Tell whether the subspace of ``b`` lies in this one, all its sines at most ``rtol``, at least 256 eps."""
+        """Tell whether the subspace of ``b`` lies in this one, all its sines at most ``rtol``, at least 256 eps.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A = cr.LargeBlade(np.eye(3, 1000))
+        >>> A.contains(cr.LargeBlade(np.eye(1, 1000, 2))), A.contains(cr.LargeBlade(np.eye(1, 1000, 3)))
+        (True, False)
+        """
         other = self._other(b, "contains")
         self._need_subspace("contains")
         other._need_subspace("contains", "b")
@@ -373,6 +423,12 @@ class LargeBlade:
         X : array_like or SciPy sparse array of shape (n, d)
         out : ndarray of shape (n, d), optional
             Where to write them, a memory map for example.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).project_vectors([[3, 0, 0]]).round(9)
+        array([[ 2.,  1., -1.]])
         """
         self._need_subspace("project_vectors")
         weights = self._coordinates(self._vectors(X, "project_vectors")) @ self._inverse
@@ -382,6 +438,12 @@ class LargeBlade:
         """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `project_vectors`.
 
         They are orthogonal to rounding of their own length, however near the subspace the vectors are.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade([[1, 1, 0], [0, 1, 1]]).reject_vectors([[3, 0, 0]]).round(9)
+        array([[ 1., -1.,  1.]])
         """
         self._need_subspace("reject_vectors")
         vectors = self._vectors(X, "reject_vectors")
@@ -398,12 +460,29 @@ class LargeBlade:
         ----------
         out : ndarray of shape (k, d), optional
             Where to write them, a memory map for example.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A = cr.LargeBlade([[1, 1, 0], [0, 1, 1]])
+        >>> Q = A.orthonormal_basis()
+        >>> np.allclose(Q @ Q.T, np.eye(2)), cr.LargeBlade(Q).contains(A)
+        (True, True)
         """
         self._need_subspace("orthonormal_basis")
         return self._written(self._basis, out, "orthonormal_basis")
 
     def to_blade(self) -> Blade:
-        """Return the `Blade` of the same rows, all of them in memory."""
+        """Return the `Blade` of the same rows, all of them in memory.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade(np.eye(2, 5)).to_blade()
+        <Blade of grade 2 in Algebra(5)>
+        """
         rows = np.zeros(self._source.shape, self.dtype)
         write(self._source, rows)
         return Blade(rows, rtol=self._given)

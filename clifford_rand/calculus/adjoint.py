@@ -53,7 +53,18 @@ def symmetric_part(f: "LinearMap") -> "LinearMap":
 
 
 def skew_part(f: "LinearMap") -> "LinearMap":
-    """Return (f - f̄)/2."""
+    """Return (f - f̄)/2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [4, 3]])
+    >>> f.skew_part().matrix
+    array([[ 0., -1.],
+           [ 1.,  0.]])
+    >>> f.symmetric_part() + f.skew_part() == f
+    True
+    """
     f.check_square("skew_part")
     return (f - f.adjoint()) / 2
 
@@ -81,12 +92,28 @@ def bivector(f: "LinearMap") -> "Multivector":
 
 
 def is_symmetric(f: "LinearMap", rtol: float = 1e-9) -> bool:
-    """Tell whether f̄ = f for all maps of the batch, to rounding for floats."""
+    """Tell whether f̄ = f for all maps of the batch, to rounding for floats.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> matrix = [[1, 2], [-2, 3]]
+    >>> cr.LinearMap(cr.Algebra(2), matrix).is_symmetric(), cr.LinearMap(cr.Algebra(1, 1), matrix).is_symmetric()
+    (False, True)
+    """
     return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol)
 
 
 def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
-    """Tell whether f̄ = -f for all maps of the batch, to rounding for floats."""
+    """Tell whether f̄ = -f for all maps of the batch, to rounding for floats.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> boost = [[0, 1], [1, 0]]
+    >>> cr.LinearMap(cr.Algebra(1, 1), boost).is_skew(), cr.LinearMap(cr.Algebra(2), boost).is_skew()
+    (True, False)
+    """
     return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol)
 
 

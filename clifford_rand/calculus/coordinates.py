@@ -156,7 +156,14 @@ class Coordinates:
 
     @property
     def d(self) -> int:
-        """The number of coordinates."""
+        """The number of coordinates.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("sphere").d
+        2
+        """
         return len(self.symbols)
 
     @cached_property
@@ -284,7 +291,14 @@ class Coordinates:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the basis is: e_i itself with a constant metric, so that D_i is ∂/∂u^i."""
+        """Whether the basis is: e_i itself with a constant metric, so that D_i is ∂/∂u^i.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Coordinates.named("polar").is_constant, cr.Coordinates("x y", lengths=[1, 1]).is_constant
+        (False, True)
+        """
         return not np.any(self.connection != 0)
 
     @cached_property

@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 
 def christoffel_first(chart: "Coordinates") -> NDArray[Any]:
-    """Return Γ_kij = Σ_l g_kl Γ^l_ij at [k, i, j]."""
+    """Return Γ_kij = Σ_l g_kl Γ^l_ij at [k, i, j].
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").christoffel_first()[1]  # of theta
+    array([[0, r],
+           [r, 0]], dtype=object)
+    """
     from clifford_rand.symbolic import simplified
 
     return simplified(np.einsum("kl,lij->kij", chart.gram, chart.christoffel), chart._simplify)
@@ -66,7 +74,14 @@ def scalar_curvature(chart: "Coordinates") -> Any:
 
 
 def is_flat(chart: "Coordinates") -> bool:
-    """Tell whether Riemann's tensor is seen to be zero: covariant derivatives then commute."""
+    """Tell whether Riemann's tensor is seen to be zero: covariant derivatives then commute.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Coordinates.named("polar").is_flat(), cr.Coordinates.named("sphere").is_flat()
+    (True, False)
+    """
     if "_flat" not in chart.__dict__:
         from clifford_rand.symbolic import vanishes
 

@@ -28,6 +28,13 @@ class Eigenblade:
     eigenvalues : tuple
         One for each dimension of the blade, conjugate pairs side by side; empty where they are roots of an irreducible
         polynomial of the third degree or more.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> turn = cr.LinearMap(cr.Algebra(3), [[0, -1, 0], [1, 0, 0], [0, 0, 2]])
+    >>> sorted((one.blade.grades, round(float(one.factor), 9)) for one in turn.eigenblades())
+    [((1,), 2.0), ((2,), 1.0)]
     """
 
     blade: "Multivector"

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 
 def as_field(chart: Any, F: Any, owner: str) -> "Multivector":
-    """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar."""
+    """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> polar = cr.Coordinates.named("polar")
+    >>> polar.as_field(polar.symbols[0], "slope").grades
+    (0,)
+    """
     if not hasattr(F, "algebra"):
         made: Multivector = chart.algebra.scalar(F)
         return made
@@ -47,7 +55,16 @@ def divergence(chart: "Coordinates", F: Any) -> "Multivector":
 
 
 def curl(chart: "Coordinates", F: Any) -> "Multivector":
-    """Return ∇ ∧ F, one grade above F, in any dimension; `vector_curl` is its dual in space."""
+    """Return ∇ ∧ F, one grade above F, in any dimension; `vector_curl` is its dual in space.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> chart = cr.Coordinates.named("polar")
+    >>> r, theta = chart.symbols
+    >>> chart.curl(r * chart.algebra.etheta).simplify()  # a turning disc: twice its angular velocity
+    2*er_etheta
+    """
     return chart.grad ^ chart.as_field(F, "curl")
 
 

@@ -70,7 +70,17 @@ class LinearMap:
 
     @classmethod
     def identity(cls, algebra: Algebra) -> "LinearMap":
-        """Return the map a ↦ a."""
+        """Return the map a ↦ a.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> cr.LinearMap.identity(alg)
+        <LinearMap of Algebra(2): e1 -> e1, e2 -> e2>
+        >>> cr.LinearMap.identity(alg)(alg.e12)
+        e12
+        """
         return cls(algebra, np.eye(_checked(algebra, "algebra").d, dtype=np.int64))
 
     @classmethod
@@ -163,7 +173,15 @@ class LinearMap:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes: ``()`` for one map."""
+        """The batch axes: ``()`` for one map.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> cr.LinearMap(cr.Algebra(2), np.ones((5, 2, 2))).shape
+        (5,)
+        """
         return self.matrix.shape[:-2]
 
     def __getitem__(self, index: Any) -> "LinearMap":
@@ -171,7 +189,14 @@ class LinearMap:
         return LinearMap(self.algebra, self.matrix[(*place, Ellipsis, slice(None), slice(None))], self.target)
 
     def images(self) -> list[Multivector]:
-        """Return the images of the basis vectors."""
+        """Return the images of the basis vectors.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]]).images()
+        [e1 + 3*e2, 2*e1 + 4*e2]
+        """
         return [self.target.vector(self.matrix[..., i].copy()) for i in range(self.algebra.d)]
 
     def __call__(self, A: Any) -> Multivector:
@@ -215,7 +240,15 @@ class LinearMap:
     __hash__ = None  # type: ignore[assignment]  # equal numbers of two dtypes would need equal hashes
 
     def isclose(self, other: "LinearMap", rtol: float = 1e-9) -> Any:
-        """Compare matrices to rounding, relative to the largest entry of either; True or an array over the batch."""
+        """Compare matrices to rounding, relative to the largest entry of either; True or an array over the batch.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> third = cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]]) / 3
+        >>> third.isclose(third * (1 + 1e-12)), third.isclose(third * 1.01)
+        (True, False)
+        """
         self.check_alike(other, "isclose")
         a, b = self.matrix.astype(np.complex128), other.matrix.astype(np.complex128)
         size = np.maximum(np.abs(a).max(axis=(-1, -2)), np.abs(b).max(axis=(-1, -2)))
@@ -223,17 +256,46 @@ class LinearMap:
         return bool(close) if close.ndim == 0 else close
 
     def simplify(self, function: Callable[[Any], Any] | None = None) -> "LinearMap":
-        """Return the map with every entry simplified, by SymPy's ``simplify`` or a function of yours."""
+        """Return the map with every entry simplified, by SymPy's ``simplify`` or a function of yours.
+
+        Examples
+        --------
+        >>> import sympy
+        >>> import clifford_rand as cr
+        >>> t = sympy.Symbol("t", real=True)
+        >>> f = cr.LinearMap(cr.Algebra(1), [[sympy.cos(t) ** 2 + sympy.sin(t) ** 2]])
+        >>> f.simplify()
+        <LinearMap of Algebra(1): e1 -> e1>
+        """
         from clifford_rand.symbolic import each
 
         return self._like(each(function or (lambda value: value.simplify()), self.matrix))
 
     def subs(self, *replacements: Any) -> "LinearMap":
-        """Return the map after a substitution in every entry, as `Multivector.subs`."""
+        """Return the map after a substitution in every entry, as `Multivector.subs`.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> f = cr.LinearMap.from_symbols(cr.Algebra(2), "f")
+        >>> f.subs({f.matrix[0, 1]: 0, f.matrix[1, 1]: 5})
+        <LinearMap of Algebra(2): e1 -> f_11*e1 + f_21*e2, e2 -> 5*e2>
+        """
         return self._like(self.target.scalar(self.matrix).subs(*replacements).coefficients[..., 0])
 
     def astype(self, dtype: Any) -> "LinearMap":
-        """Return the map with entries of another type: float64 of exact numbers, object of numbers."""
+        """Return the map with entries of another type: float64 of exact numbers, object of numbers.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> f = cr.LinearMap(cr.Algebra(2), [[1, 2], [3, 4]])
+        >>> f.astype(float).matrix
+        array([[1., 2.],
+               [3., 4.]])
+        >>> (f.astype(object) / 2).trace()  # exact
+        Fraction(5, 2)
+        """
         return self._like(self.matrix.astype(dtype))
 
     # ---- the algebra of maps
@@ -312,7 +374,15 @@ class LinearMap:
     # ---- invariants
 
     def trace(self) -> Any:
-        """Return Σ eⁱ · f(e_i), the trace of the matrix; an array over the batch."""
+        """Return Σ eⁱ · f(e_i), the trace of the matrix; an array over the batch.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(1, 1)
+        >>> int(cr.LinearMap(alg, [[1, 2], [3, 4]]).trace()), cr.LinearMap.from_symbols(alg, "f").trace()
+        (5, f_11 + f_22)
+        """
         self.check_square("trace")
         return np.asarray(np.trace(self.matrix, axis1=-2, axis2=-1))[()]
 

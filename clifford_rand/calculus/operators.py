@@ -167,11 +167,29 @@ class DifferentialOperator:
     # ---- comparison and text
 
     def simplify(self, function: Callable[[Any], Any] | None = None) -> "DifferentialOperator":
-        """Return the operator with simplified coefficients, by SymPy's ``simplify`` or a function of yours."""
+        """Return the operator with simplified coefficients, by SymPy's ``simplify`` or a function of yours.
+
+        Examples
+        --------
+        >>> import sympy
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> t = polar.symbols[1]
+        >>> ((sympy.cos(t) ** 2 + sympy.sin(t) ** 2) * polar.partial(0)).simplify()
+        <D_r>
+        """
         return self._like({word: coefficient.simplify(function) for word, coefficient in self.terms.items()})
 
     def is_zero(self) -> bool:
-        """Tell whether no coefficient is left once they are multiplied out."""
+        """Tell whether no coefficient is left once they are multiplied out.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> grad = cr.gradient(cr.Algebra(3).symbols("x", 1))
+        >>> (grad ^ grad).is_zero(), (grad * grad).is_zero()
+        (True, False)
+        """
         return not self.terms
 
     def __eq__(self, other: object) -> bool:
@@ -184,7 +202,15 @@ class DifferentialOperator:
 
     @property
     def leftward(self) -> "LeftwardOperator":
-        """The derivative that acts on what stands left of it: ``F * D.leftward`` is Σ (D_I F) C_I."""
+        """The derivative that acts on what stands left of it: ``F * D.leftward`` is Σ (D_I F) C_I.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> x = cr.Algebra(2).symbols("x", 1)
+        >>> (x.algebra.e12 * x) * cr.gradient(x).leftward
+        2*e12
+        """
         return LeftwardOperator(self)
 
     def _like(self, terms: Mapping[Word, Multivector]) -> "DifferentialOperator":

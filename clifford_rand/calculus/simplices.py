@@ -123,11 +123,28 @@ class SimplicialChain:
 
     @property
     def k(self) -> int:
-        """The dimension of the simplices."""
+        """The dimension of the simplices.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.SimplicialChain.box(cr.Algebra(2), [0, 0], [1, 1]).k
+        2
+        """
         return int(self.simplices.shape[1]) - 1
 
     def map(self, function: Field) -> "SimplicialChain":
-        """Return the chain whose points are the images of these, vectors of whatever algebra: bend a flat mesh."""
+        """Return the chain whose points are the images of these, vectors of whatever algebra: bend a flat mesh.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> plane, space = cr.Algebra(2), cr.Algebra(3)
+        >>> square = cr.SimplicialChain.box(plane, [0, 0], [1, 1])
+        >>> tilted = square.map(cr.LinearMap(plane, [[1, 0], [0, 1], [1, 0]], space))
+        >>> tilted.directed_measure().sum().isclose(space.e12 - space.e23)
+        True
+        """
         images = function(self.algebra.vector(self.points))
         if not isinstance(images, Multivector) or images.grades != (1,) or images.shape != (len(self.points),):
             raise fail("function", "map", "one of vectors whose values are vectors", describe(repr(images)))
@@ -140,6 +157,15 @@ class SimplicialChain:
         ------
         ArgumentError
             For points, which have no boundary.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> square = cr.SimplicialChain.box(cr.Algebra(2), [0, 0], [1, 1])
+        >>> len(square.simplices), len(square.boundary().simplices)  # the diagonal cancels
+        (2, 4)
+        >>> len(square.boundary().boundary().simplices)
+        0
         """
         if self.k < 1:
             raise fail("k", "boundary", "at least 1", self.k)
@@ -157,7 +183,15 @@ class SimplicialChain:
         return SimplicialChain(self.algebra, self.points, unique[total != 0], total[total != 0])
 
     def directed_measure(self) -> Multivector:
-        """Return w (x_1 - x_0) ∧ … ∧ (x_k - x_0)/k! of every simplex: a batch (m,) of k-vectors."""
+        """Return w (x_1 - x_0) ∧ … ∧ (x_k - x_0)/k! of every simplex: a batch (m,) of k-vectors.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> corner = cr.SimplicialChain(cr.Algebra(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        >>> corner.directed_measure().sum()
+        0.5*e12 - 0.5*e13 + 0.5*e23
+        """
         corners = self.points[self.simplices]
         measure = self.algebra.scalar(self.weights / math.factorial(self.k))
         for i in range(1, self.k + 1):

@@ -150,7 +150,16 @@ class RotorSpline:
         return R
 
     def velocity(self, t: ArrayLike) -> Any:
-        """Return Ω = ~R dR/dt at times of shape (m...): bivectors of shape (m..., ...)."""
+        """Return Ω = ~R dR/dt at times of shape (m...): bivectors of shape (m..., ...).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> spline = cr.RotorSpline([0, 1, 3], (alg.scalar([0.0, 0.2, 0.6]) * alg.e12).exp())  # evenly turning
+        >>> float(spline.velocity(1.7)["e12"].round(9))
+        0.2
+        """
         at, u, h = self._place(t)
         rates = 3 * (1 - u) ** 2 / h, 6 * u * (1 - u) / h, 3 * u * u / h
         values = 1 - (1 - u) ** 3, u * u * (3 - 2 * u), u**3

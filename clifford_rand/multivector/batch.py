@@ -55,7 +55,15 @@ def item(A: "Multivector", index: Any) -> Any:
 
 
 def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
-    """Return the batch in another shape."""
+    """Return the batch in another shape.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(2).vector([[1, 0], [0, 1], [2, 0], [0, 2]])
+    >>> A.shape, A.reshape(2, 2).shape, A.reshape(2, 2)[1, 0]
+    ((4,), (2, 2), 2*e1)
+    """
     wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
     rows = int(np.prod(A.shape))
     template = np.empty(rows, dtype=np.bool_).reshape(wanted)  # type: ignore[arg-type]
@@ -73,7 +81,15 @@ def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ..
 
 
 def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
-    """Return the sum over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1."""
+    """Return the sum over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(2).vector([[1, 2], [3, 4], [5, 6]])
+    >>> A.sum(), A[:2].sum(axis=0, keepdims=True).shape
+    (9*e1 + 12*e2, (1,))
+    """
     array, axes = A.coefficients, _axes(A, axis)
     if array.dtype.kind != "i":
         return A._make(A.keys, array.sum(axis=axes, keepdims=keepdims))
@@ -82,12 +98,30 @@ def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdi
 
 
 def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
-    """Return the mean over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1."""
+    """Return the mean over batch axes, over all of them by default; with ``keepdims`` these stay, of length 1.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(2).vector([[1, 2], [3, 6]]).mean()
+    2.0*e1 + 4.0*e2
+    """
     return A._make(A.keys, A.coefficients.mean(axis=_axes(A, axis), keepdims=keepdims))
 
 
 def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
-    """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …)."""
+    """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> A = alg.vector([[1, 0, 0], [1, 1, 0], [0, 0, 1]])
+    >>> A.prod()
+    e3 + e123
+    >>> A.prod(rule="wedge")
+    e123
+    """
     (one,) = _axes(A, axis)
     array = np.moveaxis(A.coefficients, one, 0)
     if not len(array):

@@ -159,7 +159,14 @@ def on_keys(A: "Multivector", keys: Keys) -> "Multivector":
 
 
 def dense(A: "Multivector") -> "Multivector":
-    """Return the same multivector with all 2^d components."""
+    """Return the same multivector with all 2^d components.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(2).e1.dense().values
+    array([0, 1, 0, 0])
+    """
     d = A.algebra.d
     check_size(2**d, "dense", "the array of components")
     return A._on(dense_keys(d))
@@ -199,6 +206,13 @@ def astype(A: "Multivector", dtype: DTypeLike) -> "Multivector":
     """Return the multivector with coefficients of another dtype.
 
     Fractions of floats are cut off for integers; symbols must have values, as in `to_numeric`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> A = cr.Algebra(2).vector([1.5, 2.0])
+    >>> A.astype(int), A.astype(complex).dtype.kind
+    (e1 + 2*e2, 'c')
     """
     return _as_numbers(A, np.dtype(dtype), "astype")
 

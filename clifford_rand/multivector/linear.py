@@ -51,17 +51,39 @@ def grade(A: "Multivector", *grades: int) -> "Multivector":
 
 
 def even(A: "Multivector") -> "Multivector":
-    """Return the part of even grades."""
+    """Return the part of even grades.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").even()
+    1 + 3*e12
+    """
     return of_grades(A, tuple(k for k in A.grades if k % 2 == 0))
 
 
 def odd(A: "Multivector") -> "Multivector":
-    """Return the part of odd grades."""
+    """Return the part of odd grades.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").odd()
+    2*e1 + 4*e123
+    """
     return of_grades(A, tuple(k for k in A.grades if k % 2 == 1))
 
 
 def scalar_part(A: "Multivector") -> object:
-    """Return the coefficient of 1: a number, or an array over the batch."""
+    """Return the coefficient of 1: a number, or an array over the batch.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> int((5 + alg.e12).scalar_part()), int(alg.e12.scalar_part())
+    (5, 0)
+    """
     return A["1"]
 
 
@@ -78,7 +100,14 @@ def reverse(A: "Multivector") -> "Multivector":
 
 
 def involute(A: "Multivector") -> "Multivector":
-    """Return the grade involution Â, every vector negated: (-1)^k on grade k."""
+    """Return the grade involution Â, every vector negated: (-1)^k on grade k.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("1 + e1 + e12 + e123").involute()
+    1 - e1 + e12 - e123
+    """
     return _mapped("involute", A)
 
 
@@ -86,6 +115,12 @@ def conjugate(A: "Multivector") -> "Multivector":
     """Return the Clifford conjugate, reverse and involution: (-1)^{k(k+1)/2} on grade k.
 
     Complex coefficients stay as they are; ``A.coefficients.conj()`` has their conjugates.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(3)("1 + e1 + e12 + e123").conjugate()
+    1 - e1 - e12 + e123
     """
     return _mapped("conjugate", A)
 
@@ -108,7 +143,15 @@ def star(A: "Multivector") -> "Multivector":
 
 
 def star_right(A: "Multivector") -> "Multivector":
-    """Return ~A I = (-1)^{k(d-k)} star A, so that A ^ star_right B = inner(A, B) I."""
+    """Return ~A I = (-1)^{k(d-k)} star A, so that A ^ star_right B = inner(A, B) I.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(4)
+    >>> alg.e1.star(), alg.e1.star_right(), alg.e1 ^ alg.e1.star_right()
+    (-e234, e234, e1234)
+    """
     return _mapped("star_right", A) if A.algebra.form.diagonal is not None else reverse(A) * A.algebra.I
 
 
@@ -133,7 +176,15 @@ def dual(A: "Multivector") -> "Multivector":
 
 
 def undual(A: "Multivector") -> "Multivector":
-    """Return A I, the inverse of `dual`."""
+    """Return A I, the inverse of `dual`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e3.undual(), alg.e3.undual().dual()
+    (e12, e3)
+    """
     _need_metric(A, "undual", "right_complement")
     return _mapped("undual", A) if A.algebra.form.diagonal is not None else A * A.algebra.I
 
@@ -152,5 +203,13 @@ def left_complement(A: "Multivector") -> "Multivector":
 
 
 def right_complement(A: "Multivector") -> "Multivector":
-    """Return the linear map with X ^ RC(X) = I on basis blades; the inverse of `left_complement`."""
+    """Return the linear map with X ^ RC(X) = I on basis blades; the inverse of `left_complement`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra.pga(2)
+    >>> alg.e1.right_complement(), alg.e1 ^ alg.e1.right_complement()
+    (-e02, e012)
+    """
     return _mapped("right_complement", A)

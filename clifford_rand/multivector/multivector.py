@@ -153,14 +153,31 @@ class Multivector(BladeAttributes):
     __deepcopy__ = __copy__
 
     def copy(self) -> "Multivector":
-        """Return a multivector with coefficients of its own, as a part of a batch holds on to all of it."""
+        """Return a multivector with coefficients of its own, as a part of a batch holds on to all of it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> A = cr.Algebra(3).vector([[1, 2, 3], [4, 5, 6]])
+        >>> A[0].copy() == A[0], np.shares_memory(A[0].copy().coefficients, A.coefficients)
+        (True, False)
+        """
         return self._make(self.keys, layout.own(self.coefficients))
 
     # ---- what is stored
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The batch axes: ``()`` for one multivector."""
+        """The batch axes: ``()`` for one multivector.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> A = cr.Algebra(2).vector([[1, 2], [3, 4], [5, 6]])
+        >>> A.shape, A.ndim
+        ((3,), 1)
+        """
         return self.coefficients.shape[:-1]
 
     @property
@@ -175,7 +192,15 @@ class Multivector(BladeAttributes):
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """The grades that it may have: for each there are components, zero or not, in `values`."""
+        """The grades that it may have: for each there are components, zero or not, in `values`.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(3)
+        >>> (alg.e1 + alg.e123).grades
+        (1, 3)
+        """
         return self.keys.grades
 
     @property

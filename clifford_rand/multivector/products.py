@@ -132,7 +132,15 @@ def fat_dot(A: "Multivector", other: Any) -> "Multivector":
 
 
 def hestenes(A: "Multivector", other: Any) -> "Multivector":
-    """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar."""
+    """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e1.hestenes(alg.e12), alg.scalar(2).hestenes(alg.e1)
+    (e2, 0)
+    """
     return named("hestenes", A, other)
 
 
@@ -150,7 +158,15 @@ def lc(A: "Multivector", other: Any) -> "Multivector":
 
 
 def rc(A: "Multivector", other: Any) -> "Multivector":
-    """Return the right contraction ⟨AB⟩_{r-s}."""
+    """Return the right contraction ⟨AB⟩_{r-s}.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12.rc(alg.e2), alg.e2.rc(alg.e12)
+    (e1, 0)
+    """
     return named("rc", A, other)
 
 
@@ -194,5 +210,13 @@ def commutator(A: "Multivector", other: Any) -> "Multivector":
 
 
 def anticommutator(A: "Multivector", other: Any) -> "Multivector":
-    """Return (AB + BA)/2."""
+    """Return (AB + BA)/2.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(3)
+    >>> alg.e12.anticommutator(alg.e3), alg.e12.anticommutator(alg.e1)
+    (e123, 0)
+    """
     return named("anticommutator", A, other)

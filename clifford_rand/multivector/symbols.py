@@ -108,7 +108,15 @@ def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> 
 
 
 def expand(A: "Multivector") -> "Multivector":
-    """Return every coefficient multiplied out."""
+    """Return every coefficient multiplied out.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> x = cr.Algebra(2).symbols("x", 1)
+    >>> ((x * x + 1) ** 2).expand()
+    x1**4 + 2*x1**2*x2**2 + 2*x1**2 + x2**4 + 2*x2**2 + 1
+    """
     from clifford_rand.symbolic import each
 
     return A._make(A.keys, each(lambda value: value.expand(), A.coefficients))

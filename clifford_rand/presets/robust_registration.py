@@ -19,7 +19,17 @@ ROUNDING = 64  # units, relative to the spread of the points, below which residu
 
 
 class RobustMotor(NamedTuple):
-    """What `robust_motor_from_points` has found."""
+    """What `robust_motor_from_points` has found.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 3.0], [4.0, 1.0]]
+    >>> Y = [[1.0, 0.0], [2.0, 0.0], [1.0, 1.0], [3.0, 3.0], [9.0, 9.0]]  # moved by e1, and one wrong pair
+    >>> found = cr.robust_motor_from_points(cr.Algebra.pga(2), X, Y)
+    >>> found.weights.round(2)
+    array([1., 1., 1., 1., 0.])
+    """
 
     motor: Multivector
     scale: NDArray[Any]
