@@ -48,7 +48,7 @@ def symmetric_part(f: "LinearMap") -> "LinearMap":
            [3., 3.]]), array([[ 0., -1.],
            [ 1.,  0.]]))
     """
-    f.check_square("symmetric_part")
+    f._check_square("symmetric_part")
     return (f + f.adjoint()) / 2
 
 
@@ -65,7 +65,7 @@ def skew_part(f: "LinearMap") -> "LinearMap":
     >>> f.symmetric_part() + f.skew_part() == f
     True
     """
-    f.check_square("skew_part")
+    f._check_square("skew_part")
     return (f - f.adjoint()) / 2
 
 
@@ -82,7 +82,7 @@ def bivector(f: "LinearMap") -> "Multivector":
     >>> f.bivector()
     2.0*e12 + 1.0*e23
     """
-    f.check_square("bivector")
+    f._check_square("bivector")
     product = matrices.multiplied(inverse_gram(f.algebra, "bivector", f.matrix.dtype), np.swapaxes(f.matrix, -1, -2))
     skew = product - np.swapaxes(product, -1, -2)
     if f.algebra.d < 2:
@@ -134,7 +134,7 @@ def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
 
 
 def _own_adjoint(f: "LinearMap", owner: str) -> "LinearMap":
-    f.check_square(owner)
+    f._check_square(owner)
     return adjoint(f)
 
 

@@ -220,7 +220,7 @@ class LinearMap:
         >>> cr.LinearMap(alg, [[1, 0, 0], [0, 2, 0], [0, 0, 5]]).derivation(alg.e13)
         6*e13
         """
-        self.check_square("derivation")
+        self._check_square("derivation")
         return derivation(self.matrix, A)
 
     def __repr__(self) -> str:
@@ -249,7 +249,7 @@ class LinearMap:
         >>> third.isclose(third * (1 + 1e-12)), third.isclose(third * 1.01)
         (True, False)
         """
-        self.check_alike(other, "isclose")
+        self._check_alike(other, "isclose")
         a, b = self.matrix.astype(np.complex128), other.matrix.astype(np.complex128)
         size = np.maximum(np.abs(a).max(axis=(-1, -2)), np.abs(b).max(axis=(-1, -2)))
         close = np.abs(a - b).max(axis=(-1, -2)) <= rtol * size
@@ -311,7 +311,7 @@ class LinearMap:
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, LinearMap):
             return NotImplemented
-        self.check_alike(other, "+")
+        self._check_alike(other, "+")
         return self._like(self.matrix + other.matrix)
 
     def __sub__(self, other: Any) -> Any:
@@ -336,7 +336,7 @@ class LinearMap:
 
     def __pow__(self, exponent: int) -> "LinearMap":
         count = check_integer(exponent, "exponent", "**", low=-(2**31), high=2**31)
-        self.check_square("**")
+        self._check_square("**")
         result, base = LinearMap.identity(self.algebra), self if count >= 0 else self.inverse()
         for digit in f"{abs(count):b}":
             result = result @ result
@@ -383,7 +383,7 @@ class LinearMap:
         >>> int(cr.LinearMap(alg, [[1, 2], [3, 4]]).trace()), cr.LinearMap.from_symbols(alg, "f").trace()
         (5, f_11 + f_22)
         """
-        self.check_square("trace")
+        self._check_square("trace")
         return np.asarray(np.trace(self.matrix, axis1=-2, axis2=-1))[()]
 
     def determinant(self) -> Any:
@@ -396,7 +396,7 @@ class LinearMap:
         >>> int(cr.LinearMap(alg, [[2**40, 0], [0, 2**40]]).determinant()) == 2**80
         True
         """
-        self.check_square("determinant")
+        self._check_square("determinant")
         if self.matrix.dtype.kind in "fc":
             return np.linalg.det(self.matrix)
         return self.characteristic_coefficients()[..., -1][()]
@@ -413,7 +413,7 @@ class LinearMap:
         >>> cr.LinearMap(cr.Algebra(3), [[2, 1, 0], [0, 3, 0], [0, 0, 5]]).characteristic_coefficients()
         array([ 1, 10, 31, 30])
         """
-        self.check_square("characteristic_coefficients")
+        self._check_square("characteristic_coefficients")
         return matrices.characteristic_coefficients(self.matrix)
 
     eigenblades = _eigenblades.eigenblades
@@ -423,12 +423,12 @@ class LinearMap:
     def _like(self, matrix: NDArray[Any]) -> "LinearMap":
         return LinearMap(self.algebra, matrix, self.target)
 
-    def check_alike(self, other: Any, owner: str) -> None:
+    def _check_alike(self, other: Any, owner: str) -> None:
         """Refuse what is no map between the same algebras."""
         if not isinstance(other, LinearMap) or other.algebra != self.algebra or other.target != self.target:
             raise fail("other", owner, f"a map of {self.algebra!r} into {self.target!r}", describe(repr(other)))
 
-    def check_square(self, owner: str) -> None:
+    def _check_square(self, owner: str) -> None:
         """Refuse a map into another algebra."""
         if self.algebra != self.target:
             raise fail("f", owner, "a map of an algebra into itself", describe(repr(self)))

@@ -23,7 +23,7 @@ from clifford_rand.compat.clifford import (
     randomMV,
     transformations,
 )
-from clifford_rand.compat.clifford.io import read_json_file, write_json_file
+from clifford_rand.compat.clifford.io import read_ga_file, read_json_file, write_ga_file, write_json_file
 from clifford_rand.compat.clifford.tools.classify import Circle, DualFlat, Flat, Plane, Point, Round, Tangent, classify
 
 METRICS = [(2,), (3,), (1, 3), (3, 0, 1), (4, 1), (1, 1, 1)]
@@ -320,6 +320,27 @@ def test_ga_files(tmp_path):
         assert layout.load_ga_file(str(tmp_path / "a.ga")).value.tolist() == A.value.tolist()
     with pytest.raises(cr.ArgumentError, match="of signature"):
         Cl(2, 1)[0].load_ga_file(str(tmp_path / "a.ga"))
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    layout, (A, B) = Cl(3)[0], np.random.default_rng(0).standard_normal((2, 5, 8))
+    ga, plain = str(tmp_path / "a.ga"), str(tmp_path / "a.json")
+    write_ga_file(ga, A, layout.metric, layout.basis_names)
+    write_json_file(plain, A, layout.metric, layout.basis_names)
+
+    def full(*_, **__):
+        raise OSError("no space left on device")
+
+    with pytest.raises(TypeError):  # after the coefficients
+        write_ga_file(ga, B, np.array([object()]), layout.basis_names)
+    monkeypatch.setattr("clifford_rand._files.os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        write_json_file(plain, B, layout.metric, layout.basis_names)
+    assert h5py.is_hdf5(ga)
+    for read, file in ((read_ga_file, ga), (read_json_file, plain)):
+        assert read(file)[0].tolist() == A.tolist()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_json_files(tmp_path):

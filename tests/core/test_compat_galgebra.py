@@ -1,5 +1,7 @@
 """What galgebra's names mean here: laws with symbols, against this library's own methods."""
 
+import operator
+
 import pytest
 import sympy as sp
 
@@ -210,6 +212,10 @@ def test_vector_derivative_from_both_sides():
     assert ((ex * ga.grad) * (B * ga.grad)) * A == ex * ga.grad * (B * (ga.grad * A))
     with pytest.raises(cr.ArgumentError, match="same side"):
         ga.grad + ga.rgrad
+    other = Ga("a b c", g=[1, 1, 1], coords=sp.symbols("a b c", real=True)).mv("a", "vector")
+    for rule in (operator.add, operator.sub, operator.mul, operator.xor):
+        with pytest.raises(cr.ArgumentError, match="one of"):
+            rule(ga.grad, other)
     with pytest.raises(cr.ArgumentError, match="coords"):
         _ = Ga("e*1|2", g=[1, 1]).grad
 

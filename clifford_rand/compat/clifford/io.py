@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import fail
+from clifford_rand._files import replaced
 from clifford_rand._optional import require
 
 VERSION = "0.0.1"
@@ -56,7 +57,7 @@ def write_ga_file(
     _check_support(sparse, support, "write_ga_file")
     values = np.asarray(mv_array)
     packed = {"compression": "gzip", "compression_opts": compression_opts} if compression else {}
-    with h5py.File(file_name, "w") as file:
+    with replaced(file_name) as new, h5py.File(new, "w") as file:
         file.attrs["version"] = VERSION
         data = file.create_dataset("data", data=values.T if transpose else values, **packed)
         data.attrs["transpose"], data.attrs["sparse"] = transpose, sparse
@@ -98,7 +99,8 @@ def write_json_file(
     }
     names = [str(name) for name in basis_names]
     held = {"version": VERSION, "dataset": data, "metric": np.asarray(metric).tolist(), "basis_names": names}
-    Path(file_name).write_text(json.dumps(held))
+    with replaced(file_name) as new:
+        new.write_text(json.dumps(held))
 
 
 def read_json_file(file_name: str) -> Read:

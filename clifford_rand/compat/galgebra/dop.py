@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.calculus.operators import DifferentialOperator
-from clifford_rand.compat.galgebra.mv import Mv, of
+from clifford_rand.compat.galgebra.mv import Mv, of, operand
 from clifford_rand.compat.galgebra.scalar_operators import Pdop, Sdop, pairs_of
 
 if TYPE_CHECKING:
@@ -55,13 +54,8 @@ class Dop:
                 raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
             first, second = (other, self) if self.leftward else (self, other)
             return _made(self.Ga, first.operator.product(self._mirrored(rule), second.operator), self.leftward)
-        if isinstance(other, Mv):
-            if other.Ga != self.Ga:
-                raise fail("other", "Dop", f"a multivector of {self.Ga!r}", describe(f"one of {other.Ga!r}"))
-            inner = other.inner
-        elif is_scalar(other):
-            inner = self.Ga.own.scalar(other)
-        else:
+        inner = operand(self.Ga, other, "Dop")
+        if inner is None:
             return NotImplemented
         given = ~inner if self.leftward else inner
         if from_left != self.leftward:
@@ -99,11 +93,11 @@ class Dop:
 
     def _sum(self, other: Any, sign: int) -> Any:
         """Return the sum with an operator, or with a multivector or number, which then multiplies what D acts on."""
-        if isinstance(other, Mv) or is_scalar(other):
-            inner = other.inner if isinstance(other, Mv) else self.Ga.own.scalar(other)
-            return _made(self.Ga, self.operator + sign * (~inner if self.leftward else inner), self.leftward)
         if not isinstance(other, Dop):
-            return NotImplemented
+            inner = operand(self.Ga, other, "Dop")
+            if inner is None:
+                return NotImplemented
+            return _made(self.Ga, self.operator + sign * (~inner if self.leftward else inner), self.leftward)
         if other.Ga != self.Ga or other.leftward != self.leftward:
             raise fail("other", "Dop", "of the same algebra, acting to the same side", describe(repr(other)))
         return _made(self.Ga, self.operator + sign * other.operator, self.leftward)

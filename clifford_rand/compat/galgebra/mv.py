@@ -15,6 +15,7 @@ from clifford_rand.symbolic import each, positive_root
 
 if TYPE_CHECKING:
     from clifford_rand.compat.galgebra.ga import Ga as Space
+    from clifford_rand.multivector.multivector import Multivector
 
 _KINDS = ("scalar", "vector", "bivector", "grade2", "pseudo", "mv", "even", "spinor", "odd", "grade")
 
@@ -55,15 +56,19 @@ def _sum_of_blades(ga: "Space", value: Any) -> Any:
     return ga.own.scalar(sympy.Integer(0))._make(keys, array)
 
 
+def operand(ga: Any, other: Any, owner: str) -> "Multivector | None":
+    """Return a multivector or number beside one of ``ga`` as one of this library; None if it is neither."""
+    if isinstance(other, Mv):
+        if other.Ga != ga:
+            raise fail("other", owner, f"a multivector of {ga!r}", describe(f"one of {other.Ga!r}"))
+        return other.inner
+    return ga.own.scalar(other) if is_scalar(other) else None
+
+
 def _binary(rule: Callable[[Any, Any], Any], reflected: bool = False) -> Any:
     def method(self: "Mv", other: Any) -> Any:
-        if isinstance(other, Mv):
-            if other.Ga != self.Ga:
-                raise fail("other", "Mv", f"of {self.Ga!r}", describe(f"one of {other.Ga!r}"))
-            second = other.inner
-        elif is_scalar(other):
-            second = self.Ga.own.scalar(other)
-        else:
+        second = operand(self.Ga, other, "Mv")
+        if second is None:
             return NotImplemented
         return of(self.Ga, rule(second, self.inner) if reflected else rule(self.inner, second))
 
