@@ -15,7 +15,8 @@ from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_roun
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.network import KernelNetwork
-from clifford_rand_nn.infinite.squared_gap import judge
+from clifford_rand_nn.infinite.squared_gap import judge, null_value
+from clifford_rand_nn.solvers.base import HistoryRow
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
@@ -65,6 +66,8 @@ class Trained:
         How the problem was solved, and what is approximated.
     message : str
         Why it was ended before its tolerance, if it was.
+    history : tuple of HistoryRow
+        Of the solver, from the best constant on; of an eigendecomposition it is the second and last.
     """
 
     network: KernelNetwork
@@ -82,6 +85,7 @@ class Trained:
     scope: str
     reason: str
     message: str = ""
+    history: tuple[HistoryRow, ...] = ()
 
 
 def train(problem: Problem, choices: Choices) -> Trained:
@@ -96,10 +100,10 @@ def train(problem: Problem, choices: Choices) -> Trained:
     if n > COMPARED:
         best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
         table = [best.candidate, *table]
-    return _few(problem, best, table, choices)
+    return _few(problem, best, table, choices, began)
 
 
-def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices) -> Trained:
+def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
     """Train by eigenvectors, or by a factor where gates were learned."""
     n, beta = len(problem.X), best.candidate.beta
     weights = np.ones(n) if problem.weights is None else problem.weights
@@ -118,6 +122,10 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
     alpha = alpha - alpha.mean(axis=0)
     judged = judge(image, alpha, problem.targets, weights, beta)
+    zero = null_value(problem.targets, weights)
+    end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
+    share = gap / end if end > 0 else 0.0
+    ends = HistoryRow(0, 0.0, zero, 1.0), HistoryRow(1, time.perf_counter() - began, end, share)
     return Trained(
         network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
         beta=beta,
@@ -133,6 +141,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         metric=metric,
         scope=_ALL,
         reason="every beta by one eigendecomposition",
+        history=ends,
     )
 
 
@@ -185,6 +194,7 @@ def _many(
         scope=found.scope if landmarks else _ALL,
         reason=found.reason,
         message=found.message if found.status.ends_all else "",
+        history=found.history,
     )
 
 

@@ -100,7 +100,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model._check_parameters()
     d = set_features(model, meta)
     claim: KernelClaim | NetworkClaim
-    model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
+    model.path_ = model.spanning_rows_ = model.selection_certificate_ = model.left_out_ = None
+    model.history_ = ()
     if "few" in meta:
         claim = _read_few(arrays, meta["few"], model, d)
         model.network_ = claim.network_on_rows()
@@ -121,7 +122,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         classes = model.classes_ = read_classes(arrays, meta, outputs)
         left = arrays["loo_classes"]
         agree(left.shape == (n_rows,) and bool(((left >= 0) & (left < len(classes))).all()), "the predictions")
-        model.loo_predictions_ = classes[left]
+        model.loo_predictions_, model.loo_probabilities_ = classes[left], None
         scales = {name: number(value) for name, value in meta["calibration"].items()}
         model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
         agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")

@@ -315,3 +315,34 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
         model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
     assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
+
+
+def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
+    rng = np.random.default_rng(5)
+    X = rng.integers(-2, 3, (60, 2)).astype(float)  # with copies of rows, whose targets differ
+    y = X[:, 0] * X[:, 1] + rng.standard_normal(60)
+    weights = np.where(np.arange(60) < 5, 0.0, 1.0)
+    labels = np.where(y > 0, "up", "down")
+    models = [ConvexNetworkRegressor(), ConvexNetworkRegressor(n_neurons=3), ConvexNetworkRegressor(rounds=0)]
+    models += [ConvexNetworkClassifier(loss=loss) for loss in ("squared", "logistic")]
+    for model in models:
+        classes = isinstance(model, ConvexNetworkClassifier)
+        truth = labels if classes else y
+        model.fit(X, truth, sample_weight=weights)
+        told = model.left_out_
+        assert told.any()
+        assert not told[:5].any()
+        known = model.loo_predictions_[told]
+        if classes:
+            assert np.mean(known == truth[told]) == pytest.approx(model.loo_score_)
+            assert np.isnan(model.loo_probabilities_[~told]).all()
+            assert (model.classes_[model.loo_probabilities_[told].argmax(axis=1)] == known).all()
+        else:
+            rest = np.sum((truth[told] - known) ** 2) / np.sum((truth[told] - truth[told].mean()) ** 2)
+            assert 1 - rest == pytest.approx(model.loo_score_)
+        objectives, proof = [row.objective for row in model.history_], model.certificate_
+        assert objectives == sorted(objectives, reverse=True)
+        assert objectives[-1] == pytest.approx(proof.primal, rel=1e-7)  # some solvers polish their last point
+        assert model.history_[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
+        assert model.history_[0].relative_gap > 0.1
+        assert [row.seconds for row in model.history_] == sorted(row.seconds for row in model.history_)

@@ -18,7 +18,7 @@ from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, te
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
-from clifford_rand_nn.solvers.base import check_limits
+from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
@@ -88,6 +88,9 @@ class NetworkWithoutKnobs(Parameters):
         What `predict` would say of each row without it, in the order of the rows that were given; NaN, or the label
         that is most frequent, for rows of weight zero. If gates were learned, rows that were not held out are
         predicted as before learning.
+    left_out_ : (n,) bool array, or None
+        The rows that ``loo_score_`` is of: ``loo_predictions_`` come for them from fits without them. With many rows
+        these are some, and the predictions of the others are of a fit that has seen them. It is not in model files.
     candidates_ : list of Candidate
         What was compared, best first. For finite networks too it is infinitely many gates that scaling and constant
         feature are compared with.
@@ -106,6 +109,9 @@ class NetworkWithoutKnobs(Parameters):
         How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
         M, if gates were learned: which standardised columns, and which combinations of them, matter.
+    history_ : tuple of HistoryRow
+        Objective and gap of the program that ``certificate_`` is of, against the seconds of its solver; where one
+        decomposition solves it there are two rows, the best constant and the solution. It is not in model files.
     certificate_ : Certificate
         What is proved of the training; ``certificate_.verify(X, y)`` recomputes it. It says nothing of new rows;
         ``loo_score_`` does.
@@ -212,6 +218,8 @@ class NetworkWithoutKnobs(Parameters):
             same = found.selection is found.proved
             other = self.certificate_ if same else distinct.certificate(found.selection, classes, self._sample_weight)
             self.selection_certificate_ = other
+        raised = self.certificate_.primal - proved.primal
+        self.history_ = tuple(_raised(row, raised) for row in found.history)
         self.beta_, self.candidates_ = found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
         weights = np.ones(len(distinct)) if problem.weights is None else problem.weights
@@ -232,6 +240,7 @@ class NetworkWithoutKnobs(Parameters):
         """Bring network and certificates back from targets in units."""
         same = self.selection_certificate_ is self.certificate_
         self.certificate_ = self.certificate_.rescaled(units)
+        self.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in self.history_)
         claim = self.certificate_.claim
         if isinstance(claim, NetworkClaim):
             assert self.selection_certificate_ is not None
@@ -239,6 +248,11 @@ class NetworkWithoutKnobs(Parameters):
             self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta
         else:
             self.network_ = units.back(self.network_)
+
+    def _set_left_out(self, kept: NDArray[np.bool_], told: NDArray[np.bool_]) -> None:
+        """Keep which of all rows were judged, of those that count."""
+        self.left_out_: NDArray[np.bool_] | None = np.zeros(len(kept), dtype=bool)
+        self.left_out_[kept] = told
 
     def _outputs(self, rows: Array) -> Array:
         """Return the outputs (n, C) of the network for rows that were checked."""
@@ -257,3 +271,9 @@ class NetworkWithoutKnobs(Parameters):
         check_is_fitted(self, "network_")
         refuse_unreal(X, "X", type(self).__name__)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+
+def _raised(row: HistoryRow, by: float) -> HistoryRow:
+    """Return the row with the same gap on top of what copies of rows, whose targets differ, cost in any case."""
+    objective = row.objective + by
+    return row._replace(objective=objective, relative_gap=row.relative_gap * row.objective / objective) if by else row

@@ -70,6 +70,9 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             loss_ : {"squared", "logistic"}
             losses_ : dict
                 Of each loss that was tried, the mean negative log-likelihood of its probabilities by leave-one-out.
+            loo_probabilities_ : (n, n_classes) array, or None
+                Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. They are not
+                in model files.
             calibration_ : Calibration
                 From outputs of the network to probabilities.
             """,
@@ -119,10 +122,13 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             left = self._train_logistic(data, left, left.compared, labelled, began)
         self._keep_variance(self.calibration_.share > 0)
         variance = None if left.variance is None else left.variance[left.place]
-        guessed = self._labels(self.calibration_.log_probabilities(left.outputs[left.place], variance))
-        told = left.honest[left.place]
+        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
+        guessed, told = self._labels(logs), left.honest[left.place]
         some = None if weights is None else weights[told]
         self.loo_score_ = float(accuracy_score(labels[kept][told], guessed[told], sample_weight=some))
+        self._set_left_out(kept, told)
+        self.loo_probabilities_: Array | None = np.full((len(labels), len(self.classes_)), np.nan)
+        self.loo_probabilities_[kept] = np.where(told[:, None], np.exp(logs), np.nan)
         counts = np.bincount(index, weights)
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
@@ -190,6 +196,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             beta=self.beta_,
             claim=KernelClaim(self.network_),
         )
+        self.history_ = fit.history
         return found
 
     def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: Labelled) -> bool:

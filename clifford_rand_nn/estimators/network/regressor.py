@@ -75,6 +75,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
             self._rescale(units)
         told = left.honest[left.place]
         some = None if weights is None else weights[told]
+        self._set_left_out(kept, told)
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
         self.loo_score_ = float(r2_score(data.targets[told], out[told], sample_weight=some))
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)

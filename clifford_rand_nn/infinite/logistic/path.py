@@ -19,7 +19,7 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.infinite.logistic.left_out import Groups, left_out
 from clifford_rand_nn.infinite.logistic.newton_system import LogisticSystem, NewtonSystem, SoftmaxSystem
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
-from clifford_rand_nn.solvers.base import Limits, Status, check_memory
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, check_memory
 from clifford_rand_nn.solvers.watch import Watch
 
 _OWNER = "logistic_path"
@@ -56,6 +56,8 @@ class LogisticFit:
     n_iter : int
         Newton steps.
     status : Status
+    history : tuple of HistoryRow
+        From the last beta's solution on, where there was one.
     """
 
     beta: float
@@ -69,6 +71,7 @@ class LogisticFit:
     dual_point: Array
     n_iter: int
     status: Status
+    history: tuple[HistoryRow, ...] = ()
 
 
 def logistic_path(
@@ -262,6 +265,7 @@ class LogisticPath:
             dual_point=result.dual_point,
             n_iter=result.n_iter,
             status=result.status,
+            history=result.history,
         )
 
     def _times(self, theta: Array) -> Array:
