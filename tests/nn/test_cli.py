@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 import clifford_rand
 import clifford_rand._optional as optional
-from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, load_model
-from clifford_rand_nn.cli.app import Solver, app
+from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, cli, load_model
+from clifford_rand_nn.cli.app import COMMANDS, app
+from clifford_rand_nn.cli.choices import Solver
 from clifford_rand_nn.cli.fit import choose_task
 
 pd = pytest.importorskip("pandas")
@@ -483,3 +484,28 @@ def test_help_loads_nothing_heavy(folder):
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1:] == ["[]"]
     assert time.perf_counter() - began < 10
+
+
+def test_every_command_has_one_file_an_example_and_help():
+    folder = os.path.join(os.path.dirname(cli.__file__), "commands")
+    assert {name[:-3] for name in os.listdir(folder) if name.endswith(".py")} - {"__init__"} == set(COMMANDS)
+    for name in COMMANDS:
+        words = " ".join(run(name, "--help").stdout.split())
+        assert f"Example: clifford-rand {name} " in words
+    assert run("--help").stdout.count("\n│ ") >= len(COMMANDS)
+
+
+def test_a_shell_completes_commands_and_options(folder):
+    """Bash asks with two variables; only the module of the command is loaded, and nothing heavy."""
+    code = (
+        "import sys; sys.argv = ['clifford-rand']\n"
+        "from clifford_rand_nn.cli.app import app\n"
+        "try:\n    app(prog_name='clifford-rand')\n"
+        "finally:\n    print([m for m in ('numpy', 'sklearn', 'pandas') if m in sys.modules])"
+    )
+    root = os.path.dirname(os.path.dirname(clifford_rand.__file__))
+    for words, cword, expected in (("clifford-rand pre", "1", "predict"), ("clifford-rand fit --gro", "2", "--groups")):
+        asked = {"_CLIFFORD_RAND_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": cword}
+        environment = os.environ | {"PYTHONPATH": root} | asked
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split("\n")[:2] == [expected, "[]"]

@@ -1,0 +1,219 @@
+"""``clifford-rand fit``: a table in, a trained and certified network out."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clifford_rand_nn.cli.choices import Biases, GateKind, ModelKind, Penalty, Solver, Task
+
+_FINITE = "Options of --model gated, relu and lasso"
+_GATES, _COLUMNS = "Options of --model gated and relu", "Options of --model lasso"
+
+EXAMPLE = "clifford-rand fit train.csv --target price --test test.csv --out model.npz"
+
+
+def fit(
+    ctx: typer.Context,
+    train: Annotated[Path, typer.Argument(help="Table to train on: .csv, .parquet or .npz (X and the target).")],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column to predict; all others are features.",
+            show_default="the last column; y of an .npz",
+        ),
+    ] = None,
+    test: Annotated[Path | None, typer.Option(help="Table to score on, with the same columns.")] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column with weights of the rows, numbers ≥ 0; no feature. A test table may do without.",
+            show_default="all equal",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<column>",
+            help="Column that says which rows belong together (one patient, one author), no feature: they are left out "
+            "together, so that choices and promise are for new groups (--model network only).",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None,
+    task: Annotated[Task, typer.Option(help="What the target is; auto says what it chose.")] = Task.auto,
+    model: Annotated[
+        ModelKind,
+        typer.Option(
+            help="Infinitely many gates, everything chosen by leave-one-out; or few neurons: gated ReLU, for many "
+            "features; ReLU over activation patterns; ReLU of cross products."
+        ),
+    ] = ModelKind.network,
+    neurons: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="<number>",
+            help="Most neurons of a plain ReLU network, chosen as everything is (--model network only).",
+            show_default="infinitely many gates",
+        ),
+    ] = None,
+    beta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<number>",
+            help="Weight of the penalty; means the same for every number of rows. auto chooses it, where a model can.",
+            show_default="the model's own",
+        ),
+    ] = None,
+    max_time: Annotated[
+        float | None,
+        typer.Option(
+            metavar="<seconds>",
+            help="Seconds after which the best network found so far is taken, if there is one; so it is at Ctrl-C.",
+            show_default="no limit",
+        ),
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<name>",
+            help="squared or, for classes, logistic; of models with few neurons huber or log_cosh for regression, "
+            "squared_hinge for classes, too. auto takes the better one, where a model can.",
+            show_default="the model's own",
+        ),
+    ] = None,
+    huber_delta: Annotated[
+        float, typer.Option(help="Where huber and log_cosh turn from square to line.", rich_help_panel=_FINITE)
+    ] = 1.0,
+    penalty: Annotated[
+        Penalty | None,
+        typer.Option(
+            help="Norm of a neuron's weights; ridge is half the squared l2 norm, for --model gated.",
+            show_default="l1 for lasso, else l2",
+            rich_help_panel=_FINITE,
+        ),
+    ] = None,
+    bias: Annotated[
+        Biases,
+        typer.Option(
+            help="Of gates and neurons: inside the norm of a neuron's weights; free of charge; none.",
+            rich_help_panel=_FINITE,
+        ),
+    ] = Biases.penalised,
+    no_bias: Annotated[bool, typer.Option("--no-bias", help="Short for --bias none.", rich_help_panel=_FINITE)] = False,
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.", rich_help_panel=_FINITE)] = 1e-6,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Iterations at most.", show_default="as many as the solver takes", rich_help_panel=_FINITE
+        ),
+    ] = None,
+    solver: Annotated[
+        Solver,
+        typer.Option(
+            metavar="<name>",
+            rich_help_panel=_FINITE,
+            help="auto chooses, and the report says why; kernel, gram or fista for gated; column_generation, "
+            "interior_point or augmented_lagrangian for relu; working_set, interior_point or homotopy for lasso; "
+            "cvxpy, a reference.",
+        ),
+    ] = Solver.auto,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_FINITE)] = 0,
+    gates: Annotated[
+        GateKind,
+        typer.Option(
+            help="Hyperplanes through sampled rows (cross, or chosen by leverage, volume, simplex, polished), random "
+            "ones, between rows of opposite classes, or all patterns; infinite: all random ones at once, with "
+            "--model gated --penalty ridge.",
+            rich_help_panel=_GATES,
+        ),
+    ] = GateKind.cross,
+    n_gates: Annotated[int, typer.Option(min=1, help="Gates to sample.", rich_help_panel=_GATES)] = 50,
+    sketch_dim: Annotated[
+        str, typer.Option(help="Sketch for cross products: auto, exact or its number of rows.", rich_help_panel=_GATES)
+    ] = "auto",
+    refine: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="<rounds>",
+            help="Rounds that exchange gates for better ones (--model gated only).",
+            rich_help_panel=_GATES,
+        ),
+    ] = 0,
+    subsample: Annotated[
+        str,
+        typer.Option(
+            metavar="<number>",
+            help="Cross products to draw, each with both signs, or all; auto draws as many as take some seconds.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = "auto",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")] = False,
+) -> None:
+    """Train a network on a table.
+
+    Without options it has infinitely many gates, features are standardised, and everything is chosen by leave-one-out;
+    the report says what was compared, what is promised for new rows, and what the rows of --test gave. The other models
+    have few neurons, and use features as they come: nothing is rescaled. With them, Ctrl-C takes the best network found
+    so far, if any: reported with its gap, written to --out, with exit code 130.
+    """
+    from clifford_rand_nn.cli.fit import run_fit
+
+    options = {
+        "model": model.value,
+        "neurons": neurons,
+        "gates": gates.value,
+        "n_gates": n_gates,
+        "sketch_dim": _sketch_dim(sketch_dim),
+        "max_iter": max_iter,
+        "refine": refine,
+        "subsample": _subsample(subsample),
+        "beta": _beta(beta),
+        "loss": loss or ("auto" if model.value in ("network", "gated", "relu") else "squared"),
+        "huber_delta": huber_delta,
+        "penalty": None if penalty is None else penalty.value,
+        "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,
+        "tol": tol,
+        "max_time": max_time,
+        "solver": solver.value,
+        "random_state": seed,
+    }
+    run_fit(train, target, weights, groups, test, out, task.value, options, _given(ctx), quiet)
+
+
+def _given(ctx: typer.Context) -> dict[str, Any]:
+    """Return the parameters that were given, as they were, without those left to their defaults."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+    given = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
+
+
+def _beta(text: str | None) -> float | str | None:
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither auto nor a number.", param_hint="--beta") from None
+
+
+def _subsample(text: str) -> int | str | None:
+    if text in ("auto", "all"):
+        return None if text == "all" else text
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither auto, all nor a positive integer.", param_hint="--subsample")
+
+
+def _sketch_dim(text: str) -> int | str | None:
+    if text == "auto":
+        return text
+    if text in ("exact", "none"):
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither auto, exact nor a positive integer.", param_hint="--sketch-dim")
