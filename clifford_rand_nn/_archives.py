@@ -35,7 +35,11 @@ _READERS: dict[tuple[int, int], Callable[..., tuple[tuple[int, ...], bool, np.dt
 
 
 def read_npz(
-    path: str | os.PathLike[str], wanted: Collection[str | None], *, what: str = "this NPZ file", stored: bool = False
+    path: str | os.PathLike[str],
+    wanted: Collection[str | None] | None,
+    *,
+    what: str = "this NPZ file",
+    stored: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return those of the arrays ``wanted`` that an NPZ file has, and the names of all that it has.
 
@@ -45,8 +49,8 @@ def read_npz(
     Parameters
     ----------
     path : path
-    wanted : names
-        None among them is none.
+    wanted : names or None
+        None is every array that there is; None among names is none.
     what : str
         How an error calls the file.
     stored : bool
@@ -75,7 +79,7 @@ def read_npz(
                 members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
                 if len(members) != len(archive.infolist()):
                     raise ValueError("two arrays have one name")
-                chosen = [name for name in members if name in wanted]
+                chosen = [name for name in members if wanted is None or name in wanted]
                 if stored and (
                     any(members[name].compress_type != zipfile.ZIP_STORED for name in chosen)
                     or sum(members[name].file_size for name in chosen) > size

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
@@ -24,9 +23,8 @@ from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.tables import Table, default_target, read_table
+from clifford_rand_nn.tables import Table, choose_task, default_target, read_table
 
-_MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 _SHOWN_CLASSES = 10
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
 
@@ -119,35 +117,6 @@ def _save(out: Path, model: Any, table: Table) -> None:
     if table.names is not None:
         saved.feature_names_in_ = np.array(table.names, dtype=object)
     save_model(out, saved)
-
-
-def choose_task(target: NDArray[Any]) -> tuple[str, str]:
-    """Return the task for a target, and why.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> choose_task(np.array(["a", "b", "a", "b"]))
-    ('classification', 'the target is text, 2 classes')
-    >>> choose_task(np.array([0.5, 1.0, 2.25]))
-    ('regression', 'the target has fractions')
-    """
-    values = np.unique(target)
-    if target.dtype.kind in "US":
-        return "classification", f"the target is text, {len(values)} classes"
-    if target.dtype.kind == "b":
-        return "classification", "the target is boolean"
-    from sklearn.utils.multiclass import type_of_target
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "more classes than half the samples": that is decided here
-        continuous = type_of_target(target).startswith("continuous")
-    if continuous:
-        return "regression", "the target has fractions"
-    few = f"{len(values)} distinct whole numbers in {len(target)} rows"
-    if len(values) <= min(_MOST_CLASSES, max(2, len(target) // 2)):
-        return "classification", f"the target has {few}; else give --task regression"
-    return "regression", f"the target has {few}; else give --task classification"
 
 
 def _note_many_columns(model: Any, n: int, d: int) -> None:

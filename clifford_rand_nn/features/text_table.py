@@ -68,7 +68,7 @@ def read_text_table(
     file = existing_table(path)
     if file.suffix.lower() == ".npz":
         return _from_npz(file, text, target, split)
-    frame = read_frame(file, text)
+    frame = read_frame(file, text=text)
     _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")

@@ -16,7 +16,7 @@ import clifford_rand._optional as optional
 from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, GatedReLUClassifier, cli, load_model
 from clifford_rand_nn.cli.app import COMMANDS, app
 from clifford_rand_nn.cli.choices import Solver
-from clifford_rand_nn.cli.fit import choose_task
+from clifford_rand_nn.tables import choose_task
 
 pd = pytest.importorskip("pandas")
 

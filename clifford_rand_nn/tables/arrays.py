@@ -1,8 +1,5 @@
-"""Tables from disk: CSV, Parquet and NPZ; every fault is named with its file, column and remedy."""
+"""Tables of numbers from disk, as arrays; every fault is named with its file, column and remedy."""
 
-import csv
-import difflib
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +10,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._archives import read_npz, reading_parquet
-
-_ENDINGS = (".csv", ".parquet", ".npz")
-_SHOWN = 8  # names listed in one error line
+from clifford_rand_nn._archives import read_npz
+from clifford_rand_nn.tables.files import closest, existing_table, listed, read_ending, refuse_duplicates
+from clifford_rand_nn.tables.frames import last_column, read_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +89,7 @@ def read_table(
     ((2, 2), ['a', 'b'], None)
     """
     file = existing_table(path)
-    if file.suffix.lower() == ".npz":
+    if read_ending(file) == ".npz":
         return _from_npz(file, target, columns, weights, need_weights, groups)
     return _from_frame(file, read_frame(file), target, columns, weights, need_weights, groups)
 
@@ -101,37 +97,7 @@ def read_table(
 def default_target(path: str | Path) -> str:
     """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ."""
     file = existing_table(path)
-    ending = file.suffix.lower()
-    if ending == ".npz":
-        return "y"
-    if ending == ".csv":
-        return _csv_header(file)[-1]
-    return str(read_frame(file).columns[-1])
-
-
-def existing_table(path: str | Path) -> Path:
-    """Return the path of a file that is there, is not empty and has an ending that can be read."""
-    file = Path(path)
-    check_ending(file)
-    if not file.is_file():
-        raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
-    if file.stat().st_size == 0:
-        raise ArgumentError(f"{file}: the file is empty.")
-    return file
-
-
-def check_ending(path: str | Path) -> str:
-    """Return the ending of a file that can be read and written, in lower case.
-
-    Examples
-    --------
-    >>> check_ending("Train.CSV")
-    '.csv'
-    """
-    ending = Path(path).suffix.lower()
-    if ending not in _ENDINGS:
-        raise ArgumentError(f"{path}: unknown ending {ending!r}; use one of {', '.join(_ENDINGS)}.")
-    return ending
+    return "y" if read_ending(file) == ".npz" else last_column(file)
 
 
 def _from_npz(
@@ -155,7 +121,7 @@ def _from_npz(
         names = tuple(str(name) for name in arrays["feature_names"].ravel())
         if len(names) != X.shape[1]:
             raise ArgumentError(f"{file}: 'feature_names' has {len(names)} names for {X.shape[1]} columns of 'X'.")
-        _refuse_duplicates(file, names)
+        refuse_duplicates(file, names)
     ignored: tuple[str, ...] = ()
     if columns is not None and names is not None:
         _refuse_missing(file, columns, names)
@@ -204,9 +170,7 @@ def _from_frame(
         weights = None
     for name, use in ((target, ""), (weights, " of weights"), (groups, " of groups")):
         if name is not None and name not in there:
-            hint = " Is it separated by semicolons?" if len(there) == 1 and ";" in there[0] else ""
-            columns_are = f"the columns are {listed(there, name)}"
-            raise ArgumentError(f"{file}: there is no column {name!r}{use}; {columns_are}.{hint}")
+            raise ArgumentError(f"{file}: there is no column {name!r}{use}; the columns are {listed(there, name)}.")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")
     names = [name for name in there if name not in (target, weights, groups)] if columns is None else list(columns)
@@ -224,73 +188,7 @@ def _from_frame(
     return Table(file, tuple(names), X, y, ignored, w, g)
 
 
-def read_frame(file: Path, text: Sequence[str] = ()) -> Any:
-    """Read a CSV or Parquet file; cells of the columns ``text`` of a CSV stay as they are written."""
-    return _read_csv(file, text) if file.suffix.lower() == ".csv" else _read_parquet(file)
-
-
-def _read_csv(file: Path, text: Sequence[str]) -> Any:
-    """Read a CSV file; of the columns ``text`` no number and no gap is made."""
-    pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    _csv_header(file)
-    try:
-        old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)  # since then decimals are read exactly
-        exact = {"float_precision": "round_trip"} if old else {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
-            frame = pandas.read_csv(file, index_col=False, encoding="utf-8-sig", low_memory=False, **exact)
-            again = [name for name in dict.fromkeys(text) if name in frame.columns]
-            if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
-                written = pandas.read_csv(
-                    file, usecols=again, dtype=str, na_filter=False, index_col=False, encoding="utf-8-sig"
-                )
-                frame[again] = written[again]
-            return frame
-    except pandas.errors.EmptyDataError as error:
-        raise ArgumentError(f"{file}: the file is empty.") from error
-    except pandas.errors.ParserWarning as error:
-        raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.") from error
-    except UnicodeDecodeError as error:
-        raise _not_utf8(file) from error
-    except pandas.errors.ParserError as error:
-        said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
-
-
-def _csv_header(file: Path) -> list[str]:
-    """Return the names in the first line of a CSV file, all different and none empty."""
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as stream:
-            header = next((row for row in csv.reader(stream) if row), [])
-    except UnicodeDecodeError as error:
-        raise _not_utf8(file) from error
-    except csv.Error as error:
-        raise ArgumentError(f"{file}: malformed CSV: {error}.") from error
-    if not header:
-        raise ArgumentError(f"{file}: the file is empty.")
-    unnamed = [str(i + 1) for i, name in enumerate(header) if not name.strip()]
-    if unnamed:
-        what = f"column {unnamed[0]} has no name in the first line; name it, or leave it out if it is a row index"
-        raise ArgumentError(f"{file}: {what}.")
-    _refuse_duplicates(file, header)
-    return header
-
-
-def _not_utf8(file: Path) -> ArgumentError:
-    return ArgumentError(f"{file}: this is not UTF-8 text; save it as CSV in UTF-8.")
-
-
-def _read_parquet(file: Path) -> Any:
-    """Read a Parquet file, its columns under their names as text."""
-    pandas = require("pandas", extra="app", purpose="reading a Parquet table")
-    with reading_parquet(file):
-        frame = pandas.read_parquet(file)
-    frame.columns = [str(name) for name in frame.columns]
-    _refuse_duplicates(file, list(frame.columns))
-    return frame
-
-
-def column_target(file: Path, name: str, column: Any, what: str = "target") -> NDArray[Any]:
+def column_target(file: str | Path, name: str, column: Any, what: str = "target") -> NDArray[Any]:
     """Return a column as targets, or ``what`` it is: booleans, integers, floats or texts, none missing."""
     missing = int(column.isna().sum())
     if missing:
@@ -337,7 +235,7 @@ def _refuse_not_numeric(file: Path, frame: Any, remedy: str = "encode it as numb
     )
 
 
-def checked_target(file: Path, name: str, y: NDArray[Any], what: str = "target") -> NDArray[Any]:
+def checked_target(file: str | Path, name: str, y: NDArray[Any], what: str = "target") -> NDArray[Any]:
     """Return a target of bool, int, float or text; refuse other kinds, NaN and infinity."""
     if y.dtype.kind not in "biufU":
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans, not {y.dtype}.")
@@ -362,34 +260,12 @@ def _refuse_not_finite(file: Path, X: NDArray[np.float64], names: Sequence[str] 
         )
 
 
-def _refuse_duplicates(file: Path, names: Sequence[str]) -> None:
-    """Refuse a name that appears twice."""
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
-        raise ArgumentError(f"{file}: the column name {twice[0]!r} appears more than once; rename or drop one.")
-
-
 def _refuse_missing(file: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
     """Refuse wanted names that are not there."""
     missing = [name for name in wanted if name not in set(there)]
     if missing:
         n = f"{len(missing)} of the {len(wanted)} columns of the model are" if len(missing) > 1 else "a column is"
-        close = difflib.get_close_matches(missing[0], list(there), 1)
-        hint = f" (is {close[0]!r} meant?)" if close else ""
-        raise ArgumentError(f"{file}: {n} missing: {listed(missing)}{hint}.")
-
-
-def listed(names: Sequence[str] | Mapping[str, object], wanted: str | None = None) -> str:
-    """List names for one error line, with the closest to ``wanted``."""
-    every = list(names)
-    text = ", ".join(repr(name) for name in every[:_SHOWN]) or "none"
-    if len(every) > _SHOWN:
-        text += f", … ({len(every)} in all)"
-    if wanted is not None:
-        folded = {name.lower(): name for name in every}
-        close = difflib.get_close_matches(wanted.lower(), list(folded), 1)
-        text += f" (is {folded[close[0]]!r} meant?)" if close else ""
-    return text
+        raise ArgumentError(f"{file}: {n} missing: {listed(missing)}{closest(missing[0], there)}.")
 
 
 def _checked_weights(file: Path, name: str, weights: NDArray[Any]) -> NDArray[np.float64]:

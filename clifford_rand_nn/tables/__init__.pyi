@@ -1,0 +1,13 @@
+from .arrays import Table as Table
+from .arrays import checked_target as checked_target
+from .arrays import column_target as column_target
+from .arrays import default_target as default_target
+from .arrays import read_table as read_table
+from .encoder import TableEncoder as TableEncoder
+from .files import check_ending as check_ending
+from .files import existing_table as existing_table
+from .files import listed as listed
+from .frames import read_frame as read_frame
+from .kinds import ColumnKind as ColumnKind
+from .model import table_model as table_model
+from .task import choose_task as choose_task

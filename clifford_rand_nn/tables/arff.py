@@ -1,0 +1,51 @@
+"""ARFF files, Weka's, as data frames, by liac-arff."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.dialect import not_text, open_text
+from clifford_rand_nn.tables.files import refuse_duplicates
+
+_DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*$""", re.IGNORECASE)
+
+
+def read_arff(file: Path, encoding: str | None = None) -> Any:
+    """Read an ARFF file: nominal attributes become categories, dates stay text, ? is missing.
+
+    Raises
+    ------
+    ArgumentError
+        The file is malformed, or no text.
+    MissingDependencyError
+        liac-arff is missing.
+    """
+    pandas = require("pandas", extra="app", purpose="reading an ARFF table")
+    arff = require("arff", extra="app", purpose="reading an ARFF table")
+    try:
+        with open_text(file, encoding or "utf-8-sig") as stream:
+            content = arff.load(_without_dates(stream))
+    except UnicodeError as error:
+        raise not_text(file, encoding) from error
+    except arff.ArffException as error:
+        raise ArgumentError(f"{file}: malformed ARFF: {error}") from error
+    names = [name for name, _ in content["attributes"]]
+    refuse_duplicates(file, names)
+    cells = list(zip(*content["data"], strict=True)) or [()] * len(names)
+    frame = pandas.DataFrame(dict(zip(names, cells, strict=True)))
+    for name, values in content["attributes"]:
+        if isinstance(values, list):
+            frame[name] = pandas.Categorical(frame[name], categories=values)
+        elif values.upper() != "STRING":
+            frame[name] = frame[name].astype(float)
+    frame.attrs["notes"] = []
+    return frame
+
+
+def _without_dates(lines: Iterator[str]) -> Iterator[str]:
+    """Declare attributes of dates as text, which liac-arff knows; what they are is found out as in every table."""
+    for line in lines:
+        yield _DATE.sub(r"\1string", line.rstrip("\r\n"))

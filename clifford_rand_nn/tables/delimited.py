@@ -1,0 +1,57 @@
+"""Files of separated values as data frames, by pandas."""
+
+import gzip
+import warnings
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.dialect import Dialect, not_gzip, not_text
+
+
+def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = ()) -> Any:
+    """Read a file as ``dialect`` says; of the columns ``text`` no number and no gap is made."""
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    options = pandas_options(dialect)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
+            frame = pandas.read_csv(file, low_memory=False, **options)
+            again = [name for name in dict.fromkeys(text) if name in frame.columns]
+            if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
+                written = pandas.read_csv(file, usecols=again, dtype=str, na_filter=False, **options)
+                frame[again] = written[again]
+    except pandas.errors.EmptyDataError as error:
+        raise ArgumentError(f"{file}: the file is empty.") from error
+    except pandas.errors.ParserWarning as error:
+        raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.") from error
+    except UnicodeError as error:
+        raise not_text(file, dialect.encoding) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise not_gzip(file, error) from error
+    except pandas.errors.ParserError as error:
+        said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
+        raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
+    frame = frame.drop(columns=[frame.columns[i] for i in dialect.left_out])
+    frame.attrs["notes"] = list(dialect.notes)
+    return frame
+
+
+def pandas_options(dialect: Dialect) -> dict[str, Any]:
+    """Return the options of pandas' reader."""
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    options: dict[str, Any] = {
+        "sep": dialect.separator,
+        "decimal": dialect.decimal,
+        "encoding": dialect.encoding,
+        "skipinitialspace": dialect.spaces,
+        "index_col": False,
+    }
+    if not dialect.header:
+        options |= {"header": None, "names": list(dialect.names)}
+    if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # since then decimals are read exactly
+        options["float_precision"] = "round_trip"
+    return options

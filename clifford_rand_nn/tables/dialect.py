@@ -1,0 +1,192 @@
+"""How a file of separated values is written: encoding, separator, decimal mark and names, found by its beginning."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO, cast
+
+from clifford_rand._checks import fail
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.files import read_ending, refuse_duplicates
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_LOOKED_AT = 2**18  # characters: some thousand rows
+_ROWS = 200  # by which the separator is found
+_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
+_COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,)([eE][+-]?\d+)?\s*")
+_POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read a file of separated values.
+
+    Attributes
+    ----------
+    encoding, separator, decimal : str
+    header : bool
+        Whether the first line holds the names.
+    spaces : bool
+        Whether separators are followed by spaces, which belong to no cell.
+    names : tuple of str
+        Of all columns, in their order.
+    left_out : tuple of int
+        Places of columns without a name: a row index, or nothing at all.
+    notes : tuple of str
+        What was found out and the reader may want to know.
+    """
+
+    encoding: str
+    separator: str
+    decimal: str
+    header: bool
+    spaces: bool
+    names: tuple[str, ...]
+    left_out: tuple[int, ...]
+    notes: tuple[str, ...]
+
+
+def find_dialect(
+    file: Path,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    header: bool = True,
+    encoding: str | None = None,
+) -> Dialect:
+    """Return how a file is written; what is given is not looked for.
+
+    The separator is the one of ``, ; tab |`` by which most rows have as many cells as the first; among equals the one
+    that leaves the most cells whole. The decimal mark is a comma where cells such as ``1,5`` stand between other
+    separators and no cell such as ``1.5`` does.
+    """
+    _check("separator", separator, "one character", lambda text: len(text) == 1)
+    _check("decimal", decimal, "'.' or ','", lambda text: text in (".", ","))
+    encoding, text, whole = _beginning(file, encoding)
+    notes = []
+    if separator is None:
+        separator = _separator(text, "\t" if read_ending(file).startswith(".tsv") else ",")
+        if separator != ("\t" if read_ending(file).startswith(".tsv") else ","):
+            notes.append(f"the cells are separated by {SEPARATORS[separator]}")
+    rows = _rows(file, text, separator, whole)
+    if not rows:
+        raise ArgumentError(f"{file}: the file is empty.")
+    spaces = any(cell.startswith(" ") for cell in rows[0])
+    first = [cell.strip() if spaces else cell for cell in rows[0]]
+    cells = rows[1:] if header else rows
+    if decimal is None:
+        decimal = "," if separator != "," and _has_decimal_commas(cells) else "."
+        if decimal == ",":
+            notes.append("decimals are written with a comma")
+    left_out: tuple[int, ...] = ()
+    if header:
+        left_out, said = _without_a_name(file, first, cells)
+        notes += said
+        refuse_duplicates(file, [name for i, name in enumerate(first) if i not in left_out])
+    else:
+        first = [f"c{i + 1}" for i in range(len(first))]
+        notes.append(f"no header: the columns are called c1 to c{len(first)}" if len(first) > 1 else "no header: c1")
+    return Dialect(encoding, separator, decimal, header, spaces, tuple(first), left_out, tuple(notes))
+
+
+def open_text(file: Path, encoding: str) -> TextIO:
+    """Open a file of text, compressed or not."""
+    if file.suffix.lower() == ".gz":
+        return cast("TextIO", gzip.open(file, "rt", encoding=encoding, newline=""))
+    return open(file, encoding=encoding, newline="")
+
+
+def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
+    """Return the error for bytes that are no text in UTF-8, or in the encoding that was given."""
+    if encoding is not None and not encoding.startswith("utf-8"):
+        return ArgumentError(f"{file}: this is not {encoding} text.")
+    hint = "save it in UTF-8, or give the encoding it has, such as 'cp1252' (Windows) or 'latin-1'"
+    return ArgumentError(f"{file}: this is not UTF-8 text; {hint}.")
+
+
+def not_gzip(file: Path, error: Exception) -> ArgumentError:
+    """Return the error for a file that ends in .gz and cannot be decompressed."""
+    return ArgumentError(f"{file}: this is not a readable gzip file: {error}.")
+
+
+def _check(name: str, value: str | None, rule: str, holds: object) -> None:
+    if value is not None and not (isinstance(value, str) and callable(holds) and holds(value)):
+        raise fail(name, "read_frame", rule, value)
+
+
+def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
+    """Return the encoding, the first characters and whether they are all."""
+    try:
+        if encoding is None:
+            with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else open(file, "rb") as raw:
+                mark = raw.read(4)
+            encoding = "utf-16" if mark[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        with open_text(file, encoding) as stream:
+            text = stream.read(_LOOKED_AT)
+            return encoding, text, not stream.read(1)
+    except UnicodeError as error:
+        raise not_text(file, encoding) from error
+    except LookupError as error:
+        raise fail("encoding", "read_frame", "an encoding that Python knows", encoding) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise not_gzip(file, error) from error
+
+
+def _rows(file: Path, text: str, separator: str, whole: bool) -> list[list[str]]:
+    """Return the rows of cells at the beginning of a file that are not blank."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    except csv.Error as error:
+        raise ArgumentError(f"{file}: malformed CSV: {error}.") from error
+    return rows if whole or len(rows) < 2 else rows[:-1]  # the last one may be cut
+
+
+def _separator(text: str, usual: str) -> str:
+    """Return the separator by which rows are most alike; ``usual`` if none makes two cells."""
+    best, chosen = (0.0, 0.0, 0, 0), usual
+    for one in (usual, *(other for other in SEPARATORS if other != usual)):
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text), delimiter=one) if row][:_ROWS]
+        except csv.Error:
+            continue
+        if not rows or len(rows[0]) < 2:
+            continue
+        alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+        others = [other for other in SEPARATORS if other != one]
+        cells = [cell for row in rows for cell in row]
+        entire = sum(bool(_NUMBER.fullmatch(cell)) or not any(o in cell for o in others) for cell in cells)
+        score = (alike, entire / len(cells), len(rows[0]), 0)
+        if score > best:
+            best, chosen = score, one
+    return chosen
+
+
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether cells are numbers with a decimal comma and none is one with a point."""
+    cells = {cell for row in rows for cell in row}
+    return any(_COMMA.fullmatch(cell) for cell in cells) and not any(_POINT.fullmatch(cell) for cell in cells)
+
+
+def _without_a_name(
+    file: Path, names: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[tuple[int, ...], list[str]]:
+    """Return the places of columns without a name that can be left out, and say so; refuse others."""
+    left_out, said = [], []
+    for i, name in enumerate(names):
+        if name.strip():
+            continue
+        if not any(len(row) > i and row[i].strip() for row in rows):
+            said.append(f"column {i + 1} has neither a name nor cells, and is left out")
+        elif i == 0:
+            said.append("the first column has no name: it is taken for a row index and left out")
+        else:
+            raise ArgumentError(f"{file}: column {i + 1} has no name in the first line; name it, or give header=False.")
+        left_out.append(i)
+    if len(left_out) == len(names):
+        raise ArgumentError(f"{file}: no column has a name in the first line; give header=False if it holds cells.")
+    return tuple(left_out), said

@@ -1,0 +1,38 @@
+"""Which task a target asks for: classes or numbers."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
+
+
+def choose_task(target: NDArray[Any]) -> tuple[str, str]:
+    """Return the task for a target, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_task(np.array(["a", "b", "a", "b"]))
+    ('classification', 'the target is text, 2 classes')
+    >>> choose_task(np.array([0.5, 1.0, 2.25]))
+    ('regression', 'the target has fractions')
+    """
+    values = np.unique(target)
+    if target.dtype.kind in "US":
+        return "classification", f"the target is text, {len(values)} classes"
+    if target.dtype.kind == "b":
+        return "classification", "the target is boolean"
+    from sklearn.utils.multiclass import type_of_target
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "more classes than half the samples": that is decided here
+        continuous = type_of_target(target).startswith("continuous")
+    if continuous:
+        return "regression", "the target has fractions"
+    few = f"{len(values)} distinct whole numbers in {len(target)} rows"
+    if len(values) <= min(_MOST_CLASSES, max(2, len(target) // 2)):
+        return "classification", f"the target has {few}; else give --task regression"
+    return "regression", f"the target has {few}; else give --task classification"
