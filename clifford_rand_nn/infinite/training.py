@@ -46,6 +46,8 @@ class Trained:
     Attributes
     ----------
     network : KernelNetwork
+    rows : (k,) int
+        The distinct row that each row of the network is.
     beta : float
     primal, dual : float
         Objective and lower bound, in the 1/n scale of the distinct rows.
@@ -71,6 +73,7 @@ class Trained:
     """
 
     network: KernelNetwork
+    rows: NDArray[np.intp]
     beta: float
     primal: float
     dual: float
@@ -128,6 +131,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     ends = HistoryRow(0, 0.0, zero, 1.0), HistoryRow(1, time.perf_counter() - began, end, share)
     return Trained(
         network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
+        rows=np.arange(n),
         beta=beta,
         primal=judged.objective,
         dual=judged.bound.value,
@@ -180,6 +184,7 @@ def _many(
     landmarks = found.way == "landmarks"
     return Trained(
         network=KernelNetwork(standard, kernel, rows[found.centres], found.alpha, found.intercept),
+        rows=found.centres,
         beta=found.beta,
         primal=found.objective,
         dual=found.objective - found.duality_gap,

@@ -36,10 +36,11 @@ from clifford_rand_nn.saved.parts import (
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 _VERSION = 5
+_ADDED = "network_rows"  # which files of version 5 may lack, and readers may pass over
 ARRAYS = (
     {"noise": "f1", "metric": "f2"}
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
-    | {"standard_mean": "f1", "standard_rate": "f1"}
+    | {"standard_mean": "f1", "standard_rate": "f1", _ADDED: "i1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
@@ -86,12 +87,14 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if model._variance is not None:
         arrays["noise"] = model._noise
     meta["arrays"] = sorted(arrays)
+    if model.network_rows_ is not None:
+        arrays[_ADDED] = model.network_rows_
     return arrays, meta
 
 
 def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
-    there = sorted(name for name in arrays if name != "meta")
+    there = sorted(name for name in arrays if name not in ("meta", _ADDED))
     agree(
         there == meta["arrays"], f"its arrays are {there}"
     )  # one that may be absent is not told from one that is lost
@@ -116,12 +119,14 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model.candidates_ = [_record(Candidate, told) for told in meta["candidates"]]
     weights = model._sample_weight = checked_weights(arrays, outputs)
     n_rows = len(arrays["dual_point"] if weights is None else weights)
+    model.network_rows_ = found = arrays.get(_ADDED)
+    agree(found is None or (len(found) == n and _within(found, n_rows)), "the rows of the network")
     model.rounds_ = _rounds(arrays, meta["rounds"], n_rows, outputs) if "rounds" in meta else None
     classes = None
     if isinstance(model, ConvexNetworkClassifier):
         classes = model.classes_ = read_classes(arrays, meta, outputs)
         left = arrays["loo_classes"]
-        agree(left.shape == (n_rows,) and bool(((left >= 0) & (left < len(classes))).all()), "the predictions")
+        agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
         model.loo_predictions_, model.loo_probabilities_ = classes[left], None
         scales = {name: number(value) for name, value in meta["calibration"].items()}
         model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
@@ -185,9 +190,14 @@ def _intervals(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs: i
 
 def _rounds(arrays: dict[str, NDArray[Any]], told: dict[str, Any], n: int, outputs: int) -> LearnedRounds:
     rows, predictions = arrays["rounds_rows"], arrays["rounds_predictions"]
-    agree(predictions.shape == (len(rows), outputs) and bool(((rows >= 0) & (rows < n)).all()), "the held-out rows")
+    agree(predictions.shape == (len(rows), outputs) and _within(rows, n), "the held-out rows")
     factors, trials = tuple(map(number, told["factors"])), tuple(_record(Trial, one) for one in told["trials"])
     return LearnedRounds(str(told["shape"]), whole(told["rounds"]), factors, trials, rows, predictions)
+
+
+def _within(places: NDArray[Any], n: int) -> bool:
+    """Whether all are places of n things."""
+    return bool(((places >= 0) & (places < n)).all())
 
 
 def _parameter(value: Any) -> Any:

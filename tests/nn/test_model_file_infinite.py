@@ -21,7 +21,7 @@ LABELS = {
     "integers": SIDE.astype(np.int32) - 7,
     "booleans": SIDE > 0,
 }
-SAID = ("beta_", "loo_score_", "loo_predictions_", "candidates_", "metric_", "reason_")
+SAID = ("network_rows_", "beta_", "loo_score_", "loo_predictions_", "candidates_", "metric_", "reason_")
 
 
 def _there_and_back(tmp_path, model):
@@ -134,12 +134,19 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     rows, y = make_friedman1(400, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(rows, y)
     assert model.certificate_.claim.landmarks == (way == "landmarks")
+    taken = model.network_.standard.rows(rows[model.network_rows_])
+    np.testing.assert_array_equal(taken, model.network_.rows)
     back = _there_and_back(tmp_path, model)
     assert back.certificate_.claim.landmarks == (way == "landmarks")
     np.testing.assert_array_equal(back.predict(rows), model.predict(rows))
     found, same = (one.certificate_.verify(rows, y) for one in (back, model))
     assert (found.primal, found.dual) == (same.primal, same.dual)
     assert same.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+
+
+def test_files_that_do_not_say_which_rows_the_network_has(tmp_path):
+    path = _rewritten(tmp_path, lambda arrays, meta: arrays.pop("network_rows"))
+    assert load_model(path).network_rows_ is None
 
 
 def test_a_loaded_estimator_can_be_fitted_again(tmp_path):
@@ -173,7 +180,7 @@ def _rewritten(tmp_path, change, model=None):
     assert (meta["format"], meta["version"]) == ("clifford-rand-model", 5)
     change(arrays, meta)
     if set(meta.get("arrays", [])) < set(arrays):  # one that was added
-        meta["arrays"] = sorted(name for name in arrays if name != "meta")
+        meta["arrays"] = sorted(name for name in arrays if name not in ("meta", "network_rows"))
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     np.savez(path, **arrays)
     return path
@@ -189,6 +196,8 @@ DAMAGE = {
     "no rows": lambda arrays, meta: arrays.pop("kernel_rows"),
     "rows": _cut("kernel_rows", 59, 3),
     "columns": _cut("kernel_rows", 60, 2),
+    "numbers of rows": _cut("network_rows", 59),
+    "a row beyond": lambda arrays, meta: arrays["network_rows"].__setitem__(0, 60),
     "mean": _cut("kernel_mean", 2),
     "intercept": _cut("kernel_intercept", 2),
     "outputs": _cut("kernel_alpha", 60, 2),

@@ -79,6 +79,9 @@ class NetworkWithoutKnobs(Parameters):
     Attributes
     ----------
     network_ : KernelNetwork, or TwoLayerNetwork
+    network_rows_ : (k,) array of int, or None
+        The row of X that each row of a KernelNetwork is, of copies the first one; None for finite networks, and for
+        models from files that do not say.
     beta_ : float
     loo_score_ : float
         What `score` promises for new rows of the same kind, by leave-one-out (leave-one-group-out with ``groups``); if
@@ -193,6 +196,7 @@ class NetworkWithoutKnobs(Parameters):
         if problem.groups is not None and problem.groups.max() == 0:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         self.network_: Any = None  # a KernelNetwork or a TwoLayerNetwork
+        self.network_rows_: NDArray[np.intp] | None = None
         self.path_: list[NeuronScore] | None = None
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
@@ -213,6 +217,7 @@ class NetworkWithoutKnobs(Parameters):
             claim = KernelClaim(found.network, found.landmarks)
             proved = Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)
             compared, self.network_ = found.compared, found.network
+            self.network_rows_ = self._places[distinct.first[found.rows]]
         self.certificate_ = distinct.certificate(proved, classes, self._sample_weight)
         if isinstance(found, TrainedFew):
             same = found.selection is found.proved

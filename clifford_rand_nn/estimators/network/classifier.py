@@ -186,6 +186,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.calibration_, self.beta_ = chosen.calibration, float(fit.beta)
         self._noise = CURVATURE * len(rows) * self.beta_ / (np.ones(len(rows)) if weights is None else weights)
         self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
+        self.network_rows_ = self._places[labelled.first]
         self.certificate_ = replace(
             self.certificate_,
             primal=fit.objective,
