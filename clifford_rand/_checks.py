@@ -138,7 +138,7 @@ def check_broadcast(name: str, owner: str, shape: tuple[int, ...], other: tuple[
         raise fail(name, owner, rule, describe(f"batch shape {other}"), hint) from None
 
 
-def refuse_unreal(value: Any, name: str, owner: str) -> None:
+def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to numbers first.") -> None:
     """Refuse masked, text and date entries, which a conversion to floats would let pass; objects that are numbers may.
 
     For callers that leave the conversion to another library; ``value`` is an array, nested lists or a data frame.
@@ -148,12 +148,12 @@ def refuse_unreal(value: Any, name: str, owner: str) -> None:
     dtypes = [array.dtype] if array is not None else list(value.dtypes)
     for dtype in dtypes:
         if getattr(dtype, "kind", "O") in tuple("USMm"):
-            raise fail(name, owner, "real numbers", describe(f"dtype {dtype}"), "Convert it to numbers first.")
+            raise fail(name, owner, "real numbers", describe(f"dtype {dtype}"), hint)
     if any(getattr(dtype, "kind", "O") == "O" for dtype in dtypes):
         entries = np.asarray(value, dtype=object).ravel()
         text = next((entry for entry in entries if isinstance(entry, str | bytes)), None)
         if text is not None:
-            raise fail(name, owner, "real numbers", text, "Convert it to numbers first.")
+            raise fail(name, owner, "real numbers", text, hint)
 
 
 def check_size(array: NDArray[Any], name: str, owner: str) -> None:

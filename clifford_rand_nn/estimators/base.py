@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import (
     as_generator,
@@ -19,7 +19,6 @@ from clifford_rand._checks import (
     check_choice,
     check_positive,
     fail,
-    refuse_unreal,
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
@@ -28,6 +27,7 @@ from clifford_rand_nn.datafits.choice import has_delta, split_weights
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
+from clifford_rand_nn.estimators.rows import by_blocks, new_rows
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
@@ -362,8 +362,7 @@ class ConvexNetwork(Parameters):
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "network_")
-        refuse_unreal(X, "X", type(self).__name__)
-        return self._predicted(validate_data(self, X, reset=False, dtype=(np.float64, np.float32)))
+        return by_blocks(self._predicted, new_rows(self, X, (np.float64, np.float32)))
 
     def _predicted(self, data: Array) -> Array:
         """Return the outputs (n, C) for rows that were checked."""

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
@@ -115,7 +117,7 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         check_verbose(self.verbose, "BetaCV")
         clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
         clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
-        rows, targets = indexable(np.asarray(X) if not hasattr(X, "iloc") else X, np.asarray(y))
+        rows, targets = indexable(X if hasattr(X, "columns") or issparse(X) else np.asarray(X), np.asarray(y))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         top = clone(self.estimator).beta_max(rows, targets, weights) if self.betas is None else 0.0
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
@@ -235,8 +237,11 @@ class _Data(NamedTuple):
 
     def take(self, index: NDArray[np.intp]) -> tuple[Any, NDArray[Any], dict[str, Any]]:
         """Return some rows, their targets, and the keyword of their weights: none for scorers that know none."""
-        rows = self.rows.iloc[index] if hasattr(self.rows, "iloc") else self.rows[index]
-        return rows, self.targets[index], {} if self.weights is None else {"sample_weight": self.weights[index]}
+        return (
+            _safe_indexing(self.rows, index),
+            self.targets[index],
+            {} if self.weights is None else {"sample_weight": self.weights[index]},
+        )
 
 
 @dataclass(frozen=True)

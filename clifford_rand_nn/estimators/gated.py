@@ -103,6 +103,7 @@ class GatedReLU(GatedFamily):
         :math:`\frac12\sum_i||U_i||_F^2`, which leaves no gate out: smoother with more gates, and faster to train. Its
         ``beta`` is of another scale; see `GatedRidgeProblem`.
     {loss}
+    {class_weight}
     {bias}
     {intercept}
     solver : {"auto", "kernel", "gram", "fista", "cvxpy"}

@@ -70,6 +70,7 @@ class CrossProductLasso(ConvexNetwork):
         as take some seconds: the columns of X themselves, where they are at most half of all, then planes through one
         row of data in half of the cases, two in a quarter, and so on; the certificate says so.
     {loss}
+    {class_weight}
     {bias}
     {intercept}
     solver : {"auto", "working_set", "interior_point", "homotopy", "cvxpy"}

@@ -66,6 +66,7 @@ _PARTS = {
         bias_feature_ : float or None
             c, where biases are penalised.
         """,
+    "class_weight": "",
     "random_state": r"""
         random_state : int, RandomState, Generator or None
             An integer gives the same gates or columns each time, whatever the order of the rows, and however often a
@@ -107,6 +108,11 @@ class Parameters(BaseEstimator):
     """
 
     _parts: ClassVar[dict[str, str]] = {}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

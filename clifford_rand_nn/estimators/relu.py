@@ -68,6 +68,7 @@ class ConvexReLU(GatedFamily):
     penalty : {"group_l2", "group_l1"}, default "group_l2"
         p = 2 or 1 in :math:`||U_i||_p`, the norm of a neuron's weights.
     {loss}
+    {class_weight}
     {bias}
     {intercept}
     solver : {"auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy"}

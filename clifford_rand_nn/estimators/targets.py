@@ -8,17 +8,19 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
 
 _PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
 
 
 class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     """Labels of any kind: two classes are one output of -1 and 1, more are one output each."""
+
+    class_weight: Any = None
 
     _losses = loss_names("classification")
     _parts: ClassVar[dict[str, str]] = {
@@ -27,6 +29,11 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             outputs share their neurons.
             """,
         "loss": loss_lines("classification"),
+        "class_weight": """
+            class_weight : None, "balanced" or dict of numbers
+                As in scikit-learn: factors of the weights of the rows of a class, "balanced" gives every class the
+                same sum.
+            """,
         "classes": """
             n_iter_ : int
             classes_ : (n_classes,)
@@ -40,10 +47,12 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         began = time.perf_counter()
         self._check_parameters()
-        refuse_unreal(X, "X", type(self).__name__)
-        as_array(y, "y", type(self).__name__)
-        data, labels = validate_data(self, X, y, dtype=self._dtypes)
+        owner = type(self).__name__
+        as_array(y, "y", owner)
+        rows, labels = training_data(self, X, y, self._dtypes)
         check_classification_targets(labels)
+        sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
+        data = dense_training_rows(rows, owner, self.max_memory)
         data, labels, weights = self._weighted_rows(data, labels, sample_weight)
         self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -142,10 +151,11 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         began = time.perf_counter()
         self._check_parameters()
-        for name, value in (("X", X), ("y", y)):
-            refuse_unreal(value, name, type(self).__name__)
-        data, targets = validate_data(self, X, y, dtype=self._dtypes, multi_output=True, y_numeric=True)
+        owner = type(self).__name__
+        refuse_unreal(y, "y", owner)
+        rows, targets = training_data(self, X, y, self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
+        data = dense_training_rows(rows, owner, self.max_memory)
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
         return Task(data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights, began)
 

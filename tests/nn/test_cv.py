@@ -6,7 +6,6 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
@@ -21,18 +20,6 @@ from clifford_rand_nn import (
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (60, 2))
 Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(60)
-
-
-@parametrize_with_checks(
-    [
-        BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0, beta=1e-3, bias=True), betas=[0.1, 0.01], cv=2),
-        BetaCV(
-            CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0, beta=1e-3, bias=True), n_betas=2, cv=2
-        ),
-    ],
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

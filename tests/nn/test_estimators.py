@@ -11,23 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, GatedReLUClassifier, GatedReLURegressor, Gates, spiral
 from clifford_rand_nn.problems.duality import gap_above
-
-
-@parametrize_with_checks(
-    [
-        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, bias=True),
-        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, bias=True),
-        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
-        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
-    ],
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def classes_3(seed=0):

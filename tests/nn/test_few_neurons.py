@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_friedman1
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
@@ -16,12 +15,6 @@ from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 slow = pytest.mark.slow
 GATES = ["free", "cross"]
 FREE_FIRST = ["free", pytest.param("cross", marks=slow)]
-
-
-@slow
-@parametrize_with_checks([ConvexNetworkClassifier(n_neurons=3)])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 def plain(network, X):

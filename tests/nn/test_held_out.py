@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
@@ -35,17 +34,6 @@ REGRESSORS = {
     "relu": ConvexReLURegressor(gates=GATES, random_state=0),
     "lasso": CrossProductLassoRegressor(subsample=60, random_state=0),
 }
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        GatedReLUClassifier(n_gates=3, loss="squared", tol=1e-2, random_state=0),
-        CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0),
-    ],
-)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

@@ -16,7 +16,6 @@ from sklearn.datasets import (
     make_friedman2,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
@@ -25,17 +24,6 @@ from clifford_rand_nn.infinite.many.rows import solve_many
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 LOGISTIC = ConvexNetworkClassifier(loss="logistic")
-
-
-@parametrize_with_checks([*BOTH])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([LOGISTIC])
-def test_scikit_learns_checks_of_the_logistic_loss(estimator, check):
-    check(estimator)
 
 
 def test_leave_one_out_is_what_a_refit_without_the_row_says(wave):

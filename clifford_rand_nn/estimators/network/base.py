@@ -6,15 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import check_choice, check_integer, check_positive, describe, fail, refuse_unreal
+from clifford_rand._checks import check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
+from clifford_rand_nn.estimators.rows import by_blocks, new_rows
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
@@ -259,23 +260,23 @@ class NetworkWithoutKnobs(Parameters):
         self.left_out_: NDArray[np.bool_] | None = np.zeros(len(kept), dtype=bool)
         self.left_out_[kept] = told
 
-    def _outputs(self, rows: Array) -> Array:
+    def _outputs(self, rows: Any) -> Array:
         """Return the outputs (n, C) of the network for rows that were checked."""
-        return np.asarray(self.network_.predict(rows)).reshape(len(rows), -1)
+        return by_blocks(lambda some: np.asarray(self.network_.predict(some)).reshape(len(some), -1), rows)
 
     def _keep_variance(self, needed: bool) -> None:
         """Keep what gives the variance of the network at new rows, where it is needed."""
         self._variance = PredictiveVariance(self.network_.kernel, self.network_.rows, self._noise) if needed else None
 
-    def _variance_at(self, rows: Array) -> Array | None:
+    def _variance_at(self, rows: Any) -> Array | None:
         """Return the variance (n,) at new rows as they come, or None where it is not needed."""
-        return None if self._variance is None else self._variance(self.network_.standard.rows(rows))
+        variance = self._variance
+        return None if variance is None else by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows)
 
-    def _rows(self, X: Any) -> Array:
-        """Return new rows, checked."""
+    def _rows(self, X: Any) -> Any:
+        """Return new rows, checked; sparse ones as CSR."""
         check_is_fitted(self, "network_")
-        refuse_unreal(X, "X", type(self).__name__)
-        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+        return new_rows(self, X)
 
 
 def _raised(row: HistoryRow, by: float) -> HistoryRow:

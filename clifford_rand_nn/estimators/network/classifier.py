@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import as_array, check_choice, describe, fail, refuse_unreal
+from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.labelled import Labelled
+from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 from clifford_rand_nn.infinite.choice import Compared
 from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
@@ -96,13 +95,11 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         """
         owner = type(self).__name__
         self._check_parameters()
-        refuse_unreal(X, "X", owner)
         as_array(y, "y", owner)
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        rows, labels = training_data(self, X, y)
         check_classification_targets(labels)
-        if self.class_weight is not None:
-            own = compute_sample_weight(self.class_weight, labels)
-            sample_weight = own if sample_weight is None else own * np.asarray(sample_weight)
+        rows = dense_training_rows(rows, owner, self.max_memory)
+        sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         kept, weights = self._weighted(rows, sample_weight)
         self.classes_, index = np.unique(labels[kept], return_inverse=True)
         if len(self.classes_) < 2:

@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
+from clifford_rand_nn.estimators.rows import dense_training_rows, training_data
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.units import Units
 
@@ -61,9 +61,9 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         """
         owner = type(self).__name__
         self._check_parameters()
-        for name, value in (("X", X), ("y", y)):
-            refuse_unreal(value, name, owner)
-        rows, given = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        refuse_unreal(y, "y", owner)
+        rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
+        rows = dense_training_rows(rows, owner, self.max_memory)
         self._target_ndim = given.ndim
         kept, weights = self._weighted(rows, sample_weight)
         targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)

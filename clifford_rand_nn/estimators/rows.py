@@ -1,0 +1,163 @@
+"""Rows on their way into an estimator: numbers without gaps, dense or sparse; refusals that name the remedy."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import validate_data
+
+from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
+from clifford_rand._typing import Array
+
+_ENCODE = (
+    "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "
+    "scikit-learn's OneHotEncoder in front."
+)
+_COPIES = 2  # of dense rows: the one made here, and the scaled, rotated or longer one that every fit works on
+_SHARE = 0.5  # of the machine's memory, where no other limit is given
+_BLOCK_BYTES = 2**26  # of sparse rows that are made dense at a time
+
+
+def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **options: Any) -> tuple[Any, Any]:
+    """Return the rows X (n, d) and targets y of a fit, checked; rows are dense, or CSR if they came sparse.
+
+    Parameters
+    ----------
+    model : estimator
+        It gets ``n_features_in_`` and, from a frame, ``feature_names_in_``.
+    X, y
+    dtypes
+        Of rows that are used as they come; others are converted to the first.
+    **options
+        Of `sklearn.utils.check_X_y`.
+
+    Raises
+    ------
+    ArgumentError
+        X has text, dates, NaN or infinite entries; the sentence says where, and what fills or encodes them.
+    ValueError
+        Of scikit-learn: shapes, lengths, and entries of y that are not finite.
+    """
+    _refuse_words(X, type(model).__name__)
+    rows, targets = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, **options)
+    _refuse_gaps(rows, model)
+    return rows, np.asarray(targets)
+
+
+def new_rows(model: Any, X: Any, dtypes: Any = np.float64) -> Any:
+    """Return rows (n, d) to predict, checked against those of the fit: their number of columns, their names.
+
+    Raises
+    ------
+    ArgumentError
+        As `training_data`.
+    ValueError
+        Of scikit-learn: other columns than those of the fit.
+    """
+    _refuse_words(X, type(model).__name__)
+    rows = validate_data(model, X, reset=False, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False)
+    _refuse_gaps(rows, model)
+    return rows
+
+
+def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray[Any]:
+    """Return rows as a dense array; sparse ones are copied, if the copy and what is made of it fit into the memory.
+
+    Raises
+    ------
+    ArgumentError
+        They do not; the sentence says how many bytes it takes.
+    """
+    if not issparse(X):
+        return np.asarray(X)
+    needed = _COPIES * X.shape[0] * X.shape[1] * X.dtype.itemsize
+    limit = _SHARE * machine_memory() if max_memory is None else max_memory
+    kept = X.nnz / max(1, X.shape[0] * X.shape[1])
+    hint = (
+        f"This fit works on dense rows; of these {X.shape[0]} × {X.shape[1]} entries {kept:.2g} are not zero. "
+        "Take fewer columns (TruncatedSVD, SelectKBest, or min_df of a vectoriser in a pipeline)"
+        + ("." if max_memory is None else f", or a max_memory above {quantity(needed)}.")
+    )
+    check_fits(needed, "X", owner, limit=limit, hint=hint)
+    return np.asarray(X.toarray())
+
+
+def by_blocks(predict: Any, X: Any) -> Array:
+    """Return predict(rows) of dense rows; sparse ones are made dense some at a time."""
+    if not issparse(X):
+        return np.asarray(predict(X))
+    step = max(1, _BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    parts = [np.asarray(predict(X[start : start + step].toarray())) for start in range(0, max(X.shape[0], 1), step)]
+    return np.concatenate(parts)
+
+
+def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: Any, owner: str) -> Any:
+    r"""Return the weights of rows (n,), times those of their classes.
+
+    "balanced" gives every class the same sum of weights, :math:`w_i/\sum_{j:y_j=y_i}w_j`, so that a whole number is as
+    good as so many copies; a dict gives each class its factor, as in scikit-learn.
+
+    Raises
+    ------
+    ArgumentError
+        ``class_weight`` is something else, or names a class that there is not.
+
+    Examples
+    --------
+    >>> with_class_weight("balanced", np.array(["a", "b", "b", "b"]), None, "example").round(2).tolist()
+    [2.0, 0.67, 0.67, 0.67]
+    """
+    if class_weight is None:
+        return sample_weight
+    rule = "None, 'balanced' or a dict with a number ≥ 0 for classes"
+    if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
+        raise fail("class_weight", owner, rule, class_weight)
+    own = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if own.shape != (len(labels),):
+        return sample_weight  # refused by name, where weights are checked
+    if not isinstance(class_weight, dict):
+        classes, index = np.unique(labels, return_inverse=True)
+        mass = np.bincount(index, own)
+        share = own.sum() / len(classes) / np.where(mass > 0, mass, 1.0)
+        return own * share[index]
+    unknown = [name for name in class_weight if name not in set(np.unique(labels).tolist())]
+    if unknown:
+        raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
+    return own * compute_sample_weight(class_weight, labels)
+
+
+def _refuse_words(X: Any, owner: str) -> None:
+    if issparse(X):
+        if X.dtype.kind not in "biuf":
+            raise fail("X", owner, "real numbers", describe(f"dtype {X.dtype}"))
+        return
+    refuse_unreal(X, "X", owner, _ENCODE)
+
+
+def _refuse_gaps(rows: Any, model: Any) -> None:
+    """Refuse NaN and infinity."""
+    values = rows.data if issparse(rows) else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):  # a finite sum has finite terms, and needs no second array
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    missing = int(np.isnan(values).sum())
+    word = "NaN" if missing else "infinity"
+    columns = np.unique(rows.indices[bad] if issparse(rows) else np.nonzero(bad)[1])
+    names = getattr(model, "feature_names_in_", None)
+    which = ", ".join(str(j) if names is None else repr(str(names[j])) for j in columns[:3])
+    which += f" and {len(columns) - 3} more" if len(columns) > 3 else ""
+    owner = type(model).__name__
+    many = missing or int(bad.sum())
+    value = describe(f"{many} {word} in column{'s' if len(columns) > 1 else ''} {which}")
+    hint = (
+        f"Fill them in a pipeline, make_pipeline(SimpleImputer(), {owner}()), or fit the frame by "
+        "clifford_rand_nn.table_model(frame, target), which does."
+        if missing
+        else "Bring the columns to numbers that float64 holds."
+    )
+    raise fail("X", owner, "without NaN and infinity", value, hint)

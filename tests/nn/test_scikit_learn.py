@@ -1,0 +1,280 @@
+"""Every public estimator against the installed scikit-learn: its checks, sparse rows, frames, metadata, searches."""
+
+import copy
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.impute import SimpleImputer
+from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import (
+    BetaCV,
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+)
+
+GATED = GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0)
+CLASSIFIERS = {
+    "network": ConvexNetworkClassifier(rounds=0, loss="squared"),
+    "few": ConvexNetworkClassifier(n_neurons=3, beta=0.05),
+    "gated": GATED,
+    "infinite": GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2),
+    "relu": ConvexReLUClassifier(n_gates=5, beta=2e-2, tol=1e-3, random_state=0),
+    "lasso": CrossProductLassoClassifier(subsample=30, beta=2e-2, random_state=0),
+}
+REGRESSORS = {
+    "network": ConvexNetworkRegressor(rounds=0),
+    "gated": GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0),
+    "relu": ConvexReLURegressor(n_gates=5, beta=2e-2, tol=1e-3, random_state=0),
+    "lasso": CrossProductLassoRegressor(subsample=30, beta=2e-2, random_state=0),
+    "search": BetaCV(GatedReLURegressor(n_gates=4, random_state=0), betas=[0.1, 0.01], cv=2),
+}
+EVERY = [*CLASSIFIERS.values(), *REGRESSORS.values()]
+NAMED = pytest.mark.parametrize("model", EVERY, ids=lambda model: str(model)[:40])
+
+RNG = np.random.default_rng(0)
+X = np.where(RNG.random((48, 4)) < 0.5, 0.0, RNG.standard_normal((48, 4)))
+Y = np.abs(X[:, 0]) - X[:, 1] + 0.2 * RNG.standard_normal(48)
+LABELS = np.where(np.median(Y) < Y, "high", "low")
+GROUPS = np.arange(48) // 6
+
+
+def target(model):
+    return LABELS if sklearn.base.is_classifier(model) else Y
+
+
+@parametrize_with_checks(
+    [
+        ConvexNetworkClassifier(),
+        ConvexNetworkRegressor(),
+        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, bias=True),
+        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, bias=True),
+    ]
+)
+def test_its_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        ConvexNetworkClassifier(loss="logistic"),
+        ConvexNetworkClassifier(n_neurons=3),
+        GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
+        GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
+        GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2),
+        GatedReLUClassifier(n_gates=3, loss="squared", tol=1e-2, random_state=0),
+        ConvexReLUClassifier(n_gates=10, beta=1e-3, tol=0.05, random_state=0, bias=True),
+        ConvexReLURegressor(n_gates=10, beta=1e-3, tol=0.05, random_state=0, bias=True),
+        CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0, bias=True),
+        CrossProductLassoRegressor(subsample=30, beta=0.01, tol=1e-3, random_state=0, bias=True),
+        CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0),
+        BetaCV(GatedReLUClassifier(n_gates=3, tol=1e-2, random_state=0, beta=1e-3, bias=True), betas=[0.1, 0.01], cv=2),
+        BetaCV(
+            CrossProductLassoRegressor(subsample=20, tol=1e-2, random_state=0, beta=1e-3, bias=True), n_betas=2, cv=2
+        ),
+    ]
+)
+def test_its_own_checks_of_the_others(estimator, check):
+    if check.func is check_sample_weight_equivalence_on_dense_data and isinstance(
+        estimator, ConvexReLUClassifier | ConvexReLURegressor
+    ):
+        estimator = clone(estimator).set_params(tol=1e-12)  # to be equal to 7 digits, both must be solved that far
+    check(estimator)
+
+
+@NAMED
+def test_sparse_rows_are_dense_ones(model):
+    y = target(model)
+    assert model.__sklearn_tags__().input_tags.sparse
+    dense, sparse = clone(model).fit(X, y), clone(model).fit(sp.csr_array(X), y)
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(dense, method):
+            wanted, found = getattr(dense, method)(X), getattr(sparse, method)(sp.csc_array(X))
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.lil_array])
+def test_every_sparse_format(kind):
+    dense = clone(GATED).fit(X, LABELS).decision_function(X.astype(np.float32))
+    found = clone(GATED).fit(kind(X), LABELS).decision_function(kind(X.astype(np.float32)))
+    np.testing.assert_array_equal(found, dense)
+
+
+@NAMED
+def test_a_dense_copy_that_is_too_large_is_refused_before_it_is_made(model):
+    wide = sp.random_array((48, 10**9), density=1e-9, rng=0, format="csr")
+    with pytest.raises(ArgumentError, match=r"'X' parameter of \w+ must be such that .* are enough.*TruncatedSVD"):
+        clone(model).fit(wide, target(model))
+    name = "estimator__max_memory" if isinstance(model, BetaCV) else "max_memory"
+    with pytest.raises(ArgumentError, match=r"a need of 3 KiB instead.*a max_memory above 3 KiB"):
+        clone(model).set_params(**{name: 1000}).fit(sp.csr_array(X), target(model))
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS.values(), REGRESSORS["search"]], ids=lambda model: str(model)[:40])
+def test_what_is_missing_is_refused_with_the_remedy(model):
+    frame = pd.DataFrame(X, columns=["age", "size", "fare", "rate"])
+    holes = frame.mask(frame > 1)
+    with pytest.raises(ArgumentError, match=r"\d+ NaN in columns 'age', .*\(SimpleImputer\(\), .*table_model"):
+        clone(model).fit(holes, target(model))
+    with pytest.raises(ArgumentError, match=r"NaN in columns 0, 1"):
+        clone(model).fit(sp.csr_array(holes.to_numpy()), target(model))
+    with pytest.raises(ArgumentError, match=r"1 infinity in column 'fare'"):
+        clone(model).fit(frame.assign(fare=[np.inf, *X[1:, 2]]), target(model))
+    with pytest.raises(ArgumentError, match=r"real numbers. Got 'a' instead. .*table_model.*OneHotEncoder"):
+        clone(model).fit(frame.assign(fare="a"), target(model))
+    fitted = make_pipeline(SimpleImputer(), clone(model)).fit(holes, target(model))
+    assert len(fitted.predict(holes)) == 48
+    with pytest.raises(ArgumentError, match=r"NaN in columns"):
+        fitted[-1].predict(holes.to_numpy())
+
+
+def test_one_hot_columns_of_a_pipeline_are_sparse():
+    words = pd.DataFrame({"a": np.where(X[:, 0] > 0, "on", "off"), "b": np.where(X[:, 1] > 0, "x", "y")})
+    for model in (CLASSIFIERS["network"], GATED):
+        sparse = make_pipeline(OneHotEncoder(), clone(model)).fit(words, LABELS)
+        dense = make_pipeline(OneHotEncoder(sparse_output=False), clone(model)).fit(words, LABELS)
+        np.testing.assert_array_equal(sparse.decision_function(words), dense.decision_function(words))
+
+
+def test_frames_of_numbers_and_their_names():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fitted = clone(GATED).fit(frame.astype({"a": "Float64"}), pd.Series(LABELS))
+    assert fitted.feature_names_in_.tolist() == list("abcd")
+    with pytest.raises(ValueError, match=r"Feature names must be in the same order"):
+        fitted.predict(frame[list("dcba")])
+    with pytest.raises(ValueError, match=r"Feature names unseen at fit time:\n- e"):
+        fitted.predict(frame.rename(columns={"d": "e"}))
+    with pytest.raises(ValueError, match=r"X has 3 features, but GatedReLUClassifier is expecting 4"):
+        fitted.predict(X[:, :3])
+    sparse = frame.astype(pd.SparseDtype("float64", 0.0))
+    np.testing.assert_array_equal(fitted.predict(sparse), fitted.predict(frame))
+    named = make_pipeline(StandardScaler(), clone(GATED)).set_output(transform="pandas").fit(frame, LABELS)
+    assert named[-1].feature_names_in_.tolist() == list("abcd")
+    polars = pytest.importorskip("polars")
+    np.testing.assert_array_equal(fitted.predict(polars.from_numpy(X, list("abcd"))), fitted.predict(frame))
+    found = BetaCV(GatedReLUClassifier(n_gates=3, random_state=0), betas=[0.1], cv=2)
+    assert found.fit(polars.from_numpy(X, list("abcd")), LABELS).feature_names_in_.tolist() == list("abcd")
+
+
+@NAMED
+def test_copies_of_a_fitted_model_are_as_good(model, tmp_path):
+    fitted = clone(model).fit(X, target(model))
+    joblib.dump(fitted, tmp_path / "model")
+    for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted), joblib.load(tmp_path / "model")):
+        np.testing.assert_array_equal(other.predict(X), fitted.predict(X))
+    assert clone(fitted).get_params(deep=False).keys() == model.get_params(deep=False).keys()
+    assert not hasattr(clone(fitted), "network_")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_weights_of_classes_are_weights_of_their_rows(name):
+    y = np.where(np.quantile(Y, 0.8) < Y, "rare", "often")
+    counts = {label: np.count_nonzero(y == label) for label in ("rare", "often")}
+    rows = np.array([1 / counts[label] for label in y])
+    wanted = clone(CLASSIFIERS[name]).fit(X, y, sample_weight=rows)
+    for given in ("balanced", {"rare": counts["often"] / counts["rare"]}):
+        found = clone(CLASSIFIERS[name]).set_params(class_weight=given).fit(X, y)
+        np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(X), atol=1e-6)
+    twice = np.repeat(np.arange(48), np.where(X[:, 0] > 0, 2, 1))
+    a = clone(CLASSIFIERS[name]).set_params(class_weight="balanced").fit(X[twice], y[twice])
+    b = clone(CLASSIFIERS[name]).set_params(class_weight="balanced").fit(X, y, np.where(X[:, 0] > 0, 2, 1))
+    np.testing.assert_allclose(a.certificate_.primal, b.certificate_.primal, rtol=1e-3)
+    for wrong in ("even", {"none": 2.0}):
+        with pytest.raises(ArgumentError, match=r"'class_weight' parameter of \w+ must be"):
+            clone(CLASSIFIERS[name]).set_params(class_weight=wrong).fit(X, y)
+
+
+def test_weights_and_groups_are_routed():
+    weights = np.where(X[:, 0] > 0, 2.0, 0.5)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ConvexNetworkClassifier(rounds=0, loss="squared").set_fit_request(sample_weight=True, groups=True)
+        pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model)
+        found = pipe.fit(X, LABELS, sample_weight=weights, groups=GROUPS)
+        scaler = StandardScaler().fit(X, sample_weight=weights)
+        wanted = clone(model).fit(scaler.transform(X), LABELS, sample_weight=weights, groups=GROUPS)
+        assert found[-1].loo_score_ == wanted.loo_score_
+        np.testing.assert_array_equal(found.predict_proba(X), wanted.predict_proba(scaler.transform(X)))
+        gated = clone(GATED).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(gated, {"beta": [0.1, 0.01]}, cv=GroupKFold(2))
+        search.fit(X, LABELS, sample_weight=weights, groups=GROUPS)
+        folds = list(GroupKFold(2).split(X, LABELS, GROUPS))
+        train, test = folds[0]
+        first = clone(GATED).set_params(beta=0.1).fit(X[train], LABELS[train], weights[train])
+        assert search.cv_results_["split0_test_score"][0] == first.score(X[test], LABELS[test], weights[test])
+        inner = BetaCV(GatedReLUClassifier(n_gates=3, random_state=0), betas=[0.1, 0.01], cv=2).set_fit_request(
+            groups=True, sample_weight=True
+        )
+        inner.set_score_request(sample_weight=True)
+        scores = cross_validate(
+            inner,
+            X,
+            LABELS,
+            cv=GroupKFold(2),
+            params={"groups": GROUPS, "sample_weight": weights},
+            error_score="raise",
+            return_estimator=True,
+        )
+        alone = clone(inner).fit(X[train], LABELS[train], groups=GROUPS[train], sample_weight=weights[train])
+        np.testing.assert_array_equal(scores["estimator"][0].scores_, alone.scores_)
+
+
+def test_inspection():
+    model = clone(CLASSIFIERS["network"]).fit(X, LABELS)
+    found = partial_dependence(model, X, [0], grid_resolution=5)
+    assert found["average"].shape == (1, 5)
+    grid = np.array(X)
+    grid[:, 0] = found["grid_values"][0][2]
+    np.testing.assert_allclose(found["average"][0, 2], model.predict_proba(grid)[:, 1].mean())
+    noise = np.column_stack([X, RNG.standard_normal(48)])
+    fitted = ConvexNetworkRegressor(rounds=0).fit(noise, Y)
+    importance = permutation_importance(fitted, noise, Y, n_repeats=3, random_state=0).importances_mean
+    assert importance[:2].min() > 2 * importance[2:].max()
+
+
+def test_in_other_estimators():
+    network = CLASSIFIERS["network"]
+    calibrated = CalibratedClassifierCV(GATED, cv=2).fit(X, LABELS)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
+    stack = StackingClassifier([("net", network), ("gated", GATED)], LogisticRegression(), cv=2).fit(X, LABELS)
+    vote = VotingClassifier([("net", network), ("line", LogisticRegression())], voting="soft").fit(X, LABELS)
+    assert min(one.score(X, LABELS) for one in (calibrated, stack, vote)) > 0.8
+    halving = HalvingGridSearchCV(GATED, {"beta": [0.1, 0.01, 0.001]}, cv=2, random_state=0, min_resources=16)
+    assert halving.fit(X, LABELS).best_params_["beta"] in (0.1, 0.01, 0.001)
+
+
+@pytest.mark.slow
+def test_a_hundred_classes():
+    rng = np.random.default_rng(0)
+    centres = 2 * rng.standard_normal((100, 20))
+    rows, new = (np.repeat(centres, 10, axis=0) + rng.standard_normal((1000, 20)) for _ in range(2))
+    labels = np.repeat(np.arange(100), 10)
+    model = ConvexNetworkClassifier().fit(rows, labels)
+    p = model.predict_proba(new)
+    assert p.shape == (1000, 100)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert model.score(new, labels) > 0.98
+    chosen = p.max(axis=1)
+    assert abs(chosen.mean() - model.score(new, labels)) < 0.15  # they are those of fits to fewer rows: too modest
+    assert len(pickle.dumps(model)) < 3e6
