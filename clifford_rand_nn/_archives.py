@@ -7,7 +7,7 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
@@ -36,7 +36,7 @@ _READERS: dict[tuple[int, int], Callable[..., tuple[tuple[int, ...], bool, np.dt
 
 def read_npz(
     path: str | os.PathLike[str],
-    wanted: Collection[str | None] | None,
+    wanted: Container[Any] | None,
     *,
     what: str = "this NPZ file",
     stored: bool = False,
@@ -80,11 +80,8 @@ def read_npz(
                 if len(members) != len(archive.infolist()):
                     raise ValueError("two arrays have one name")
                 chosen = [name for name in members if wanted is None or name in wanted]
-                if stored and (
-                    any(members[name].compress_type != zipfile.ZIP_STORED for name in chosen)
-                    or sum(members[name].file_size for name in chosen) > size
-                ):
-                    raise ValueError("its arrays are compressed, or claim more bytes than it has")
+                if stored:
+                    _check_stored([members[name] for name in chosen], size)
                 return {name: _read_array(archive, members[name]) for name in chosen}, list(members)
         except FAULTS as error:
             if isinstance(error, _ObjectArrayError):
@@ -93,6 +90,29 @@ def read_npz(
             raise ArgumentError(
                 f"{os.fspath(path)}: {what} is damaged, or it is something else ({type(error).__name__}: {said})."
             ) from error
+
+
+def check_archive(data: bytes, others: tuple[str, ...]) -> None:
+    """Refuse the bytes of a zip file, before another library reads them, whose members are not what they claim.
+
+    All must be uncompressed, and arrays that no pickle is needed for, but for names that end as one of ``others`` do.
+
+    Raises
+    ------
+    ValueError, or another of `FAULTS`
+    """
+    stream = io.BytesIO(data)
+    _check_directory(stream, len(data))
+    with zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        if len({info.filename for info in members}) != len(members):
+            raise ValueError("two members have one name")
+        _check_stored(members, len(data))
+        for info in members:
+            if info.filename.endswith(".npy"):
+                _read_array(archive, info)
+            elif not info.filename.endswith(others):
+                raise ValueError(f"a member {info.filename!r}")
 
 
 @contextmanager
@@ -124,6 +144,13 @@ def _check_directory(stream: IO[bytes], size: int) -> None:
     if length > _MOST_DIRECTORY or (larger and size < 2**32 - _MOST_DIRECTORY):
         raise ValueError("its directory is larger than one of arrays")
     stream.seek(0)
+
+
+def _check_stored(members: Iterable[zipfile.ZipInfo], size: int) -> None:
+    """Refuse members that are compressed, or claim more bytes than the ``size`` of their archive."""
+    members = list(members)
+    if any(info.compress_type != zipfile.ZIP_STORED for info in members) or sum(i.file_size for i in members) > size:
+        raise ValueError("its arrays are compressed, or claim more bytes than it has")
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:

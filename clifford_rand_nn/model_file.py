@@ -2,34 +2,40 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from clifford_rand import __version__
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
-from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.saved import finite, infinite, kernel, search
-from clifford_rand_nn.saved.parts import FORMAT
+from clifford_rand_nn.saved import estimator, pipeline
+from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 
-VERSION = 7  # raised when a reader of the old layout could not read the new one
-# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates.
-# Models without what is new are written so that older readers can read them.
-_READABLE = (1, 2, 3, 4, 5, 6, 7)
+VERSION = 8  # raised when a reader of the old layout could not read the new one
+# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates,
+# 7 no pipelines. Models without what is new are written so that older readers can read them.
+_READABLE = (1, 2, 3, 4, 5, 6, 7, 8)
 
-Model = finite.Network | infinite.Network | BetaCV
+Model: TypeAlias = estimator.Estimator | Pipeline
 
 # What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
-_ARRAYS = {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1"}
-_ARRAYS |= finite.ARRAYS | infinite.ARRAYS | kernel.ARRAYS | search.ARRAYS
+_ARRAYS = {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1"} | estimator.ARRAYS
 _WITH_GAPS = ("search_scores", "loo_predictions")  # NaN for betas without time, and for rows of weight zero
+
+
+class _Known(Container[object]):
+    """The names of all arrays that a model file can have."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in _ARRAYS or (isinstance(name, str) and pipeline.rule(name) is not None)
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -42,17 +48,27 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     compared and what leave-one-out said. Of a `BetaCV` it holds the estimator and the scores of all betas too. The file
     appears complete or not at all.
 
+    A scikit-learn `Pipeline` that ends with an estimator or a `BetaCV` is saved with its steps. Those of scikit-learn
+    itself (scaling, PCA, `ColumnTransformer`, one-hot, tf-idf, …) are held in the format of skops, a zip of JSON and
+    arrays; another version of scikit-learn reads them with its own warning. Its certificate is of the rows that the
+    last step was given: ``pipeline[-1].certificate_.verify(pipeline[:-1].transform(X), y)``. Functions of one's own,
+    steps of other libraries, and trees and splines, whose indices compiled code would not check, are refused, when they
+    are saved as when they are read. The pipeline's ``memory`` is not kept.
+
     Parameters
     ----------
     path : path that ends in .npz
-    model : one of the estimators, or `BetaCV`
+    model : one of the estimators, `BetaCV`, or a Pipeline that ends with one
         Fitted. A ``random_state`` that is not an integer is saved as None; so are a ``cv`` or ``scoring`` that are
         neither a number nor a word.
 
     Raises
     ------
     ArgumentError
-        The model is of another kind or not fitted, its labels are of mixed kinds, or the path ends otherwise.
+        The model is of another kind or not fitted, its labels are of mixed kinds, a step of a pipeline is none of
+        scikit-learn's own, or the path ends otherwise.
+    MissingDependencyError
+        A pipeline has steps of scikit-learn, and skops is not installed.
 
     Examples
     --------
@@ -68,7 +84,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     if Path(path).suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
-    arrays, meta = _pack(model)
+    arrays, meta = pipeline.pack(model) if type(model) is Pipeline else estimator.pack(model)
     arrays["meta"] = np.frombuffer(json.dumps(meta, ensure_ascii=False, indent=1).encode(), dtype=np.uint8)
     with replaced(path) as new, open(new, "wb") as stream:
         np.savez(stream, **arrays)
@@ -80,12 +96,15 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     ArgumentError
-        The file is not such a file, is damaged, or was written by a newer version; the message names it.
+        The file is not such a file, is damaged, was written by a newer version, or holds what could run code; the
+        message names it.
     FileNotFoundError
         There is no such file.
+    MissingDependencyError
+        It is of a pipeline with steps of scikit-learn, and skops is not installed.
     """
     name = os.fspath(path)
-    arrays, there = read_npz(path, _ARRAYS, what="this model file", stored=True)
+    arrays, there = read_npz(path, _Known(), what="this model file", stored=True)
     if "meta" not in arrays:
         holds = ", ".join(there[:8]) or "nothing"
         raise ArgumentError(f"{name}: this is not a model file of clifford-rand; it holds {holds}.")
@@ -101,7 +120,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             f"clifford-rand {__version__} reads versions up to {VERSION}; update it or save the model again."
         )
     with _damage_told(name):
-        return _unpack(arrays, meta)
+        return pipeline.unpack(arrays, meta) if "pipeline" in meta else estimator.unpack(arrays, meta)
 
 
 @contextmanager
@@ -109,6 +128,8 @@ def _damage_told(name: str) -> Iterator[None]:
     """Turn whatever the content of a file raises into the one error."""
     try:
         yield
+    except ForeignPartError as error:
+        raise ArgumentError(f"{name}: the model file is refused: {error}") from error
     except FAULTS as error:
         said = " ".join(str(error).split())
         raise ArgumentError(f"{name}: the model file is damaged ({type(error).__name__}: {said}).") from error
@@ -117,31 +138,12 @@ def _damage_told(name: str) -> Iterator[None]:
 def _check_arrays(arrays: dict[str, NDArray[Any]]) -> None:
     """Refuse arrays of another kind or number of axes than are saved, and numbers that are not finite."""
     for name, array in arrays.items():
-        kinds = _ARRAYS[name].rstrip("0123")
+        rule = _ARRAYS.get(name) or pipeline.rule(name) or ""
+        kinds = rule.rstrip("0123")
         if array.dtype.kind not in kinds or (kinds == "f" and array.dtype != np.float64):
             raise ValueError(f"the array {name!r} has dtype {array.dtype}")
-        if str(array.ndim) not in _ARRAYS[name]:
+        if str(array.ndim) not in rule:
             raise ValueError(f"the array {name!r} has {array.ndim} axes")
         missing = np.isnan(array) if name in _WITH_GAPS else np.zeros(1, dtype=bool)
         if array.dtype.kind == "f" and not (np.isfinite(array) | missing).all():
             raise ValueError(f"the array {name!r} has entries that are not finite")
-
-
-def _pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    kind = type(model)
-    if kind is BetaCV:
-        return search.pack(model)
-    if infinite.ESTIMATORS.get(kind.__name__) is kind:
-        return infinite.pack(model)
-    if finite.ESTIMATORS.get(kind.__name__) is kind:
-        return finite.pack(model)
-    known = ", ".join((*finite.ESTIMATORS, *infinite.ESTIMATORS, BetaCV.__name__))
-    raise fail("model", "save_model", f"one of {known}", describe(kind.__name__))
-
-
-def _unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Model:
-    if "search" in meta:
-        return search.unpack(arrays, meta)
-    if meta["estimator"] in infinite.ESTIMATORS:
-        return infinite.unpack(arrays, meta)
-    return finite.unpack(arrays, meta)

@@ -12,6 +12,10 @@ from clifford_rand._checks import describe, fail
 FORMAT = "clifford-rand-model"
 
 
+class ForeignPartError(ValueError):
+    """A file holds what is not read from files, because it could run code; the message names it."""
+
+
 def number(value: Any) -> float:
     """Return a finite number; refuse anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
