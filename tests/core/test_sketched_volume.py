@@ -20,7 +20,9 @@ def gaussian(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-@makers
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in ("SJLT", "SparseSign"))) for k in KNOWN]
+)
 def test_inner_product_is_unbiased(kind):
     # Means of N = 2500 against the exact value at 5.5 standard errors: 4e-8 a comparison (normal limit), 8 a kind.
     for k, r, d in ((1, 3, 7), (2, 4, 7), (3, 4, 6), (3, 3, 5)):

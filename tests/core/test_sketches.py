@@ -59,7 +59,7 @@ def test_products_from_both_sides_dense_and_sparse(kind, dtype):
 
 
 @pytest.mark.parametrize("kind", ["SJLT", "SJLT2", "SparseSign", "SRHT"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path):
     n, d, r = 9000, 600, 90
     S, X = MAKERS[kind](r, d, 1), gaussian(0, n, d).astype(dtype)

@@ -85,7 +85,10 @@ def transition(X, k):
     return subsets, probability, P
 
 
-@pytest.mark.parametrize(("n", "d", "k"), [(5, 3, 2), (6, 5, 3), (5, 4, 1)])
+@pytest.mark.parametrize(
+    ("n", "d", "k"),
+    [(5, 3, 2), pytest.param(6, 5, 3, marks=pytest.mark.slow), pytest.param(5, 4, 1, marks=pytest.mark.slow)],
+)
 def test_walk_takes_the_steps_that_enumeration_gives(n, d, k):
     X = scaled_rows(rows(n, d), False, only_span=False)
     subsets, _, P = transition(X, k)
@@ -119,6 +122,7 @@ def test_burn_in_is_enough(n, d, k):
         assert np.abs(final - probability).sum() / 2 <= 1e-6
 
 
+@pytest.mark.slow
 def test_methods_agree():
     X = rows(6, 3)
     subsets, probability = enumerated(X, 2)

@@ -159,7 +159,7 @@ def _sets():
             yield f"{load.__name__} {seed}", GateKernel(bias=2.0)(X1), _targets(index[rows], index.max() + 1)
 
 
-SETS = [pytest.param(*one, id=one[0], marks=[pytest.mark.slow] * (k % 2)) for k, one in enumerate(_sets())]
+SETS = [pytest.param(*one, id=one[0], marks=[pytest.mark.slow] * (k % 4 > 0)) for k, one in enumerate(_sets())]
 
 
 @pytest.mark.parametrize(("name", "K", "y"), SETS)

@@ -144,7 +144,11 @@ def test_outputs_that_depend_on_each_other_cost_nothing():
 
 
 CASES = [
-    (d, p, bias, loss) for d in (1, 2, 3) for p in (1, 2) for bias in (True, False) for loss in ("squared", "softmax")
+    pytest.param(d, p, bias, loss, marks=[pytest.mark.slow] * (d == 3 and p == 2 and bias))  # cones in four dimensions
+    for d in (1, 2, 3)
+    for p in (1, 2)
+    for bias in (True, False)
+    for loss in ("squared", "softmax")
 ]
 
 
@@ -173,7 +177,7 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     assert proof.verify(X, y).dual == pytest.approx(proof.dual, rel=1e-9)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("penalty", [pytest.param(p, marks=[pytest.mark.slow] * (p == "group_l2")) for p in PENALTIES])
 def test_given_gates_are_bounded_by_all(penalty):
     """Over given patterns the optimum is above that of all, and its dual point bounds all once they are priced."""
     rng = np.random.default_rng(5)
