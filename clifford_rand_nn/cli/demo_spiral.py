@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, NetworkClaim
 from clifford_rand_nn.datasets import spiral
+from clifford_rand_nn.displays import save_figure, spiral_figure
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
-from clifford_rand_nn.plots import save_figure, spiral_figure
 
 PAPER_BETA = 1e-3  # in the paper's scale, a sum of squares: beta_p / (2n) in ours
 

@@ -158,7 +158,7 @@ def _write(plan: Plan, seconds: float) -> list[Path]:
         pictures.append(plan.page.parent / "images" / "accuracy.png")
         written.append(plan.page)
     if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+        from clifford_rand_nn.displays import save_figure
 
         for path in pictures:
             save_figure(difference_figure(rows), path)

@@ -100,7 +100,7 @@ def write_report(
     for line in text.splitlines():
         settings.say(line)
     if available("matplotlib"):
-        from clifford_rand_nn.plots import save_figure
+        from clifford_rand_nn.displays import save_figure
 
         for picture, draw in figures.items():
             written.append(settings.out / f"{picture}.png")

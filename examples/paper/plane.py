@@ -168,7 +168,7 @@ def plane_row(kind: str, n: int, seed: int, sampler: str) -> dict[str, Any]:
 
 def _draw(settings: Settings, rows: list[dict[str, str]], samplers: tuple[str, ...], kind: str) -> Path:
     """Draw visits and chambers of one X, and the waits of all."""
-    from clifford_rand_nn.plots import save_figure
+    from clifford_rand_nn.displays import save_figure
     from examples.paper.plots.panels import Visits, plane_figure
 
     X = DATA[kind](_SHOWN, np.random.default_rng([settings.seed, _SHOWN]))

@@ -210,7 +210,7 @@ def _draw(
     """Draw the regions of the first seed; networks that an earlier run measured are fitted again."""
     if not (drawn and names):
         return []
-    from clifford_rand_nn.plots import save_figure, spiral_figure
+    from clifford_rand_nn.displays import save_figure, spiral_figure
 
     panels = []
     for name in names:

@@ -1,0 +1,5 @@
+"""Pictures of fitted estimators in scikit-learn's display style; the only package that uses matplotlib."""
+
+import lazy_loader as lazy
+
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

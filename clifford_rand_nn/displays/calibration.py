@@ -1,0 +1,98 @@
+"""Whether probabilities are what they say: scikit-learn's picture, on rows that were left out."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.displays.style import FIRST, axes_of, network_of
+
+
+class CalibrationDisplay(_CalibrationDisplay):
+    """scikit-learn's `sklearn.calibration.CalibrationDisplay`, also from the probabilities of rows left out of a fit.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_iris
+    >>> from clifford_rand_nn import CalibrationDisplay, ConvexNetworkClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = ConvexNetworkClassifier(loss="squared").fit(X, y)
+    >>> drawn = CalibrationDisplay.from_left_out(model, y, ax=Figure().subplots())
+    >>> drawn.ax_.get_xlabel()
+    'probability of the predicted class'
+    """
+
+    @classmethod
+    def from_left_out(
+        cls,
+        estimator: Any,
+        y: ArrayLike,
+        *,
+        n_bins: int = 10,
+        strategy: str = "quantile",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw ``loo_probabilities_`` of a fitted `ConvexNetworkClassifier`, or of one at the end of a pipeline.
+
+        Of two classes it is the probability of ``classes_[1]``; of more, that of the class that is predicted, against
+        how often it is right.
+
+        Parameters
+        ----------
+        estimator
+        y : (n,) array
+            The labels of the training, in the same order.
+        n_bins, strategy
+            As in scikit-learn.
+        ax : matplotlib Axes, optional
+        **kwargs
+            Of the line.
+
+        Raises
+        ------
+        ArgumentError
+            There are no such probabilities: another estimator, or one from a model file; y has another length.
+        """
+        model, labels = network_of(estimator), np.asarray(y)
+        told = getattr(model, "loo_probabilities_", None)
+        if told is None:
+            rule, hint = "a ConvexNetworkClassifier that was fitted here", "Else use from_predictions on new rows."
+            raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
+        if len(labels) != len(told):
+            raise fail("y", cls.__name__, f"the {len(told)} labels of the training", describe(f"{len(labels)} labels"))
+        kept = np.isfinite(told).all(axis=1)
+        return cls.from_probabilities(
+            told[kept], labels[kept], model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
+        )
+
+    @classmethod
+    def from_probabilities(
+        cls,
+        probabilities: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike,
+        *,
+        n_bins: int = 10,
+        strategy: str = "quantile",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the probabilities (n, k) of k classes for rows with labels y (n,), as `from_left_out` does."""
+        p, labels, names = np.asarray(probabilities), np.asarray(y), np.asarray(classes)
+        if len(names) == 2:
+            right, sure, of = labels == names[1], p[:, 1], f"probability of {names[1]}"
+        else:
+            right, sure, of = names[p.argmax(axis=1)] == labels, p.max(axis=1), "probability of the predicted class"
+        axes = axes_of(ax)
+        look = {"color": FIRST, "name": "rows left out"} | kwargs
+        shown: Self = cls.from_predictions(
+            right.astype(int), np.clip(sure, 0.0, 1.0), n_bins=n_bins, strategy=strategy, ax=axes, **look
+        )
+        from clifford_rand_nn.displays.style import literal
+
+        axes.set(xlabel=literal(of), ylabel="how often it is so")
+        return shown

@@ -1,0 +1,235 @@
+"""What beta does: loss or score on rows that were not fitted to, objective and number of neurons."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import as_loss, encode_labels, split_weights
+from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, network_of
+from clifford_rand_nn.estimators.cv import BetaCV
+from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.network.distinct import Data, Distinct
+from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
+from clifford_rand_nn.infinite.many.landmarks import spread_rows
+from clifford_rand_nn.paths.path import RegularizationPath
+
+_MOST = 1000  # rows that leave-one-out is done again on: a decomposition of so many takes a fraction of a second
+_BETAS = 40
+
+
+@dataclass(eq=False)
+class RegularizationPathDisplay:
+    """Curves against beta, the weight of the penalty.
+
+    Parameters
+    ----------
+    betas : (B,) array
+    unseen : (B,) array or None
+        Loss or score of rows that a fit had not seen.
+    errors : (B,) array or None
+        Their standard errors.
+    unseen_name : str
+    objectives : (B,) array or None
+        Of training.
+    n_neurons : (B,) array or None
+    chosen : float or None
+        The beta that was taken.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    neurons_ax_ : matplotlib Axes or None
+        Of the number of neurons, on the right.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from clifford_rand_nn import ConvexNetworkRegressor, RegularizationPathDisplay, lasso_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (60, 2))
+    >>> y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60)
+    >>> drawn = RegularizationPathDisplay.from_path(lasso_path(X, y), X, y, ax=Figure().subplots())
+    >>> [line.get_label() for line in drawn.ax_.lines]
+    ['mean loss of these rows', 'training objective']
+    >>> model = ConvexNetworkRegressor(rounds=0).fit(X, y)
+    >>> drawn = RegularizationPathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
+    >>> bool(drawn.unseen.min() < drawn.unseen[0])
+    True
+    """
+
+    betas: Array
+    unseen: Array | None = None
+    errors: Array | None = None
+    unseen_name: str = "loss of rows left out"
+    objectives: Array | None = None
+    n_neurons: Array | None = None
+    chosen: float | None = None
+    ax_: Any = field(default=None, init=False, repr=False)
+    neurons_ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: RegularizationPath,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        loss: str = "squared",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a path of `gated_path`, `lasso_path` or `relu_path`, and its loss on other rows, if they are given.
+
+        Parameters
+        ----------
+        path : RegularizationPath
+        X : (m, d) array, optional
+            Rows that were held out of it.
+        y : (m,) or (m, C) array, optional
+            Their targets, as those that the path was made with.
+        loss : str
+        ax : matplotlib Axes, optional
+        **kwargs
+            Of `plot`.
+
+        Raises
+        ------
+        ArgumentError
+            ``path`` is none; X without y; an unknown loss.
+        """
+        if not isinstance(path, RegularizationPath):
+            raise fail("path", cls.__name__, "a RegularizationPath", path)
+        if (X is None) != (y is None):
+            raise fail("y", cls.__name__, "given with X, and only with it", y)
+        unseen = None
+        if X is not None:
+            targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+            judged = as_loss(loss, cls.__name__)
+            out = [network.predict(X).reshape(targets.shape) for network in path.networks]
+            unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
+        return cls(
+            path.betas, unseen, None, "mean loss of these rows", path.objectives, path.n_neurons.astype(np.float64)
+        ).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        r"""Draw what a fitted estimator compared when it chose beta.
+
+        That is ``scores_`` of `BetaCV`, ``candidates_`` of an estimator with ``beta="auto"``, ``path_`` of a network of
+        few neurons. A network of infinitely many gates keeps no curve: it is made again from the rows of training, or
+        1000 of them, by one decomposition (`LeaveOneOut`), as the squared error of rows left out over the variance,
+        before any gates are learned.
+
+        Parameters
+        ----------
+        estimator
+        X, y, sample_weight, groups
+            Of the training; for infinitely many gates only. Of a pipeline X is what its last step was fitted to.
+        ax : matplotlib Axes, optional
+        **kwargs
+            Of `plot`.
+
+        Raises
+        ------
+        ArgumentError
+            Beta was given, not chosen; or X and y are needed.
+        """
+        if isinstance(estimator, BetaCV):
+            mean = estimator.scores_.mean(axis=1)
+            error = estimator.scores_.std(axis=1, ddof=1) / np.sqrt(estimator.scores_.shape[1])
+            shown = cls(estimator.betas_, mean, error, "score of held-out folds", chosen=estimator.beta_)
+            return shown.plot(ax=ax, **kwargs)
+        model = network_of(estimator)
+        if isinstance(model, NetworkWithoutKnobs):
+            shown = cls._few(model) if model.path_ is not None else cls._infinite(model, X, y, sample_weight, groups)
+            return shown.plot(ax=ax, **kwargs)
+        scores = getattr(model, "candidates_", None)
+        if not scores:
+            rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
+            raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
+        columns = np.array([(one.beta, one.loss, one.error, one.n_neurons) for one in scores]).T
+        neurons = columns[3] if np.isfinite(columns[3]).all() else None
+        name = "mean loss of held-out rows"
+        return cls(columns[0], columns[1], columns[2], name, None, neurons, model.beta_).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _few(cls, model: Any) -> Self:
+        """Of each beta that chose neurons the best refit."""
+        best: dict[float, Any] = {}
+        for one in model.path_:  # best first
+            best.setdefault(one.beta, one)
+        rows = [best[beta] for beta in sorted(best, reverse=True)]
+        betas, scores, counts = (np.array([row[i] for row in rows]) for i in (0, 2, 3))
+        name = "squared error of held-out rows\nas a share of the variance"
+        return cls(betas, scores, None, name, None, counts, model.path_[0].beta)
+
+    @classmethod
+    def _infinite(cls, model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        owner = cls.__name__
+        if X is None or y is None:
+            hint = "A network of infinitely many gates keeps no curve."
+            raise fail("X", owner, "the rows of the training, with y", describe("None"), hint)
+        rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+        kept, weights, _ = split_weights(sample_weight, len(rows), owner)
+        if is_classifier(model):
+            index = np.searchsorted(model.classes_, labels[kept])
+            targets = encode_labels(index, len(model.classes_), "squared")[0]
+        else:
+            targets = np.asarray(labels[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
+        of = None if groups is None else np.unique(np.asarray(groups)[kept], return_inverse=True)[1].astype(np.intp)
+        problem = Distinct.of(Data(rows[kept], targets, weights, of)).problem
+        if len(problem.X) > _MOST:
+            problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))
+        best = model.candidates_[0]
+        _, some, kernel = problem.kernel_rows(best.scaling, best.bias)
+        loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups)
+        betas = loo.grid(_BETAS)
+        name = "squared error of rows left out\nas a share of the variance"
+        return cls(betas, problem.score(loo.errors(betas)), None, name, chosen=best.beta)
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure of pyplot; the penalty grows to the right."""
+        self.ax_ = ax = axes_of(ax)
+        self.figure_ = ax.figure
+        if self.unseen is not None:
+            ax.plot(self.betas, self.unseen, color=FIRST, marker="o", markersize=3.5, label=self.unseen_name)
+            if self.errors is not None:
+                low, high = self.unseen - self.errors, self.unseen + self.errors
+                ax.fill_between(self.betas, low, high, color=FIRST, alpha=0.2, linewidth=0)
+        if self.objectives is not None:
+            ax.plot(self.betas, self.objectives, color=SECOND, linestyle="--", label="training objective")
+        if self.chosen is not None:
+            ax.axvline(self.chosen, color=GREY, linestyle=":", label="chosen")
+        several = self.objectives is not None and self.unseen is not None
+        ax.set(xscale="log", xlabel="β, the weight of the penalty", ylabel="loss" if several else self._name)
+        ax.grid(axis="y", alpha=0.25)
+        if self.n_neurons is not None:
+            self.neurons_ax_ = right = ax.twinx()
+            right.plot(self.betas, self.n_neurons, color=GREY, drawstyle="steps-mid", linewidth=1)
+            right.set_ylabel("neurons (grey)")
+            right.set_ylim(bottom=0)
+        if len(ax.get_legend_handles_labels()[1]) > 1:
+            ax.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        return self
+
+    @property
+    def _name(self) -> str:
+        return "training objective" if self.unseen is None else self.unseen_name

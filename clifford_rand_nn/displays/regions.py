@@ -1,0 +1,253 @@
+"""Decision regions of a fitted classifier on two columns, with its planes and the rows that span them."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.displays.planes import Planes, planes_of, segments
+from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, literal
+
+_TINT = 0.72  # how far a region's colour is mixed with white
+_ROWS = 50_000  # grid points predicted at once
+_MARGIN = 0.06
+
+
+class DecisionRegionsDisplay:
+    r"""What a classifier says on a grid over two columns, the rows, and the hyperplanes of its neurons.
+
+    Where there are further columns, the picture is the cut at their medians (most frequent values, of a frame's columns
+    that are no numbers), and rows are drawn wherever their two columns are.
+
+    Parameters
+    ----------
+    horizontal, vertical : (r,) arrays
+        The grid.
+    region : (r, r) array of int
+        Of ``classes``, at each point of the grid; the first axis is vertical.
+    classes : (k,) array
+    points : (n, 2) array
+    labels : (n,) array of int
+        The class of each point.
+    names : (str, str)
+        Of the two columns; empty for none.
+    lines : (directions (2, m), offsets (m,)) or None
+    spanning : (s,) array of int
+        Of the points, those that span a line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from clifford_rand_nn import ConvexNetworkClassifier, DecisionRegionsDisplay, spiral
+    >>> X, y = spiral()
+    >>> model = ConvexNetworkClassifier(n_neurons=8, gates="cross").fit(X, y)
+    >>> drawn = DecisionRegionsDisplay.from_estimator(model, X, y, resolution=50, ax=Figure().subplots())
+    >>> drawn.ax_.get_legend_handles_labels()[1]
+    ['-1', '1', 'rows that span a plane']
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        *,
+        horizontal: Array,
+        vertical: Array,
+        region: NDArray[np.intp],
+        classes: NDArray[Any],
+        points: Array,
+        labels: NDArray[np.intp],
+        names: tuple[str, str] = ("", ""),
+        lines: tuple[Array, Array] | None = None,
+        spanning: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.horizontal, self.vertical, self.region = horizontal, vertical, region
+        self.classes, self.points, self.labels, self.names = classes, points, labels, names
+        self.lines = lines
+        self.spanning = np.zeros(0, dtype=np.intp) if spanning is None else spanning
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        columns: tuple[Any, Any] | None = None,
+        planes: Any = True,
+        resolution: int = 300,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Predict on a grid and draw.
+
+        Parameters
+        ----------
+        estimator : object with ``predict``
+            Fitted to X or to rows like these, and at most eight classes.
+        X : (n, d) array or DataFrame
+        y : (n,) array
+        columns : pair of positions, or of names of a DataFrame, optional
+            The two to draw; the first two if there are more.
+        planes : bool, Gates or (directions (d, m), offsets (m,)), default True
+            Hyperplanes to draw as thin lines; True for those of the neurons of a fitted network, or its gates. Where it
+            knows the rows of training that span them, and X is these, they are marked.
+        resolution : int
+            Grid points along each side.
+        ax : matplotlib Axes, optional
+        **kwargs
+            Of `plot`.
+
+        Raises
+        ------
+        ArgumentError
+            X has fewer than two columns, a chosen one is not there or holds no numbers; there are more than eight
+            classes; planes are those of other columns.
+        MissingDependencyError
+            matplotlib is not installed.
+        """
+        owner, labels = cls.__name__, np.asarray(y)
+        check_integer(resolution, "resolution", owner, low=2)
+        classes, index = np.unique(labels, return_inverse=True)
+        if len(classes) > len(PALETTE):
+            raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
+        rows = _Rows(X, columns, owner)
+        low, high = rows.points.min(axis=0), rows.points.max(axis=0)
+        margin = _MARGIN * np.where(high > low, high - low, 1.0)
+        low, high = low - margin, high + margin
+        horizontal, vertical = (np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True))
+        grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1).reshape(-1, 2)
+        parts = [estimator.predict(rows.at(grid[i : i + _ROWS])) for i in range(0, len(grid), _ROWS)]
+        said = np.concatenate(parts)
+        if not np.isin(said, classes).all():  # a class without rows here has a colour too
+            classes = np.union1d(classes, said)
+            index = np.searchsorted(classes, labels)
+            if len(classes) > len(PALETTE):
+                raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
+        found = planes_of(estimator, planes)
+        lines, spanning = (None, None) if found is None else rows.lines(found, owner)
+        shown = cls(
+            horizontal=horizontal,
+            vertical=vertical,
+            region=np.searchsorted(classes, said).reshape(resolution, resolution),
+            classes=classes,
+            points=rows.points,
+            labels=index,
+            names=rows.names,
+            lines=lines,
+            spanning=spanning,
+        )
+        return shown.plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax: Any = None, title: str = "", legend: bool = True) -> Self:
+        """Draw on ``ax``, or on a new figure of pyplot, with a title and a legend if asked for."""
+        self.ax_ = ax = axes_of(ax)
+        self.figure_ = ax.figure
+        from matplotlib.collections import LineCollection
+        from matplotlib.colors import ListedColormap, to_rgb
+
+        tints = ListedColormap([tuple(_TINT + (1 - _TINT) * c for c in to_rgb(colour)) for colour in PALETTE])
+        low, high = np.array([self.horizontal[0], self.vertical[0]]), np.array([self.horizontal[-1], self.vertical[-1]])
+        extent, top = (low[0], high[0], low[1], high[1]), len(PALETTE) - 0.5
+        shown = {"cmap": tints, "vmin": -0.5, "vmax": top, "extent": extent, "origin": "lower", "aspect": "auto"}
+        ax.imshow(self.region, interpolation="nearest", **shown)
+        if self.lines is not None:
+            ends = segments(*self.lines, low, high)
+            faint = {"linewidths": 0.25, "alpha": 0.5} if len(ends) > 60 else {"linewidths": 0.8, "alpha": 0.8}
+            ax.add_collection(LineCollection(list(ends), colors="0.35", zorder=2, **faint))
+        for i, label in enumerate(self.classes):
+            points = self.points[self.labels == i]
+            if len(points):
+                look = {"s": 22, "marker": MARKERS[i], "color": PALETTE[i], "edgecolor": "white", "linewidth": 0.6}
+                ax.scatter(*points.T, label=literal(label), zorder=3, **look)
+        if len(self.spanning):
+            ring = {"s": 80, "marker": "o", "facecolor": "none", "edgecolor": "black", "linewidth": 1.1}
+            ax.scatter(*self.points[self.spanning].T, label="rows that span a plane", zorder=4, **ring)
+        ax.set(xlim=extent[:2], ylim=extent[2:], xlabel=literal(self.names[0]), ylabel=literal(self.names[1]))
+        if not any(self.names):
+            ax.set(xticks=[], yticks=[])
+        ax.set_title(title, fontsize=10)
+        if legend:
+            ax.legend(
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.18 if any(self.names) else -0.02),
+                ncols=4,
+                frameon=False,
+                fontsize=8,
+            )
+        return self
+
+
+class _Rows:
+    """Rows as they come, the two columns to draw, and further rows that differ from one of them in these alone."""
+
+    def __init__(self, X: Any, columns: tuple[Any, Any] | None, owner: str) -> None:
+        self._frame = X if hasattr(X, "iloc") else None
+        data = None if self._frame is not None else as_real(X, "X", owner)
+        self._data = data
+        d = X.shape[1] if np.ndim(X) == 2 else 0
+        if d < 2:
+            raise fail("X", owner, "of shape (n, d) with d ≥ 2", describe(f"shape {np.shape(X)}"))
+        names = list(range(d)) if self._frame is None else list(self._frame.columns)
+        pair = tuple(names[:2]) if columns is None else tuple(columns)
+        if len(set(pair)) != 2 or any(one not in names for one in pair):
+            raise fail("columns", owner, "two columns of X", columns)
+        self.columns = names.index(pair[0]), names.index(pair[1])
+        if data is None:
+            chosen = X[list(pair)]
+            if not all(kind.kind in "iuf" for kind in chosen.dtypes):
+                raise fail("columns", owner, "two columns of numbers", columns or pair)
+            self.points = np.asarray(chosen, dtype=np.float64)
+        else:
+            self.points = np.asarray(data[:, list(self.columns)], dtype=np.float64)
+        named = self._frame is not None or d > 2
+        self.names = (_name(pair[0]), _name(pair[1])) if named else ("", "")
+        self._base = self._middle()
+
+    def _middle(self) -> Any:
+        if self._data is not None:
+            return np.median(self._data, axis=0)
+        assert self._frame is not None
+        return [
+            column.median() if column.dtype.kind in "iuf" else column.mode(dropna=True).iloc[0]
+            for _, column in self._frame.items()
+        ]
+
+    def at(self, grid: Array) -> Any:
+        """Return rows for points of the grid."""
+        if self._data is not None:
+            rows = np.tile(self._base, (len(grid), 1)).astype(np.float64)
+            rows[:, list(self.columns)] = grid
+            return rows
+        frame, columns = self._frame, {}
+        assert frame is not None
+        for j, (name, column) in enumerate(frame.items()):
+            if j in self.columns:
+                columns[name] = grid[:, self.columns.index(j)]
+            else:
+                value = column.iloc[:1].copy()
+                value.iloc[0] = self._base[j] if column.dtype.kind != "i" else int(self._base[j])
+                columns[name] = value.repeat(len(grid)).reset_index(drop=True)
+        return type(frame)(columns)
+
+    def lines(self, planes: Planes, owner: str) -> tuple[tuple[Array, Array], NDArray[np.intp] | None]:
+        """Return the lines of planes in the picture, and the rows of it that span them, if these are all columns."""
+        d = self._data.shape[1] if self._data is not None else len(self._base)
+        if len(planes.directions) != d:
+            rule = f"hyperplanes of the {d} columns"
+            raise fail("planes", owner, rule, describe(f"directions of shape {planes.directions.shape}"))
+        if d == 2:
+            return (planes.directions, planes.offsets), planes.spanning(self.points)
+        return planes.cut(np.asarray(self._base, dtype=np.float64), self.columns), None
+
+
+def _name(column: Any) -> str:
+    return f"column {column}" if isinstance(column, int) else str(column)

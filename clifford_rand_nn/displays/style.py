@@ -1,0 +1,60 @@
+"""What all pictures share: colours, axes, words as they are, and the file that a figure is written to."""
+
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from clifford_rand._files import replaced
+from clifford_rand._optional import require
+from clifford_rand_nn.estimators.cv import BetaCV
+
+# Okabe and Ito's palette, made for colour-blind readers; no two of its colours differ by hue alone.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+FIRST, SECOND, THIRD = "#0072B2", "#D55E00", "#009E73"  # of lines: contrast of 3 and more with white and with black
+GREY = "#7f7f7f"
+
+
+def axes_of(ax: Any = None) -> Any:
+    """Return the axes to draw on: the given ones, or new ones in a figure of pyplot, as scikit-learn's displays do.
+
+    Raises
+    ------
+    MissingDependencyError
+        matplotlib is not installed.
+    """
+    require("matplotlib", extra="app", purpose="drawing")
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def literal(text: object) -> str:
+    r"""Return text for a picture in which a dollar sign begins no formula.
+
+    Examples
+    --------
+    >>> print(literal("price in $, not $x$"))
+    price in \$, not \$x\$
+    """
+    return str(text).replace("$", r"\$")
+
+
+def network_of(model: Any) -> Any:
+    """Return the estimator itself: the last step of a pipeline, what a search has trained."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model[-1]
+        elif isinstance(model, BetaCV) and hasattr(model, "estimator_"):
+            model = model.estimator_
+        else:
+            return model
+
+
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Write a figure at 150 dots per inch; the ending chooses the kind of file."""
+    with replaced(path) as new:
+        figure.savefig(new, dpi=150)

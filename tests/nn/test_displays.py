@@ -1,0 +1,330 @@
+"""Pictures: what is drawn, where, and in which colours; from fitted estimators in one call."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import clifford_rand._optional as optional
+from clifford_rand.errors import ArgumentError, MissingDependencyError
+from clifford_rand_nn import (
+    BetaCV,
+    CalibrationDisplay,
+    CertificateDisplay,
+    ConvergenceDisplay,
+    ConvexNetworkClassifier,
+    DecisionRegionsDisplay,
+    GatedReLUClassifier,
+    LearningCurveDisplay,
+    RegularizationPathDisplay,
+    gated_path,
+    sample_gates,
+    spiral,
+)
+from clifford_rand_nn.displays import plot_decision_regions, save_figure, spiral_figure
+from clifford_rand_nn.infinite.choice import Problem
+
+matplotlib = pytest.importorskip("matplotlib")
+from matplotlib.figure import Figure  # noqa: E402
+
+
+class Halves:
+    """Class "right" where x > 0.25; counts the rows it is asked at once."""
+
+    most = 0
+
+    def predict(self, X):
+        self.most = max(self.most, len(X))
+        return np.where(X[:, 0] > 0.25, "right", "left")
+
+
+X = np.array([[-1.0, -1.0], [1.0, 1.0], [0.5, -0.5], [-0.5, 0.2]])
+Y = np.array(["left", "right", "right", "left"])
+
+
+def test_regions_points_and_title():
+    ax = Figure().subplots()
+    plot_decision_regions(ax, Halves(), X, Y, "halves", resolution=101)
+    (image,) = ax.images
+    region = np.asarray(image.get_array())
+    left, right, *_ = image.get_extent()
+    assert left < -1
+    assert right > 1
+    columns = np.linspace(left, right, 101)
+    np.testing.assert_array_equal(region, np.tile(columns > 0.25, (101, 1)))
+    assert [points.get_offsets().tolist() for points in ax.collections] == [X[[0, 3]].tolist(), X[[1, 2]].tolist()]
+    markers = {tuple(map(tuple, points.get_paths()[0].vertices.round(3))) for points in ax.collections}
+    assert len(markers) == 2
+    assert ax.get_title() == "halves"
+
+
+def test_the_vertical_axis_points_up():
+    class Upper:
+        def predict(self, X):
+            return np.where(X[:, 1] > 0.5, "right", "left")
+
+    ax = Figure().subplots()
+    plot_decision_regions(ax, Upper(), X, Y, resolution=11)
+    (image,) = ax.images
+    region = np.asarray(image.get_array())
+    assert image.origin == "lower"
+    assert not region[0].any()
+    assert region[-1].all()
+
+
+def test_a_fine_grid_is_predicted_in_blocks():
+    model = Halves()
+    plot_decision_regions(Figure().subplots(), model, X, Y, resolution=400)
+    assert 0 < model.most <= 50_000
+
+
+def test_gates_are_lines_through_the_picture():
+    ax = Figure().subplots()
+    gates = (np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), np.array([-0.5, 1.0, 1.0]))  # x = 1/2, y = -1/2, no line
+    plot_decision_regions(ax, Halves(), X, Y, resolution=10, gates=gates)
+    lines = np.array(ax.collections[0].get_segments())
+    assert lines.shape == (2, 2, 2)
+    np.testing.assert_allclose(lines[0, :, 0], 0.5)
+    np.testing.assert_allclose(lines[1, :, 1], -0.5)
+    assert np.ptp(lines[0, :, 1]) > 2
+
+
+def test_spiral_figure_has_a_panel_for_each_model(tmp_path):
+    points, labels = spiral()
+    model = GatedReLUClassifier(n_gates=10, tol=1e-2, random_state=0, beta=1e-3, bias=True).fit(points, labels)
+    figure = spiral_figure(
+        [("first", model, model.gates_), ("second", model, None)], points, labels, resolution=60, lines=True
+    )
+    assert [ax.get_title() for ax in figure.axes] == ["first", "second"]
+    assert [len(ax.collections) for ax in figure.axes] == [3, 2]  # two classes, and the lines where there are gates
+    region = np.asarray(figure.axes[0].images[0].get_array())
+    assert set(np.unique(region)) == {0, 1}
+    save_figure(figure, tmp_path / "spiral.png")
+    with open(tmp_path / "spiral.png", "rb") as stream:
+        head = stream.read(24)
+    assert head[:4] == b"\x89PNG"
+    assert int.from_bytes(head[16:20]) == round(2 * 4.8 * 150)
+
+
+def test_four_panels_are_two_by_two_and_three_leave_a_hole():
+    figure = spiral_figure([(name, Halves(), None) for name in "abcd"], X, Y, resolution=5)
+    figure.draw_without_rendering()
+    corners = [tuple(ax.get_position().min.round(2)) for ax in figure.axes]
+    assert len({x for x, _ in corners}) == len({y for _, y in corners}) == 2
+    (left, top), (right, _), (_, bottom), _ = corners  # in the order of reading
+    assert left < right
+    assert bottom < top
+    three = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5)
+    assert [ax.get_title() for ax in three.axes] == ["a", "b", "c"]
+    wide = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5, columns=3)
+    assert wide.get_figwidth() > three.get_figwidth()
+
+
+def test_titles_of_the_demo_do_not_overlap():
+    points, labels = spiral()
+    title = "200 cross-product gates, train accuracy 1.000\nobjective 0.00628, 149% above the optimum"
+    figure = spiral_figure([(title, Halves(), None)] * 4, points, np.where(labels > 0, "right", "left"), resolution=5)
+    figure.canvas.draw()
+    boxes = [ax.title.get_window_extent() for ax in figure.axes]
+    assert boxes[0].x1 < boxes[1].x0
+    assert boxes[2].y1 < figure.axes[0].get_window_extent().y0
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+
+
+def test_no_global_state_of_pyplot_is_touched():
+    before = "matplotlib.pyplot" in sys.modules
+    spiral_figure([("", Halves(), None)], X, Y, resolution=5)
+    assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+def test_what_cannot_be_drawn_is_refused(monkeypatch):
+    ax = Figure().subplots()
+    with pytest.raises(ArgumentError, match=r"must be of shape \(n, 2\). Got shape \(4, 3\) instead"):
+        plot_decision_regions(ax, Halves(), np.ones((4, 3)), Y)
+    with pytest.raises(ArgumentError, match=r"must be labels of at most 8 classes\. Got 9"):
+        plot_decision_regions(ax, Halves(), np.ones((9, 2)), np.arange(9))
+    monkeypatch.setattr(optional, "available", lambda module: False)
+    with pytest.raises(MissingDependencyError, match=r'drawing needs matplotlib: pip install "clifford-rand\[app\]"'):
+        plot_decision_regions(ax, Halves(), X, Y)
+
+
+# ---- displays
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (60, 2))
+    return points, np.where(np.abs(points[:, 0]) + 0.2 * rng.standard_normal(60) > 0.5, "out", "in")
+
+
+@pytest.fixture(scope="module")
+def network(data):
+    return ConvexNetworkClassifier(loss="squared", rounds=0).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def crossed(data):
+    return ConvexNetworkClassifier(gates="cross", n_neurons=4).fit(*data)
+
+
+@pytest.fixture(scope="module")
+def gated(data):
+    return GatedReLUClassifier(n_gates=8, random_state=0, beta=1e-3).fit(*data)
+
+
+def test_regions_show_planes_and_the_rows_that_span_them(data, crossed, gated):
+    points, labels = data
+    for model, known in ((crossed, crossed.spanning_rows_), (gated, gated.network_.gates.incident)):
+        shown = DecisionRegionsDisplay.from_estimator(model, points, labels, resolution=20, ax=Figure().subplots())
+        assert shown.spanning.tolist() == sorted({i for rows in known for i in rows if i >= 0})
+        H, c = shown.lines
+        assert H.shape == (2, model.network_.n_neurons)
+        if model is crossed:  # gates were moved into a chamber beside their rows
+            assert (np.abs(points[shown.spanning] @ H + c).min(axis=1) < 1e-9).all()
+        grid = np.stack(np.meshgrid(shown.horizontal, shown.vertical), axis=-1).reshape(-1, 2)
+        assert (shown.classes[shown.region].ravel() == model.predict(grid)).all()
+    moved = DecisionRegionsDisplay.from_estimator(crossed, points + 0.1, labels, resolution=5, ax=Figure().subplots())
+    assert not len(moved.spanning)  # rows of other data span nothing
+    bare = DecisionRegionsDisplay.from_estimator(crossed, points, labels, planes=False, ax=Figure().subplots())
+    assert bare.lines is None
+
+
+def test_regions_of_more_columns_are_a_cut_at_the_medians():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 3))
+    y = np.where(X[:, 2] > 0, "b", "a")
+    model = ConvexNetworkClassifier(n_neurons=3, gates="free").fit(X, y)
+    shown = DecisionRegionsDisplay.from_estimator(model, X, y, columns=(2, 0), resolution=9, ax=Figure().subplots())
+    rows = np.tile(np.median(X, axis=0), (81, 1))
+    grid = np.stack(np.meshgrid(shown.horizontal, shown.vertical), axis=-1).reshape(-1, 2)
+    rows[:, [2, 0]] = grid
+    assert (shown.classes[shown.region].ravel() == model.predict(rows)).all()
+    H, c = shown.lines
+    np.testing.assert_allclose(grid @ H + c, rows @ model.network_.W1.T + model.network_.b1, atol=1e-9)
+    frame = pandas.DataFrame({"$x$": X[:, 0], "kind": np.where(X[:, 1] > 0, "u", "v"), "z": X[:, 2]})
+
+    class Kind:
+        seen = None
+
+        def predict(self, X):
+            self.seen = X
+            return np.where(X["z"] > 0, "b", "a")
+
+    one = Kind()
+    shown = DecisionRegionsDisplay.from_estimator(one, frame, y, columns=("$x$", "z"), ax=Figure().subplots())
+    assert set(one.seen["kind"]) == {frame["kind"].mode()[0]}
+    assert list(one.seen.columns) == list(frame.columns)
+    assert shown.ax_.get_xlabel() == r"\$x\$"  # a dollar sign, no formula
+    with pytest.raises(ArgumentError, match="'columns' parameter of DecisionRegionsDisplay must be two columns of X"):
+        DecisionRegionsDisplay.from_estimator(one, frame, y, columns=("z", "nowhere"), ax=Figure().subplots())
+    with pytest.raises(ArgumentError, match="must be two columns of numbers"):
+        DecisionRegionsDisplay.from_estimator(one, frame, y, columns=("z", "kind"), ax=Figure().subplots())
+    with pytest.raises(ArgumentError, match="hyperplanes of the 3 columns"):
+        DecisionRegionsDisplay.from_estimator(model, X, y, planes=(np.ones((2, 1)), np.ones(1)), ax=Figure().subplots())
+
+
+def test_convergence_is_the_history_of_the_solver(network, gated):
+    for model, history in ((network, network.history_), (gated, gated.result_.history)):
+        shown = ConvergenceDisplay.from_estimator(make_pipeline(model), ax=Figure().subplots())
+        (line,) = shown.ax_.lines
+        np.testing.assert_array_equal(line.get_xdata(), [row.seconds for row in history])
+        np.testing.assert_allclose(line.get_ydata(), np.maximum([row.relative_gap for row in history], 1e-16))
+        np.testing.assert_array_equal(shown.objective_ax_.lines[0].get_ydata(), [row.objective for row in history])
+    steps = ConvergenceDisplay.from_estimator(gated, seconds=False, ax=Figure().subplots()).plot(objective=False)
+    assert steps.ax_.get_xlabel() == "iterations"
+    assert steps.objective_ax_ is None
+    with pytest.raises(ArgumentError, match="must be one that was fitted here"):
+        ConvergenceDisplay.from_estimator(Halves())
+
+
+def test_the_certificate_is_two_bars(network):
+    shown = CertificateDisplay.from_estimator(make_pipeline(network), ax=Figure().subplots())
+    proof = network.certificate_
+    assert [bar.get_width() for bar in shown.ax_.patches] == [proof.primal, proof.dual]
+    assert "all gated networks" in shown.ax_.get_title().replace("\n", " ")
+    with pytest.raises(ArgumentError, match="must be a fitted estimator of clifford_rand_nn"):
+        CertificateDisplay.from_estimator(Halves())
+    with pytest.raises(ArgumentError, match="must be a Certificate"):
+        CertificateDisplay(3.0)
+
+
+def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed):
+    """By refits without each row, at two betas."""
+    points, labels = data
+    shown = RegularizationPathDisplay.from_estimator(network, points, labels, ax=Figure().subplots())
+    y = np.where(labels == "out", 1.0, -1.0)
+    best = network.candidates_[0]
+    _, rows, kernel = Problem(points, y[:, None]).kernel_rows(best.scaling, best.bias)
+    K = kernel(rows)
+    for k in (12, 20):
+        radius, errors = 60 * shown.betas[k], []
+        for i in range(60):
+            some = np.delete(np.arange(60), i)
+            system = np.block([[K[np.ix_(some, some)] + radius * np.eye(59), np.ones((59, 1))], [np.ones(59), 0.0]])
+            *alpha, t = np.linalg.solve(system, np.append(y[some], 0.0))
+            errors.append(y[i] - K[i, some] @ alpha - t)
+        assert shown.unseen[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
+    assert shown.chosen == best.beta
+    few = RegularizationPathDisplay.from_estimator(crossed, ax=Figure().subplots())
+    assert few.unseen.min() == pytest.approx(crossed.path_[0].score)
+    assert few.neurons_ax_ is not None
+    with pytest.raises(ArgumentError, match="must be the rows of the training"):
+        RegularizationPathDisplay.from_estimator(network)
+
+
+def test_paths_of_searches_and_of_solvers(data, gated):
+    points, labels = data
+    y = np.where(labels == "out", 1.0, -1.0)
+    path = gated_path(points[:40], y[:40], sample_gates(points[:40], 6, rng=0), n_betas=5)
+    shown = RegularizationPathDisplay.from_path(path, points[40:], y[40:], ax=Figure().subplots())
+    out = [network.predict(points[40:]) for network in path.networks]
+    np.testing.assert_allclose(shown.unseen, [np.mean((f - y[40:]) ** 2) / 2 for f in out])
+    np.testing.assert_array_equal(shown.neurons_ax_.lines[0].get_ydata(), path.n_neurons)
+    search = BetaCV(GatedReLUClassifier(n_gates=5, random_state=0), n_betas=3, cv=2).fit(points, labels)
+    shown = RegularizationPathDisplay.from_estimator(search, ax=Figure().subplots())
+    np.testing.assert_allclose(shown.unseen, search.scores_.mean(axis=1))
+    assert shown.chosen == search.beta_
+    auto = GatedReLUClassifier(n_gates=5, random_state=0).fit(points, labels)
+    shown = RegularizationPathDisplay.from_estimator(auto, ax=Figure().subplots())
+    assert shown.unseen.tolist() == [one.loss for one in auto.candidates_]
+    with pytest.raises(ArgumentError, match="must be one that chose beta"):
+        RegularizationPathDisplay.from_estimator(gated)
+    with pytest.raises(ArgumentError, match="must be a RegularizationPath"):
+        RegularizationPathDisplay.from_path(gated)
+    with pytest.raises(ArgumentError, match="must be given with X"):
+        RegularizationPathDisplay.from_path(path, points)
+
+
+def test_calibration_is_of_the_rows_left_out(data, network):
+    labels = data[1]
+    shown = CalibrationDisplay.from_left_out(network, labels, n_bins=3, ax=Figure().subplots())
+    parts = np.array_split(np.sort(network.loo_probabilities_[:, 1]), 3)
+    np.testing.assert_allclose(shown.prob_pred, [part.mean() for part in parts], atol=0.02)
+    assert shown.ax_.get_xlabel() == "probability of out"
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 3000)
+    y = np.array([rng.choice(3, p=row) for row in p])  # what is said is so
+    shown = CalibrationDisplay.from_probabilities(p, y, [0, 1, 2], n_bins=5, ax=Figure().subplots())
+    np.testing.assert_allclose(shown.prob_pred, shown.prob_true, atol=4 * np.sqrt(0.25 / 600))  # 4 standard errors
+    with pytest.raises(ArgumentError, match="must be a ConvexNetworkClassifier that was fitted here"):
+        CalibrationDisplay.from_left_out(Halves(), labels)
+    with pytest.raises(ArgumentError, match="must be the 60 labels of the training"):
+        CalibrationDisplay.from_left_out(network, labels[:9])
+
+
+def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gated):
+    points, labels = data
+    shown = LearningCurveDisplay.from_left_out(
+        make_pipeline(network), points, labels, train_sizes=(0.1, 0.5, 1), n_draws=2, ax=Figure().subplots()
+    )
+    assert shown.train_sizes.tolist() == [30, 60]  # a tenth is too few
+    assert shown.test_scores[-1].tolist() == [network.loo_score_] * 2
+    assert shown.train_scores[-1, 0] == network.score(points, labels)
+    assert shown.ax_.get_legend_handles_labels()[1] == ["rows it was fitted to", "rows left out"]
+    with pytest.raises(ArgumentError, match="must be a fitted network without knobs"):
+        LearningCurveDisplay.from_left_out(gated, points, labels)
+    with pytest.raises(ArgumentError, match="must be shares of the rows"):
+        LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))
