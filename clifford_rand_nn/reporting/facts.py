@@ -1,0 +1,218 @@
+"""Facts: the one record of what a fit says, from which text, JSON and the HTML page are made."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand import __version__
+from clifford_rand._typing import Array
+from clifford_rand_nn.reporting.cautions import Caution
+from clifford_rand_nn.reporting.chosen import Choice
+from clifford_rand_nn.reporting.scores import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as the model takes them, with what is known of where they come from.
+
+    Attributes
+    ----------
+    X : (n, d) float64
+        After encoding.
+    y : (n,)
+    weights : (n,) or None
+    groups : (n,) or None
+    names : tuple of str
+        Of the d columns.
+    origin : tuple of str
+        Column of the table that each of them is made of.
+    frame : DataFrame or None
+        The same n rows as they are in the table, without target, weights and groups; None for arrays without names.
+    columns : tuple of ColumnKind
+        What each column of the table is taken for; empty for arrays.
+    path : str
+    target : str
+    read : int
+        Rows of the file; those that are not among the n were left out.
+    reasons : tuple of (int, str)
+        How many rows were left out, and why.
+    """
+
+    X: Array
+    y: NDArray[Any]
+    weights: Array | None = None
+    groups: NDArray[Any] | None = None
+    names: tuple[str, ...] = ()
+    origin: tuple[str, ...] = ()
+    frame: Any = None
+    columns: tuple[Any, ...] = ()
+    path: str = ""
+    target: str = ""
+    read: int = 0
+    reasons: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Scores of one set of rows that no fit has seen: of the model, of the simplest guess, of a linear model.
+
+    Attributes
+    ----------
+    how : str
+        How rows were left out, in words.
+    model, simplest, linear : Scores
+        Of the same rows. "linear" is logistic regression, or ridge regression for numbers, of the same columns; None
+        where it was not fitted.
+    guess : str
+        What the simplest one says: the most frequent class, or the mean.
+    linear_how : str
+        How the linear model was left out, if in another way.
+    difference, error : float or None
+        Accuracy (R²) of the model minus that of the linear one, and the standard error of this difference: by the rows,
+        paired.
+    rows : (m,) int
+        Which rows these are.
+    truth, predicted : (m,)
+        Of the model.
+    probabilities : (m, C) or None
+    interval : pair of (m,), or None
+        Ends that are to hold 90 % of the targets.
+    confusion : (C, C) int or None
+        Rows of each class (row) that were predicted as each class (column), in the order of ``classes``.
+    """
+
+    how: str
+    model: Scores
+    simplest: Scores
+    guess: str
+    rows: NDArray[np.intp]
+    truth: NDArray[Any]
+    predicted: NDArray[Any]
+    linear: Scores | None = None
+    linear_how: str = ""
+    difference: float | None = None
+    error: float | None = None
+    probabilities: Array | None = None
+    interval: tuple[Array, Array] | None = None
+    confusion: NDArray[np.intp] | None = None
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the certificate says, in one sentence and in numbers: of the training, nothing of new rows."""
+
+    sentence: str
+    objective: float
+    bound: float
+    relative_gap: float
+    scope: str
+    loss: str
+    beta: float
+    converged: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is to be said of a fit.
+
+    Attributes
+    ----------
+    path, target : str
+        Table and column.
+    task, why : str
+        "classification" or "regression", and the reason.
+    rows_read, rows_used : int
+    rows_left_out : tuple of (int, str)
+        How many and why.
+    weights : pair of float, or None
+        Smallest and largest weight of a row.
+    n_groups : int or None
+    columns : tuple of ColumnKind
+        What each column of the table is taken for; those that are left out with the reason.
+    n_features : int
+        Numbers that a row is encoded as.
+    classes : tuple of (label, int), or None
+        Rows of each class.
+    model : str
+        In words.
+    chosen : tuple of Choice
+        What was chosen, between what, and by what.
+    left_out : Comparison or None
+        On training rows, each predicted by a fit without it.
+    test : Comparison or None
+        On rows of another table.
+    train : Scores
+        On the rows of training: no measure of quality.
+    proof : Proof
+    solver : str
+    seconds : float
+        Of the fit alone.
+    cautions : tuple of Caution
+    """
+
+    path: str
+    target: str
+    task: str
+    why: str
+    rows_read: int
+    rows_used: int
+    rows_left_out: tuple[tuple[int, str], ...]
+    weights: tuple[float, float] | None
+    n_groups: int | None
+    columns: tuple[Any, ...]
+    n_features: int
+    classes: tuple[tuple[Any, int], ...] | None
+    model: str
+    chosen: tuple[Choice, ...]
+    left_out: Comparison | None
+    test: Comparison | None
+    train: Scores
+    proof: Proof
+    solver: str
+    seconds: float
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def measure(self) -> str:
+        """The main score: "accuracy" or "R²"."""
+        return "accuracy" if self.task == "classification" else "R²"
+
+    @property
+    def linear(self) -> str:
+        """What the linear model is called."""
+        return "logistic regression" if self.task == "classification" else "ridge regression"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain values for JSON; keys are the names of attributes, NaN is None.
+
+        Arrays of single rows are left out.
+        """
+        return {"library": f"clifford-rand {__version__}", **_plain(self)}
+
+
+_ROWWISE = ("rows", "truth", "predicted", "probabilities", "interval")
+
+
+def _plain(value: Any) -> Any:
+    """Return records, arrays and NumPy's scalars as dicts, lists and Python's."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        if isinstance(value, Comparison):
+            names = [name for name in names if name not in _ROWWISE]
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value

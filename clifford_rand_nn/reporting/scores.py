@@ -1,0 +1,148 @@
+"""How good predictions are: one record of the usual measures, for classes and for numbers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import (
+    accuracy_score,
+    confusion_matrix,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+)
+
+from clifford_rand._typing import Array
+
+_BINS = 10
+_LEAST = 1e-15  # a probability of zero would cost infinitely much
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Measures of predictions for rows that the predictor has not seen, or for those it was trained on.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    accuracy, balanced_accuracy : float or None
+        Share of the rows that are right; the mean of these shares over the classes. None for numbers.
+    log_loss, brier, calibration_error : float or None
+        Of probabilities, where there are any: mean negative log-likelihood (nats); mean squared distance of the
+        probabilities from 0 and 1, summed over the classes; mean distance between the probability of the predicted
+        class and the share of rows that were right, over ten bins with as many rows each.
+    r2, rmse, mae : float or None
+        Of numbers: 1 - squared error over the variance; root of the mean squared error and mean absolute error, in
+        units of the target.
+    coverage : float or None
+        Share of the rows whose target lies in its interval.
+    """
+
+    n: int
+    accuracy: float | None = None
+    balanced_accuracy: float | None = None
+    log_loss: float | None = None
+    brier: float | None = None
+    calibration_error: float | None = None
+    r2: float | None = None
+    rmse: float | None = None
+    mae: float | None = None
+    coverage: float | None = None
+
+    @property
+    def main(self) -> float:
+        """Accuracy, or R² for numbers."""
+        value = self.r2 if self.accuracy is None else self.accuracy
+        assert value is not None
+        return value
+
+
+def score_classes(
+    y: NDArray[Any],
+    predicted: NDArray[Any],
+    classes: NDArray[Any] | None = None,
+    probabilities: Array | None = None,
+    weights: Array | None = None,
+) -> Scores:
+    """Return the scores of labels, with those of probabilities (n, C) in the order of ``classes`` if there are any.
+
+    A row whose label is none of the classes counts as wrong, with a probability of 1e-15.
+
+    Examples
+    --------
+    >>> y, sure = np.array(["a", "b", "b"]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    >>> scores = score_classes(y, np.array(["a", "b", "a"]), np.array(["a", "b"]), sure)
+    >>> round(scores.accuracy, 3), scores.balanced_accuracy, round(scores.brier, 3)
+    (0.667, 0.75, 0.273)
+    """
+    accuracy = float(accuracy_score(y, predicted, sample_weight=weights))
+    share = [float(np.average(predicted[y == c] == c, weights=_of(weights, y == c))) for c in np.unique(y)]
+    balanced = float(np.mean(share))
+    if probabilities is None or classes is None:
+        return Scores(len(y), accuracy, balanced)
+    known = np.isin(y, classes)
+    place = np.searchsorted(classes, np.where(known, y, classes[0]))
+    told = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
+    loss = float(np.average(-np.log(np.maximum(told, _LEAST)), weights=weights))
+    hit = (classes[None, :] == y[:, None]).astype(np.float64)
+    brier = float(np.average(((probabilities - hit) ** 2).sum(axis=1) + ~known, weights=weights))
+    return Scores(len(y), accuracy, balanced, loss, brier, calibration_error(y, classes, probabilities, weights))
+
+
+def calibration_error(
+    y: NDArray[Any], classes: NDArray[Any], probabilities: Array, weights: Array | None = None
+) -> float:
+    """Return the mean distance of confidence and share right over ten bins of as many rows.
+
+    The confidence is the probability of the most probable class.
+    """
+    sure = probabilities.max(axis=1)
+    right = classes[probabilities.argmax(axis=1)] == y
+    weights = np.ones(len(y)) if weights is None else weights
+    total = 0.0
+    for rows in np.array_split(np.argsort(sure, kind="stable"), min(_BINS, len(y))):
+        mass = weights[rows].sum()
+        if mass > 0:
+            total += abs(float(weights[rows] @ (sure[rows] - right[rows])))
+    return total / float(weights.sum())
+
+
+def score_numbers(
+    y: Array,
+    predicted: Array,
+    weights: Array | None = None,
+    interval: tuple[Array, Array] | None = None,
+) -> Scores:
+    """Return the scores of predicted numbers, with the coverage of intervals if there are any.
+
+    Examples
+    --------
+    >>> scores = score_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
+    >>> scores.r2, round(scores.rmse, 3), round(scores.mae, 3)
+    (0.5, 0.577, 0.333)
+    """
+    inside = None
+    if interval is not None:
+        inside = float(np.average((interval[0] <= y) & (y <= interval[1]), weights=weights))
+    r2 = float("nan") if len(y) < 2 else float(r2_score(y, predicted, sample_weight=weights))
+    return Scores(
+        len(y),
+        r2=r2,
+        rmse=float(np.sqrt(mean_squared_error(y, predicted, sample_weight=weights))),
+        mae=float(mean_absolute_error(y, predicted, sample_weight=weights)),
+        coverage=inside,
+    )
+
+
+def confusion(y: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the counts (C, C) of rows: which class they are of (row), which one was predicted (column)."""
+    counts: NDArray[np.intp] = confusion_matrix(y, predicted, labels=labels)
+    return counts
+
+
+def _of(weights: Array | None, rows: NDArray[np.bool_]) -> Array | None:
+    if weights is None or not weights[rows].any():
+        return None
+    return weights[rows]

@@ -1,0 +1,195 @@
+"""What a fit says: honest scores beside baselines, warnings that matter, and a record that JSON can hold."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, r2_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
+from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_folds, predict_left_out
+from clifford_rand_nn.reporting.cautions import caution_groups, caution_rows, caution_seen, caution_telling
+from clifford_rand_nn.reporting.facts import Rows
+from clifford_rand_nn.reporting.gather import gather_facts, paired, score_cautions
+from clifford_rand_nn.reporting.scores import score_classes, score_numbers
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((60, 3))
+KIND = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, "yes", "no")
+VALUE = np.abs(X[:, 0]) - X[:, 1] + 0.1 * rng.standard_normal(60)
+
+
+@pytest.fixture(scope="module")
+def classified():
+    model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, KIND)
+    return model, gather_facts(model, Rows(X, KIND, path="t.csv", target="kind"), seconds=0.5)
+
+
+def test_scores_are_those_of_scikit_learn():
+    chance = np.clip(rng.random(60), 0.05, 0.95)
+    both, weights = np.column_stack([1 - chance, chance]), rng.random(60)
+    labels, truth = np.array(["no", "yes"]), KIND == "yes"
+    scores = score_classes(KIND, labels[both.argmax(axis=1)], labels, both, weights)
+    assert scores.accuracy == pytest.approx(accuracy_score(truth, chance > 0.5, sample_weight=weights))
+    assert scores.log_loss == pytest.approx(log_loss(truth, chance, sample_weight=weights))
+    assert scores.brier == pytest.approx(2 * brier_score_loss(truth, chance, sample_weight=weights))
+    numbers = score_numbers(VALUE, X[:, 0], weights, (VALUE - 1, VALUE + np.where(truth, 1, -0.5)))
+    assert numbers.r2 == pytest.approx(r2_score(VALUE, X[:, 0], sample_weight=weights))
+    assert numbers.coverage == pytest.approx(weights[truth].sum() / weights.sum())
+
+
+def test_calibrated_probabilities_have_a_small_calibration_error_and_others_have_not():
+    local = np.random.default_rng(0)
+    chance = local.random(20_000)
+    labels, y = np.array([0, 1]), (local.random(20_000) < chance).astype(int)
+    errors = []
+    for told in (chance, np.clip(1.5 * (chance - 0.5) + 0.5, 0, 1)):
+        both = np.column_stack([1 - told, told])
+        errors.append(score_classes(y, labels[both.argmax(axis=1)], labels, both).calibration_error)
+    assert errors[0] < 0.02  # ten bins of 2000 rows: a standard error of .003 each
+    assert errors[1] == pytest.approx(1 / 12, abs=0.02)  # the mean of |told - chance|
+
+
+def test_rows_are_predicted_by_fits_without_them():
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    folds = Folds([test for _, test in StratifiedKFold(5).split(X, KIND)], 60, "")
+    found = predict_left_out(model, X, KIND, None, folds)
+    expected = cross_val_predict(model, X, KIND, cv=StratifiedKFold(5), method="predict_proba")
+    np.testing.assert_allclose(found.probabilities, expected)
+    assert found.rows.tolist() == list(range(60))
+
+
+def test_copies_and_groups_are_left_out_together():
+    rows, y = np.repeat(X[:20], 3, axis=0), np.repeat(KIND[:20], 3)
+    for given, same in ((None, np.repeat(np.arange(20), 3)), (np.arange(60) % 12, np.arange(60) % 12)):
+        for held in make_folds(rows, y, given, classes=True).held:
+            assert not np.isin(same[held], same[np.setdiff1d(np.arange(60), held)]).any()
+
+
+def test_labels_of_chance_get_no_credit_for_their_copies():
+    """Each row is there twice: a fit that has seen the copy is right on all, an honest one on half."""
+    local = np.random.default_rng(1)
+    rows, y = np.repeat(local.standard_normal((100, 9)), 2, axis=0), np.repeat(local.integers(0, 2, 100), 2)
+    folds = make_folds(rows, y, None, classes=True)
+    accuracy = np.mean(linear_left_out(rows, y, None, None, folds, classes=True).labels == y)
+    assert accuracy < 0.7  # 100 fair coins: beyond that once in 10^4
+
+
+def test_facts_of_classes(classified):
+    model, facts = classified
+    left = facts.left_out
+    assert (left.how, left.linear_how) == ("leave-one-out", "in 10 folds")
+    assert left.model.accuracy == pytest.approx(model.loo_score_)
+    assert left.simplest.accuracy <= max(np.mean(KIND == "yes"), np.mean(KIND == "no"))
+    assert left.confusion.sum() == 60
+    assert np.trace(left.confusion) == round(60 * left.model.accuracy)
+    np.testing.assert_array_equal(left.predicted, model.loo_predictions_)
+    assert (facts.task, facts.classes) == (
+        "classification",
+        tuple(zip(*np.unique(KIND, return_counts=True), strict=True)),
+    )
+    assert "this says nothing about new rows" in facts.proof.sentence
+    assert {choice.name for choice in facts.chosen} >= {"scaling", "constant feature", "beta"}
+    assert facts.cautions == ()
+
+
+def test_facts_are_json(classified):
+    told = json.loads(json.dumps(classified[1].as_dict(), allow_nan=False))
+    assert told["left_out"]["model"]["accuracy"] == classified[1].left_out.model.accuracy
+    assert told["proof"]["relative_gap"] >= 0
+    assert "probabilities" not in told["left_out"]
+
+
+def test_facts_of_numbers_weights_and_test_rows():
+    weights = np.where(np.arange(60) < 10, 0.0, 1.0 + np.arange(60) % 2)
+    model = ConvexNetworkRegressor(rounds=0).fit(X, VALUE, sample_weight=weights)
+    test = Rows(X[:10], VALUE[:10], path="test.csv")
+    facts = gather_facts(model, Rows(X, VALUE, weights), test=test)
+    assert facts.rows_used == 50
+    assert facts.weights == (1.0, 2.0)
+    assert facts.left_out.rows.tolist() == list(range(10, 60))
+    assert facts.left_out.model.r2 == pytest.approx(model.loo_score_)
+    assert facts.test.model.r2 == pytest.approx(r2_score(VALUE[:10], model.predict(X[:10])))
+    assert facts.test.model.coverage is not None
+    assert [caution.code for caution in facts.cautions if caution.code == "seen_rows"] == ["seen_rows"]
+
+
+def test_a_finite_network_is_judged_by_folds():
+    model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
+    facts = gather_facts(model, Rows(X, KIND), seconds=0.1)
+    assert facts.left_out.how == "in 5 folds"
+    folds = make_folds(X, KIND, None, classes=True, count=5)
+    right = 0
+    for held in folds.held:
+        kept = folds.kept(held)
+        fresh = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X[kept], KIND[kept])
+        right += int((fresh.predict(X[held]) == KIND[held]).sum())
+    assert facts.left_out.model.accuracy == pytest.approx(right / 60)
+    slow = gather_facts(model, Rows(X, KIND), seconds=1e3)
+    assert slow.left_out.how == "on 12 rows that were held out"
+
+
+def codes(cautions):
+    return [caution.code for caution in cautions]
+
+
+def test_cautions_of_rows():
+    assert codes(caution_rows(X, KIND, classes=True)) == []
+    assert codes(caution_rows(X[:2], KIND[:2], classes=False)) == ["few_rows"]
+    rare = KIND.astype("U5")
+    rare[:4] = "maybe"
+    (caution,) = caution_rows(X, rare, classes=True)
+    assert caution.code == "rare_class"
+    assert "maybe (4)" in caution.text
+    twice, other = np.concatenate([X, X[:6]]), np.where(KIND[:6] == "yes", "no", "yes")
+    assert codes(caution_rows(twice, np.concatenate([KIND, KIND[:6]]), classes=True)) == ["copies"]
+    both = caution_rows(twice, np.concatenate([KIND, other]), classes=True)
+    assert codes(both) == ["copies", "contradictions"]
+    assert both[1].text.startswith("12 rows are equal")
+    assert caution_seen(X, X + 1) == []
+    assert caution_seen(X, np.concatenate([X[:3], X + 1]))[0].text.startswith("3 of 63 test rows (4.8%)")
+
+
+def test_a_column_that_tells_the_target_is_named():
+    leak = np.where(KIND == "yes", 1.0, 0.0) * 3 + 0.1 * rng.standard_normal(60)
+    origin = ("a", "b", "c", "outcome")
+    (caution,) = caution_telling(np.column_stack([X, leak]), KIND, origin, None, classes=True)
+    assert caution.columns == ("outcome",)
+    assert caution_telling(X, KIND, origin[:3], None, classes=True) == []
+    (caution,) = caution_telling(np.column_stack([X, 2 * VALUE]), VALUE, origin, None, classes=False)
+    assert caution.columns == ("outcome",)
+
+
+def test_an_id_that_repeats_asks_for_groups():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"patient_id": np.arange(60) // 4, "paid": np.arange(60) // 4, "row_id": np.arange(60)})
+    (caution,) = caution_groups(frame, list(frame.columns), ["number"] * 3)
+    assert caution.columns == ("patient_id",)
+    assert "--groups patient_id" in caution.text
+
+
+def test_scores_that_are_no_better_are_told(classified):
+    facts = classified[1]
+    left = facts.left_out
+    same = replace(facts, left_out=replace(left, model=left.simplest))
+    assert codes(score_cautions(same)) == ["no_better_than_simplest"]
+    assert f"no better than to say {left.guess} always" in score_cautions(same)[0].text
+    worse = replace(facts, test=replace(left, difference=-0.03, error=0.02))
+    assert codes(score_cautions(worse)) == ["linear_is_better"]
+    noise = replace(facts, test=replace(left, difference=-0.03, error=0.04))
+    assert codes(score_cautions(noise)) == []
+
+
+def test_the_error_of_a_difference_is_paired():
+    """Two guesses with the same mistakes do not differ, however many these are."""
+    wrong = np.where(np.arange(60) < 30, "no", "yes")
+    assert paired(KIND, wrong, wrong, None, True) == (0.0, 0.0)
+    difference, error = paired(KIND, KIND, wrong, None, True)
+    missed = np.mean(wrong != KIND)
+    assert difference == pytest.approx(missed)
+    assert error == pytest.approx(np.sqrt(missed * (1 - missed) / 60))
