@@ -30,9 +30,16 @@ def exact_sqrt(R: "Multivector") -> "Multivector":
 
     sigma, B, s = _one_plane(R, "sqrt")
     scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(root_of_rotor, 2, 2)(sigma, s))
+    nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
+    scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
     if any(x is None for x in np.ravel(factor)):
-        raise fail("A", "sqrt", "with a real bivector logarithm", describe("minus one, or minus a boost, or zero"))
+        found = describe("minus one, or minus a boost, or a null bivector")
+        raise fail("A", "sqrt", "zero, or with a real bivector logarithm", found)
     return B._make(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
+
+
+def _all_zero(entries: Any) -> Any:
+    return np.array(np.frompyfunc(is_exact_zero, 1, 1)(entries), dtype=bool).all(axis=-1)
 
 
 def _one_plane(R: "Multivector", owner: str) -> tuple[Any, "Multivector", Any]:

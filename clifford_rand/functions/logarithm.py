@@ -93,8 +93,8 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
 def sqrt(R: "Multivector") -> "Multivector":
     """Return an even versor Q with Q² = A, for an even versor A with A ~A > 0: exp(log(A)/2).
 
-    Q of a rotor turns half as far. For d ≤ 5 it is (n + A)/√((n + A)(n + ~A)), n² = A ~A, the root that of the Study
-    number in the grades 0 and 4.
+    Q of a rotor turns half as far, and the root of 0 is 0. For d ≤ 5 it is (n + A)/√((n + A)(n + ~A)), n² = A ~A, the
+    root that of the Study number in the grades 0 and 4.
 
     Raises
     ------
@@ -117,21 +117,18 @@ def sqrt(R: "Multivector") -> "Multivector":
         return form.give(sqrt(form.take(R.sparse())), R)
     kept = R.dtype if R.dtype.kind in "fc" else dtype
     even = _even(R, "sqrt")
-    if dtype.kind == "c":
-        return (log(even, "sqrt") / 2).exp()
-    result, done = closed_root(even, kept)
+    result, done = (None, np.zeros(R.shape, dtype=bool)) if dtype.kind == "c" else closed_root(even, kept)
     if result is not None and done.all():
         return result
-    left = np.flatnonzero(~done.reshape(-1))
-    flat = even.reshape(-1).coefficients
+    flat = even.coefficients.reshape(math.prod(R.shape), even.keys.size)
+    left = np.flatnonzero(~done.reshape(-1) & flat.any(axis=1))  # zero is its own root, without a logarithm
     others = (log(even._make(even.keys, flat[left]), "sqrt") / 2).exp()
-    if result is None and len(left) == len(flat):
-        parts = layout.components(others.coefficients).astype(kept)
-        return R._make(others.keys, layout.coefficients(parts, R.shape))
-    assert result is not None
-    parts = layout.components(result.coefficients).copy()
-    parts[:, left] = layout.components(others._on(result.keys).coefficients)
-    return result._make(result.keys, layout.coefficients(parts, R.shape))
+    keys = others.keys if result is None else result.keys
+    parts = np.zeros((keys.size, len(flat)), dtype=kept)
+    if result is not None:
+        parts[:, done.reshape(-1)] = layout.components(result.coefficients)[:, done.reshape(-1)]
+    parts[:, left] = layout.components(others._on(keys).coefficients)
+    return R._make(keys, layout.coefficients(parts, R.shape))
 
 
 def _even(R: "Multivector", owner: str) -> "Multivector":

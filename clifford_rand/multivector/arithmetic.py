@@ -1,13 +1,15 @@
-"""Sums, scalar multiples, quotients and integer powers."""
+"""Sums, scalar multiples, quotients and powers."""
 
+import math
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_broadcast, fail
+from clifford_rand._checks import check_broadcast, describe, fail
 from clifford_rand.basis.coefficients import (
     INT,
     MOST,
@@ -16,6 +18,7 @@ from clifford_rand.basis.coefficients import (
     exact_quotient,
     in_integers,
     is_scalar,
+    is_symbolic,
     largest,
 )
 from clifford_rand.basis.keys import union
@@ -159,9 +162,14 @@ def divide_into(A: "Multivector", other: Any) -> Any:
 
 
 def power(A: "Multivector", exponent: Any) -> Any:
-    """Return an integer power, by squaring; negative ones through the inverse."""
+    """Return an integer power, by squaring; negative ones through the inverse.
+
+    The power ½ is `Multivector.sqrt`. A scalar has every power that the number has, and is an exponent as a number is.
+    """
+    if exponent.__class__ is A.__class__ and exponent.keys.grades in ((0,), ()) and not exponent.ndim:
+        exponent = np.asarray(exponent["1"]).item()
     if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
-        raise fail("exponent", "**", "an integer", exponent, "Use exp(p * A.log()) for other powers of rotors.")
+        return _fractional_power(A, exponent)
     base: Any = A if exponent >= 0 else A.inv()
     left = abs(int(exponent))
     result: Any = None
@@ -172,3 +180,31 @@ def power(A: "Multivector", exponent: Any) -> Any:
         if left:
             base = base * base
     return A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)) if result is None else result
+
+
+def _fractional_power(A: "Multivector", exponent: Any) -> "Multivector":
+    """Return A^½ or A^-½, and every power of a scalar."""
+    number = isinstance(exponent, float | complex | np.inexact | Fraction) or is_symbolic(exponent)
+    if number and not is_symbolic(exponent) and abs(exponent) == 0.5:
+        root = A.sqrt()
+        return root if exponent == 0.5 else root.inv()
+    if not number or A.keys.grades not in ((0,), ()):
+        rule = "an integer, or ±1/2, or any number for a scalar A"
+        raise fail("exponent", "**", rule, exponent, "Use exp(p * A.log()) for other powers of rotors.")
+    exponent = float(exponent) if isinstance(exponent, Fraction) and A.dtype.kind != "O" else exponent
+    values = A["1"] if is_symbolic(exponent) or A.dtype.kind != "i" else A["1"].astype(np.float64)
+    if not is_symbolic(exponent) and A.dtype.kind in "if":
+        if (values < 0).any():
+            raise fail("A", "**", "a scalar ≥ 0, for an exponent that is no integer", describe("a negative one"))
+        if (values == 0).any() and exponent.real < 0:
+            raise ZeroDivisionError("zero to a negative power")
+    return A.algebra.scalar(values**exponent)
+
+
+def power_of(A: "Multivector", base: Any) -> Any:
+    """Return b^A = exp(A log b) for a number b > 0, or an array of them."""
+    if is_symbolic(base) or not (is_scalar(base) or isinstance(base, np.ndarray)):
+        return NotImplemented
+    if np.iscomplexobj(base) or not np.all(np.asarray(base) > 0):
+        raise fail("base", "**", "a number > 0 where the exponent is a multivector", base)
+    return (A * (np.log(base) if isinstance(base, np.ndarray) else math.log(base))).exp()

@@ -33,10 +33,10 @@ def _hashable(value: Any) -> Any:
     return plain(value)
 
 
-def aligned(A: "Multivector", other: "Multivector") -> tuple[NDArray[Any], NDArray[Any]]:
+def aligned(A: "Multivector", other: "Multivector", owner: str = "==") -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the coefficients of both on the blades that either has, their batch shapes such that they broadcast."""
     if A.coefficients.shape[:-1] != other.coefficients.shape[:-1]:
-        check_broadcast("other", "==", A.shape, other.shape)
+        check_broadcast("other", owner, A.shape, other.shape)
     keys = union(A.keys, other.keys)
     return A._on(keys).coefficients, other._on(keys).coefficients
 
@@ -75,6 +75,19 @@ def hash_of(A: "Multivector") -> int:
     return hash(frozenset(terms.items()))
 
 
+def apart_and_scale(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return max |a - b| and max(|a|, |b|) over the components; infinite ones are equal, or apart by ∞ in no scale."""
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(a - b).max(axis=-1, initial=0)
+    scale = np.maximum(np.abs(a).max(axis=-1, initial=0), np.abs(b).max(axis=-1, initial=0))
+    if scale.dtype.kind == "f" and not np.isfinite(scale).all():
+        known = np.isfinite(a) & np.isfinite(b)
+        if not known.all():
+            apart, scale = apart_and_scale(np.where(known, a, 0), np.where(known, b, 0))
+            apart = np.where((known | (a == b)).all(axis=-1), apart, np.inf)
+    return apart, scale
+
+
 def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
     """Compare to rounding: max |a - b| ≤ atol + rtol · max(|a|, |b|), maxima over the components.
 
@@ -102,7 +115,7 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
         raise fail("other", "isclose", "a multivector or a scalar", other)
     if same.__class__ is not A.__class__:  # a tensor
         return same.isclose(A, rtol, atol)
-    a, b = aligned(A, same)
+    a, b = aligned(A, same, "isclose")
     if "O" in (a.dtype.kind, b.dtype.kind):
         try:
             a, b = a.astype(np.complex128), b.astype(np.complex128)
@@ -114,8 +127,8 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
                 describe("symbols"),
                 "Compare with == or is_zero, or substitute numbers.",
             ) from None
-    scale = np.maximum(np.abs(a).max(axis=-1, initial=0), np.abs(b).max(axis=-1, initial=0))
-    close = np.abs(a - b).max(axis=-1, initial=0) <= atol + rtol * scale
+    apart, scale = apart_and_scale(a, b)
+    close = apart <= atol + rtol * scale
     return bool(close) if close.ndim == 0 else close
 
 

@@ -272,6 +272,7 @@ class Multivector(BladeAttributes):
     __truediv__ = arithmetic.divide
     __rtruediv__ = arithmetic.divide_into
     __pow__ = arithmetic.power
+    __rpow__ = arithmetic.power_of
     __array_ufunc__ = _ufuncs.by_ufunc
     __array_function__ = _array_functions.by_array_function
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
-from clifford_rand.basis.coefficients import ROUNDING
+from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand.basis.coefficients import ROUNDING, is_symbolic
 from clifford_rand.multivector.comparison import equal_entries
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def _number(A: "Multivector", what: str) -> Any:
 
 def to_float(A: "Multivector") -> float:
     """Return the real number that a scalar is: see `numbers_of` for what is one."""
-    return float(_real(_number(A, "float()"), "float()"))
+    return _converted(float, _real(_number(A, "float()"), "float()"))
 
 
 def to_int(A: "Multivector") -> int:
     """Return the integer part of the number that a scalar is."""
-    return int(_real(_number(A, "int()"), "int()"))
+    return _converted(int, _real(_number(A, "int()"), "int()"))
 
 
 def _real(number: Any, what: str) -> Any:
@@ -87,7 +87,18 @@ def _real(number: Any, what: str) -> Any:
 
 def to_complex(A: "Multivector") -> complex:
     """Return the complex number that a scalar is."""
-    return complex(_number(A, "complex()"))
+    return _converted(complex, _number(A, "complex()"))
+
+
+def _converted(kind: type, number: Any) -> Any:
+    """Return a number of Python's; of an expression with symbols there is none."""
+    try:
+        return kind(number)
+    except TypeError:
+        if not is_symbolic(number):
+            raise
+        rule = f"{kind.__name__}() needs a number, and this scalar has symbols: {number}"
+        raise TypeError(f"{rule}. A.subs({{symbol: number}}) gives them values.") from None
 
 
 def to_bool(A: "Multivector") -> bool:
@@ -135,7 +146,11 @@ def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[["Multivect
         if a.dtype.kind == "c" or b.dtype.kind == "c":
             found = describe("complex ones")
             raise fail("other", sign, "real numbers, as complex ones have no order", found, "Compare abs() of them.")
-        found = compare(a[()], b[()])
+        try:
+            found = compare(a[()], b[()])
+        except ValueError:
+            check_broadcast("other", sign, A.shape, B.shape)
+            raise
         return bool(found) if isinstance(found, np.bool_) else found
 
     method.__doc__ = f"Compare scalars as numbers, A {sign} B: a bool, or an array of them over the batch."

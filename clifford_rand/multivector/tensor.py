@@ -263,8 +263,11 @@ class TensorMultivector(Multivector):
         """Compare to rounding, max |a - b| ≤ atol + rtol · max(|a|, |b|): a tensor of truth values over the batch."""
 
         def test(xp: Any, a: Tensor, b: Tensor) -> Tensor:
-            scale = xp.maximum(xp.max(xp.abs(a), axis=-1), xp.max(xp.abs(b), axis=-1))
-            return xp.max(xp.abs(a - b), axis=-1) <= atol + rtol * scale
+            sizes = (xp.where(xp.isfinite(x), xp.abs(x), xp.zeros_like(xp.abs(x))) for x in (a, b))
+            scale = xp.maximum(*(xp.max(size, axis=-1) for size in sizes))
+            apart = xp.abs(a - b)  # of what is infinite and equal, NaN
+            apart = xp.where(a == b, xp.zeros_like(apart), apart)
+            return xp.max(apart, axis=-1) <= atol + rtol * scale
 
         found = self._compared(other, test)
         if found is NotImplemented:

@@ -92,6 +92,8 @@ def test_order_is_that_of_the_numbers():
     assert (alg.scalar(Fraction(1, 3)) < Fraction(1, 2)) is True
     t = sympy.Symbol("t")
     assert (alg.scalar(t) < 2) == (t < 2)
+    with pytest.raises(cr.ArgumentError, match=r"'other' parameter of <= .* batch shape that broadcasts with \(3, 1\)"):
+        assert alg.scalar(x) <= np.ones((2, 1))
 
 
 def test_arrays_of_scalars_and_of_multivectors():
@@ -117,7 +119,7 @@ def test_symbols_and_fractions():
     t = sympy.Symbol("t", real=True)
     assert float(alg.scalar(Fraction(1, 4))) == 0.25
     assert round(alg.scalar(Fraction(7, 2))) == 4
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"float\(\) needs a number, and this scalar has symbols: t\. A\.subs"):
         float(alg.scalar(t))
     for product in (t * alg.scalar(2), alg.scalar(2) * t, t + (alg.e1 | alg.e1), sympy.Integer(2) * alg.scalar(t)):
         assert isinstance(product, cr.Multivector)
@@ -153,3 +155,33 @@ def test_no_multivector_has_multivectors_for_coefficients():
     for make in makers:
         with pytest.raises(cr.ArgumentError, match=r"number.*grades"):
             make()
+
+
+def test_powers_of_scalars_and_by_scalars():
+    rng = np.random.default_rng(0)
+    for alg in algebras(3):
+        a = alg.vector(rng.normal(size=(5, alg.d)))
+        size = alg.scalar(np.abs(np.asarray(a | a)))
+        assert np.allclose((size**0.5).norm(), np.sqrt(np.asarray(size)))
+        assert np.allclose(np.asarray(size**0.3), np.asarray(size) ** 0.3)
+        assert np.all(a ** alg.scalar(2) == a * a)
+        assert np.all((2.5**a).isclose((a * np.log(2.5)).exp()))
+        assert np.all(np.power(2.5, a) == 2.5**a)
+        assert np.all((math.e**a).isclose(a.exp()))
+    alg = cr.Algebra(3)
+    assert alg.e1 ** (2 * (alg.e1 | alg.e1)) == 1
+    R = (0.3 * alg.e12).exp()
+    assert (R**0.5).isclose((0.15 * alg.e12).exp())
+    assert (R**-0.5).isclose((-0.15 * alg.e12).exp())
+    t = sympy.Symbol("t", positive=True)
+    assert (alg.scalar(t) ** sympy.Rational(1, 3))["1"] == t ** sympy.Rational(1, 3)
+    for wrong, rule in (
+        (lambda: alg.e1**0.3, "must be an integer, or ±1/2, or any number for a scalar A. Got 0.3"),
+        (lambda: alg.e1**alg.e2, "Got e2"),
+        (lambda: alg.scalar(-2.0) ** 0.3, "a scalar ≥ 0"),
+        (lambda: (-2) ** alg.e12, "a number > 0"),
+    ):
+        with pytest.raises(cr.ArgumentError, match=rule):
+            wrong()
+    with pytest.raises(ZeroDivisionError):
+        alg.scalar(0.0) ** -0.3

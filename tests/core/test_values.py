@@ -15,6 +15,7 @@ from clifford_rand.basis.coefficients import MOST
 from clifford_rand.basis.keys import dense_keys, keys_of_grades
 from clifford_rand.compat import Cl
 from clifford_rand.presets import cga, pga
+from support.metrics import algebras
 
 ALG = cr.Algebra(3)
 
@@ -450,3 +451,32 @@ def test_places_of_other_keys_are_remembered_and_bounded():
             name = alg.names.blade(int(mask))
             assert total[name] == dense[name] + part[name]
     assert len(dense.keys._placed) <= module._REMEMBERED
+
+
+def test_what_is_infinite_is_close_to_what_is_equal_only():
+    alg = cr.Algebra(2)
+    A = alg.vector([[np.inf, 1.0], [np.inf, 1.0], [-np.inf, 1.0], [np.nan, 1.0], [1.0, 1.0]])
+    B = alg.vector([np.inf, 1.0])
+    assert A.isclose(B).tolist() == [True, True, False, False, False]
+    assert A.isclose(B + 1e-3 * alg.e2, rtol=1e-2).tolist() == [True, True, False, False, False]
+    assert A.isclose(B + alg.e2).tolist() == [False] * 5
+    assert alg.scalar(1e308 + 1e308j).isclose(alg.scalar(1e308 + 1e308j))
+    e1 = Cl(2)[1]["e1"]
+    assert np.inf * e1 != e1
+    assert np.inf * e1 == np.inf * e1
+
+
+@pytest.mark.parametrize("kind", ["d", "D"])
+def test_zero_is_its_own_square_root(kind):
+    for alg in algebras(3):
+        assert alg.scalar(np.zeros(1, kind)[0]).sqrt() == 0
+        S = alg.scalar(np.array([4.0, 0.0, 9.0], kind))
+        assert S.sqrt().isclose(alg.scalar([2.0, 0.0, 3.0])).all()
+        assert (S * 0).sqrt().is_zero().all()
+        R = cr.stack([S[0], alg.scalar(0.0), (alg.random_multivector(0, (), 2) if alg.d > 1 else 0 * S[0]).exp()])
+        roots = R.astype(np.float64).sqrt() if kind == "d" else S.sqrt()
+        assert (roots * roots).isclose(R if kind == "d" else S, 1e-9).all()
+    assert cr.Algebra(2).scalar(sp.Integer(0)).sqrt() == 0
+    assert cr.Algebra(8).scalar([4.0, 0.0]).sqrt().isclose(cr.Algebra(8).scalar([2.0, 0.0])).all()
+    with pytest.raises(cr.ArgumentError, match="even versor"):
+        cr.Algebra(1, 0, 2).blade("e12").astype(float).sqrt()  # null, and no zero

@@ -1,6 +1,5 @@
 """The class `MultiVector`: this library's multivector with the names and the operators of ``clifford``."""
 
-import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout as memory
-from clifford_rand.basis.coefficients import as_coefficients, is_scalar, read_only
+from clifford_rand.basis.coefficients import as_coefficients, read_only
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.geometry import projections
 from clifford_rand.multivector import arithmetic, comparison, display, linear, products, ufuncs
@@ -223,12 +222,6 @@ class MultiVector(Multivector):
             self, int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent
         )
 
-    def __rpow__(self, base: Any) -> Any:
-        """Return base^A = exp(A log base)."""
-        if not is_scalar(base) or not base > 0:
-            return NotImplemented
-        return (self * math.log(base)).exp() if base != math.e else self.exp()
-
     def __eq__(self, other: object) -> Any:
         if isinstance(other, Multivector) and other.algebra != self.algebra:
             return False
@@ -238,11 +231,8 @@ class MultiVector(Multivector):
         a, b = comparison.aligned(self, same)
         if "O" in (a.dtype.kind, b.dtype.kind):
             return comparison.equal(self, same)
-        apart = np.abs(a - b).max(axis=-1, initial=0)
-        if apart.ndim == 0 and apart <= EPS:
-            return True
-        size = np.maximum(np.abs(a).max(axis=-1, initial=1), np.abs(b).max(axis=-1, initial=1))
-        close = apart <= EPS * size
+        apart, size = comparison.apart_and_scale(a, b)
+        close = apart <= EPS * np.maximum(size, 1)
         return bool(close) if close.ndim == 0 else close
 
     def __ne__(self, other: object) -> Any:
