@@ -7,8 +7,9 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
-from clifford_rand.basis.coefficients import in_integers, largest
-from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
+from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.multivector.comparison import aligned
 from clifford_rand.multivector.elements import is_multivector, operand
 
 # ---- sums and other linear functions along batch axes
@@ -21,16 +22,42 @@ def _keywords(name: str, **given: Any) -> None:
             raise TypeError(f"numpy.{name} of multivectors takes no {key}=")
 
 
-def sum(A: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **more: Any) -> Any:
-    """Return the sum over batch axes, over all by default: as `Multivector.sum`."""
-    _keywords("sum", out=out, **more)
-    return (A if dtype is None else A.astype(dtype)).sum(axis, keepdims=keepdims)
+def sum(
+    A: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Return the sum over batch axes, over all by default, as `Multivector.sum`: of elements where a mask is true."""
+    _keywords("sum", out=out)
+    A = A if dtype is None else A.astype(dtype)
+    total = (A if where is None else np.where(_mask(A, where, "sum"), A, 0)).sum(axis, keepdims=keepdims)
+    return total if initial is None else total + initial
 
 
-def mean(A: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **more: Any) -> Any:
-    """Return the mean over batch axes, over all by default: as `Multivector.mean`."""
-    _keywords("mean", out=out, **more)
-    return (A if dtype is None else A.astype(dtype)).mean(axis, keepdims=keepdims)
+def mean(
+    A: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """Return the mean over batch axes, over all by default, as `Multivector.mean`: of elements where a mask is true."""
+    _keywords("mean", out=out)
+    A = A if dtype is None else A.astype(dtype)
+    if where is None:
+        return A.mean(axis, keepdims=keepdims)
+    mask = _mask(A, where, "mean")
+    return np.where(mask, A, 0).sum(axis, keepdims=keepdims) / mask.sum(axis=axis, keepdims=keepdims)
+
+
+def _mask(A: Any, where: Any, name: str) -> Any:
+    """Return a mask of the elements of A."""
+    mask = np.asarray(where, dtype=bool)
+    try:
+        return np.broadcast_to(mask, A.shape)
+    except ValueError:
+        rule = f"of a shape that broadcasts to the batch shape {A.shape}"
+        raise fail("where", name, rule, describe(f"shape {mask.shape}")) from None
 
 
 def prod(A: Any, axis: Any = None, dtype: Any = None, out: Any = None, **more: Any) -> Any:
@@ -68,17 +95,25 @@ def diff(A: Any, n: int = 1, axis: int = -1) -> Any:
     return A
 
 
-def average(A: Any, axis: int | None = None, weights: Any = None) -> Any:
-    """Return the mean over batch axes, or Σ w_i A_i / Σ w_i for weights of the batch's shape or of the axis' length."""
+def average(
+    A: Any, axis: int | None = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Return the mean over batch axes, or Σ w_i A_i / Σ w_i for weights of the batch's shape or of the axis' length.
+
+    With ``returned`` the sums of the weights, too.
+    """
     if weights is None:
-        return A.mean(axis)
+        found = A.mean(axis, keepdims=keepdims)
+        return (found, np.full(found.shape, _size(A) / max(_size(found), 1))[()]) if returned else found
     w = np.asarray(weights)
     if w.shape != A.shape:
         if w.ndim != 1 or axis is None or w.shape[0] != A.shape[_axis(A, axis, "average")]:
             rule = f"of the batch shape {A.shape}, or one for each along the axis"
             raise fail("weights", "average", rule, describe(f"shape {w.shape}"))
         w = np.moveaxis(np.broadcast_to(w, (*np.delete(A.shape, axis), len(w))), -1, axis)
-    return (A * w).sum(axis) / w.sum(axis=axis)
+    total = w.sum(axis=axis, keepdims=keepdims)
+    found = (A * w).sum(axis, keepdims=keepdims) / total
+    return (found, total) if returned else found
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
@@ -96,10 +131,19 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: 
 
 def isclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Compare by `Multivector.isclose` with NumPy's tolerances: max |a - b| ≤ atol + rtol · max(|a|, |b|)."""
-    if equal_nan:
-        raise TypeError("numpy.isclose of multivectors takes no equal_nan=")
     like = A if is_multivector(A) else B
-    return like._coerced(A).isclose(B, rtol, atol) if like is B else A.isclose(B, rtol, atol)
+    A, B = like._coerced(A), like._coerced(B)
+    if equal_nan and None not in (A, B):
+        A, B = _without_common_nan(A, B)
+    return A.isclose(B, rtol, atol)
+
+
+def _without_common_nan(A: Any, B: Any) -> tuple[Any, Any]:
+    """Return both with zeros where both have NaN."""
+    keys = union(A.keys, B.keys)
+    a, b = aligned(A, B, "isclose")
+    nan = np.isnan(a) & np.isnan(b)
+    return A._make(keys, np.where(nan, 0, a)), B._make(keys, np.where(nan, 0, b))
 
 
 def allclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
@@ -109,8 +153,8 @@ def allclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: 
 
 def array_equal(A: Any, B: Any, equal_nan: bool = False) -> bool:
     """Tell whether two batches have one shape and equal elements."""
-    if equal_nan:
-        raise TypeError("numpy.array_equal of multivectors takes no equal_nan=")
+    if equal_nan and is_multivector(A) and is_multivector(B) and A.shape == B.shape:
+        A, B = _without_common_nan(A, B)
     same = (A.shape if is_multivector(A) else np.shape(A)) == (B.shape if is_multivector(B) else np.shape(B))
     return bool(same and np.all(A == B))
 
@@ -134,7 +178,7 @@ def _filled(A: Any, value: Any, dtype: Any, shape: Any) -> Any:
     batch = A.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
     B = operand(A, value)
     B = B if B.keys.size else B._on(A.keys)
-    return np.broadcast_to((B if dtype is None else B.astype(dtype)), batch)
+    return np.broadcast_to(B.astype(common_dtype(A.dtype, B.dtype) if dtype is None else dtype), batch)
 
 
 def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:

@@ -43,7 +43,7 @@ _MOVES: dict[Any, tuple[tuple[int, tuple[str, ...]], ...]] = {
             *(np.broadcast_to, np.repeat, np.tile, np.flip, np.fliplr, np.flipud, np.rot90, np.roll, np.take),
             *(np.take_along_axis, np.compress, np.delete, np.diagonal, np.resize, np.copy),
             *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit),
-            *(np.stack, np.concatenate, np.hstack, np.vstack, np.dstack, np.block),
+            *(np.stack, np.concatenate, np.hstack, np.vstack, np.dstack, np.column_stack, np.block),
         ),
         FIRST,
     ),

@@ -1,11 +1,12 @@
 """Which blades are stored and what their coefficients are: filling up, leaving out, other dtypes, other numbers."""
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from clifford_rand._checks import check_broadcast, describe, fail
 from clifford_rand.basis import layout
@@ -46,9 +47,12 @@ def replace(A: "Multivector", coefficients: Any, at: Any = None) -> "Multivector
     if not isinstance(coefficients, Mapping):
         hint = "Another multivector takes the place of the elements that at= names."
         raise fail("coefficients", "replace", "a dict {blade: coefficient}", coefficients, hint)
-    given = {}
+    given: dict[int, NDArray[Any]] = {}
     for name, value in coefficients.items():
         mask, sign = A.algebra.parse_blade(name)
+        if mask in given:
+            rule = "a dict {blade: coefficient} with each blade once"
+            raise fail("coefficients", "replace", rule, describe(f"{name!r} beside another name of that blade"))
         number = as_coefficients(value, name, "replace")
         given[mask] = number if sign > 0 else -number
     parts = A._on(union(A.keys, keys_of_masks(A.algebra.d, tuple(given))))
@@ -138,14 +142,23 @@ def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:
 
 def called(function: Callable[..., Any], algebra: Any, keys: Keys, columns: list[Any]) -> list[Any]:
     """Return the values of a function of the coefficients of some blades, or of names and coefficients."""
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_argcount - len(getattr(function, "__defaults__", None) or ()) != 2:
+    if not takes_two(function):
         return [function(column) for column in columns]
     names = algebra.names
     return [
         function(names.blade(mask) if mask else "1", column)
         for mask, column in zip(map(int, keys.masks), columns, strict=True)
     ]
+
+
+def takes_two(function: Callable[..., Any]) -> bool:
+    """Tell whether a function needs two arguments; what is written in C may not say so, and then takes one."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters) == 2
 
 
 def on_keys(A: "Multivector", keys: Keys) -> "Multivector":

@@ -1,6 +1,7 @@
 """What a multivector looks like: text that parses back, text to NumPy's precision, LaTeX, HTML."""
 
 import html
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -115,10 +116,15 @@ def _rounded(value: Any) -> str:
     return np.format_float_scientific(value, precision=precision, trim="0")
 
 
+def _rows(mv: "Multivector") -> Any:
+    """Return the coefficients of a batch one multivector a row, also where no blade is stored."""
+    return mv.coefficients.reshape(math.prod(mv.shape), mv.keys.size)
+
+
 def _lines(mv: "Multivector", number: Number) -> str:
     """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are."""
     options = np.get_printoptions()
-    rows = mv.coefficients.reshape(-1, mv.keys.size)
+    rows = _rows(mv)
     edge = options["edgeitems"]
     whole = rows.size <= options["threshold"] or len(rows) <= 2 * edge
     shown = range(len(rows)) if whole else [*range(edge), *range(len(rows) - edge, len(rows))]
@@ -205,7 +211,7 @@ def latex_text(mv: "Multivector") -> str:
     """Return one multivector as a LaTeX formula between dollar signs; a batch as a few lines of them."""
     if not mv.ndim:
         return f"${_latex_line(mv)}$"
-    rows = mv.coefficients.reshape(-1, mv.keys.size)
+    rows = _rows(mv)
     lines = [_latex_line(mv._make(mv.keys, row)) for row in rows[:4]]
     more = [" \\vdots"] if len(rows) > 4 else []
     return "$\\begin{array}{l}" + " \\\\ ".join([*lines, *more]) + "\\end{array}$"

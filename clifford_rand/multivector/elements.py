@@ -44,6 +44,10 @@ def as_numbers(value: Any, name: str) -> Any:
 
 def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Return what a function makes of the numbers of the elements, with the elements in their place."""
+    owner = f"numpy.{function.__name__}"
+    if kwargs.pop("out", None) is not None:
+        raise TypeError(f"{owner} cannot write into out= here: a multivector is a value")
+    dtype = kwargs.pop("dtype", None)
     if function is np.select and len(args) < 3:
         kwargs.setdefault("default", 0)
     held = _Elements(_first_multivector([*args, *kwargs.values()]))
@@ -55,9 +59,19 @@ def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any])
             kwargs[name] = held.places(kwargs[name])
         elif position < len(args):
             args[position] = held.places(args[position])
-    owner = f"numpy.{function.__name__}"
-    found = function(*as_numbers(args, owner), **{key: as_numbers(value, owner) for key, value in kwargs.items()})
-    return held.at(found) if held.operands else found
+    args, kwargs = as_numbers(args, owner), {key: as_numbers(value, owner) for key, value in kwargs.items()}
+    try:
+        found = function(*args, **kwargs)
+    except np.exceptions.AxisError:
+        raise
+    except ValueError as error:
+        shapes = ", ".join(str(A.shape) for A in held.operands)
+        hint = f"NumPy says: {error}"
+        raise fail("A", owner, "of batch shapes that fit", describe(f"shapes {shapes}"), hint) from error
+    if not held.operands:
+        return found
+    found = held.at(found)
+    return found if dtype is None else found.astype(dtype)
 
 
 def _first_multivector(values: Any) -> "Multivector":

@@ -1,5 +1,7 @@
 """NumPy's functions and ufuncs on batches: against the same function of an array of multivectors."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,7 @@ CASES = {
     "concatenate": lambda A, B, V: np.concatenate((A, B, A), axis=-1),
     "hstack": lambda A, B, V: np.hstack([A, B]),
     "vstack": lambda A, B, V: np.vstack([V, V]),
+    "column_stack": lambda A, B, V: np.column_stack([V, V]),
     "dstack": lambda A, B, V: np.dstack([V, V]),
     "block": lambda A, B, V: np.block([[A, B], [B, A]]),
     "where": lambda A, B, V: np.where(MASK, A, B),
@@ -107,7 +110,26 @@ def test_sums_to_rounding():
     assert np.cumsum(ALG.scalar([2**62, 2**62, 2**62]))[2]["1"] == 3 * 2**62
 
 
+def test_sums_of_some_elements_with_the_options_of_numpy():
+    chosen = [one for one, take in zip(listed(A).ravel(), MASK.ravel(), strict=True) if take]
+    assert np.sum(A, where=MASK).isclose(sum(chosen))
+    assert np.mean(A, where=MASK).isclose(sum(chosen) / len(chosen))
+    by_axis = np.sum(A, axis=1, where=MASK[:, :1], keepdims=True, initial=ALG.e12)
+    assert np.all(np.isclose(by_axis, (A * MASK[:, :1]).sum(1, keepdims=True) + ALG.e12))
+    missing = np.where(MASK, A, np.nan)
+    assert np.sum(missing, where=MASK).isclose(np.sum(A, where=MASK))  # what is left out is never read
+    found, total = np.average(A, axis=2, weights=[1, 2, 3, 4], returned=True, keepdims=True)
+    assert (found.shape, total.tolist()) == ((2, 3, 1), np.full((2, 3, 1), 10.0).tolist())
+    assert np.average(A, returned=True)[1] == 24
+    assert np.sum(A, dtype=np.float32).dtype == np.float32
+    with pytest.raises(cr.ArgumentError, match=r"'where' parameter of sum .* batch shape \(2, 3, 4\)"):
+        np.sum(A, where=np.ones(5, bool))
+
+
 def test_grades_are_united_and_dtypes_promoted():
+    assert np.concatenate([A, B], dtype=np.float32).dtype == np.float32
+    assert np.stack([V, V], dtype=complex).dtype == np.complex128
+    assert np.full_like(A, ALG.e1).dtype == A.dtype
     e1, e23 = ALG.e1, ALG.e23
     C = cr.stack([e1, 2.5 * e23, 7, np.float32(1)])
     assert (C.grades, C.dtype, C.keys.size) == ((0, 1, 2), np.float64, 3)
@@ -149,6 +171,10 @@ def test_comparison_and_numbers_that_are_none():
     assert np.isinf(bad).sum() == 1
     assert np.isfinite(bad).sum() == 19
     assert np.isfinite(np.nan_to_num(bad)).all()
+    assert not np.allclose(bad, bad)
+    assert np.allclose(bad.replace(A[1], at=1), bad.replace(A[1], at=1), equal_nan=True)
+    assert not np.allclose(bad, A, equal_nan=True)
+    assert np.array_equal(bad, bad, equal_nan=True)
 
 
 def test_scalars_are_numbers_for_every_other_function():
@@ -175,7 +201,7 @@ def test_scalars_are_numbers_for_every_other_function():
         (lambda: np.add(A, B, out=A), "value"),
         (lambda: np.multiply.outer(A, B), "no method 'outer'"),
         (lambda: np.subtract.reduce(A), "no meaning"),
-        (lambda: np.sum(A, where=MASK), "where"),
+        (lambda: np.stack([A, B], out=np.empty((2, 2, 3, 4), dtype=int)), "value"),
     ],
 )
 def test_what_has_no_meaning_says_what_to_use(function, hint):
@@ -196,6 +222,12 @@ def test_errors_are_the_librarys():
         cr.stack([])
     with pytest.raises(cr.ArgumentError, match="of one algebra"):
         cr.stack([ALG.e1, cr.Algebra(4).e1])
+    with pytest.raises(cr.ArgumentError, match=r"numpy.where .* shapes \(2, 3, 4\), \(4,\).*NumPy says"):
+        np.where(np.ones(5, bool), A, V)
+    with pytest.raises(cr.ArgumentError, match=r"numpy.broadcast_to .* shapes \(4,\)"):
+        np.broadcast_to(V, (2, 3))
+    with pytest.raises(cr.ArgumentError, match="parameter of isclose"):
+        np.isclose(A, A[:, :2])
     with pytest.raises(cr.ArgumentError, match="weights"):
         np.average(A, axis=0, weights=[1, 2, 3])
 
@@ -240,6 +272,8 @@ def test_replace_is_the_assignment_of_values():
         ALG.e1.replace(ALG.e2, at=0)
     with pytest.raises(cr.ArgumentError, match="a dict"):
         A.replace(B)
+    with pytest.raises(cr.ArgumentError, match=r"each blade once.*'e21'"):
+        A.replace({"e12": 1.0, "e21": 2.0})
 
 
 def test_map_and_filter():
@@ -255,3 +289,29 @@ def test_map_and_filter():
     assert ALG.e1.filter(lambda x: x > 1) == 0
     with pytest.raises(cr.ArgumentError, match="broadcasts"):
         A.map(lambda x: np.ones(7))
+
+
+class Scale:
+    """A function of one coefficient, or of a name and one, as a method and as an object."""
+
+    def by_two(self, x):
+        return 2 * x
+
+    def __call__(self, name, x):
+        return len(name) * x
+
+
+def test_functions_that_are_methods_objects_or_written_in_c():
+    E = ALG("e1 + 2*e12")
+    assert E.map(Scale().by_two) == E.filter(Scale().by_two).map(Scale().by_two) == 2 * E
+    assert E.map(Scale()) == ALG("2*e1 + 6*e12")
+    assert E.map(Fraction) == E.map(abs) == E.map(np.abs) == E.map(round) == E
+
+
+def test_batches_without_any_blade_have_a_text():
+    none = V.filter(lambda x: False)
+    assert (none.shape, none.keys.size) == ((4,), 0)
+    assert str(none).count("\n") == 4
+    assert f"{none:.2f}".endswith("0")
+    assert "array" in none._repr_latex_()
+    assert "[3] 0" in none._repr_html_()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.multivector.components import takes_two
 from clifford_rand.multivector.multivector import Multivector
 
 if TYPE_CHECKING:
@@ -333,13 +334,13 @@ class MultiVector:
     def map(self, func: Callable[..., Any]) -> "MultiVector":
         """Return the multivector of ``func(value)``, or ``func(key, value)`` of a function of two arguments."""
         pairs = self.items()
-        two = _arguments(func) == 2
+        two = takes_two(func)
         return _filled(self.algebra, self.keys(), _coefficients([func(k, v) if two else func(v) for k, v in pairs]))
 
     def filter(self, func: Callable[..., Any] | None = None) -> "MultiVector":
         """Return the blades for which ``func(value)``, or ``func(key, value)``, is true; those not zero by default."""
         chosen: Callable[..., Any] = func or (lambda value: np.any(np.asarray(value) != 0))
-        two = _arguments(chosen) == 2
+        two = takes_two(chosen)
         return self._chosen([k for k, v in self.items() if (chosen(k, v) if two else chosen(v))])
 
     def __call__(self, *values: Any, **named: Any) -> "MultiVector":
@@ -479,8 +480,3 @@ class MultiVector:
         names = self.algebra.name_of
         terms = [f"{v}" if not k else f"({v}) {names(k)}" for k, v in self.items() if np.any(np.asarray(v) != 0)]
         return " + ".join(terms) or "0"
-
-
-def _arguments(function: Any) -> int:
-    code = getattr(function, "__code__", None)
-    return code.co_argcount if code is not None else 1
