@@ -16,7 +16,7 @@ from clifford_rand._checks import fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
-from clifford_rand_nn.saved import estimator, pipeline
+from clifford_rand_nn.saved import estimator, pipeline, steps
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 
 VERSION = 8  # raised when a reader of the old layout could not read the new one
@@ -35,7 +35,7 @@ class _Known(Container[object]):
     """The names of all arrays that a model file can have."""
 
     def __contains__(self, name: object) -> bool:
-        return name in _ARRAYS or (isinstance(name, str) and pipeline.rule(name) is not None)
+        return name in _ARRAYS or (isinstance(name, str) and steps.rule(name) is not None)
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
@@ -45,8 +45,8 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     point and sample weights, so that `load_model` gives an estimator that predicts bit for bit the same and whose
     ``certificate_.verify(X, y)`` still works. Training rows, ``patterns_`` and ``result_`` are not in it, but for those
     of a network with infinitely many gates, which is made of its distinct rows; with it are its calibration, what was
-    compared and what leave-one-out said. Of a `BetaCV` it holds the estimator and the scores of all betas too. The file
-    appears complete or not at all.
+    compared and what leave-one-out said. Of a `BetaCV` it holds the estimator and the scores of all betas too. The
+    file appears complete or not at all.
 
     A scikit-learn `Pipeline` that ends with an estimator or a `BetaCV` is saved with its steps. Those of scikit-learn
     itself (scaling, PCA, `ColumnTransformer`, one-hot, tf-idf, …) are held in the format of skops, a zip of JSON and
@@ -138,7 +138,7 @@ def _damage_told(name: str) -> Iterator[None]:
 def _check_arrays(arrays: dict[str, NDArray[Any]]) -> None:
     """Refuse arrays of another kind or number of axes than are saved, and numbers that are not finite."""
     for name, array in arrays.items():
-        rule = _ARRAYS.get(name) or pipeline.rule(name) or ""
+        rule = _ARRAYS.get(name) or steps.rule(name) or ""
         kinds = rule.rstrip("0123")
         if array.dtype.kind not in kinds or (kinds == "f" and array.dtype != np.float64):
             raise ValueError(f"the array {name!r} has dtype {array.dtype}")

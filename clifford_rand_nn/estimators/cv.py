@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_response_method, check_is_fitted, in
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.front import Front
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
 from clifford_rand_nn.paths.path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits
@@ -40,9 +41,10 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : estimator of this library
+    estimator : estimator of this library, or a Pipeline that ends with one
         Its own ``beta`` is not used. Give it an integer ``random_state``, so that a fold samples the same gates or
-        subset for every beta; otherwise each fit samples its own and starts from nothing.
+        subset for every beta; otherwise each fit samples its own and starts from nothing. Steps before it are fitted
+        to the training rows of every fold, once, without weights.
     betas : array of numbers > 0, optional
         Otherwise ``n_betas`` values from the least beta without a neuron, on all rows, to ``eps`` times it.
     n_betas : int, default 20
@@ -71,8 +73,8 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
     betas_ : (B,)
         Falling.
     scores_ : (B, folds)
-    estimator_ : estimator
-        Trained on all rows with ``beta_``; its certificate is there.
+    estimator_ : estimator, or Pipeline
+        Trained on all rows with ``beta_``; its certificate is there, or in its last step.
 
     Raises
     ------
@@ -109,17 +111,20 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         positive one. Rows with the same entry of ``groups`` (n,), such as those of one patient, are in one fold, so
         that scores are those of new groups: where rows of a group are alike, other folds promise too much.
         """
-        if not isinstance(self.estimator, ConvexNetwork):
-            raise fail("estimator", "BetaCV", "an estimator of clifford_rand_nn", self.estimator)
+        steps, last = Front.of(self.estimator)
+        if not isinstance(last, ConvexNetwork):
+            rule = "itself, or in the last step of a Pipeline, an estimator of clifford_rand_nn"
+            raise fail("estimator", "BetaCV", rule, last)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
         if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
             raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
         check_verbose(self.verbose, "BetaCV")
         clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
-        clone(self.estimator)._task(X, y, sample_weight)  # every error of the data, before any work
+        front, seen = steps.fit(X, y)
+        clone(last)._task(seen, y, sample_weight)  # every error of the data, before any work
         rows, targets = indexable(X if hasattr(X, "columns") or issparse(X) else np.asarray(X), np.asarray(y))
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        top = clone(self.estimator).beta_max(rows, targets, weights) if self.betas is None else 0.0
+        top = clone(last).beta_max(seen, targets, weights) if self.betas is None else 0.0
         self.betas_ = beta_grid(self.betas, self.n_betas, self.eps, top, "BetaCV")
         splits = self._splits(rows, targets, groups)
         self.scores_ = np.full((len(self.betas_), len(splits)), np.nan)
@@ -129,11 +134,15 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
             raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
         self._score(_Data(rows, targets, weights), splits, clock)
         self.beta_ = float(self.betas_[self._chosen()])
-        self.estimator_ = self._model(self.beta_, clock.left(1.0)).fit(rows, targets, weights)
-        self.n_features_in_ = self.estimator_.n_features_in_
-        if hasattr(self.estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.estimator_.feature_names_in_
+        self.estimator_ = front.joined(self._model(self.beta_, clock.left(1.0)).fit(seen, targets, weights))
+        self._set_features()
         return self
+
+    def _set_features(self) -> None:
+        """Take over what the fitted estimator knows of the columns; a step that takes texts knows nothing."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
 
     def _splits(self, rows: Any, targets: NDArray[Any], groups: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         classifier = is_classifier(self.estimator)
@@ -174,8 +183,9 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
 
     def _model(self, beta: float, left: float | None) -> Any:
         """Return the estimator for a beta, with no more time than is left."""
-        times = [time for time in (self.estimator.max_time, left) if time is not None]
-        return clone(self.estimator).set_params(beta=beta, max_time=min(times, default=None))
+        _, last = Front.of(self.estimator)
+        times = [time for time in (last.max_time, left) if time is not None]
+        return clone(last).set_params(beta=beta, max_time=min(times, default=None))
 
     def _chosen(self) -> int:
         mean = self.scores_.mean(axis=1)
@@ -280,18 +290,20 @@ class _FoldCall:
         """Write the scores of all betas that there is time for into ``scores`` (B,); return the seconds it took."""
         began = time.perf_counter()
         shared: list[Any] = []  # a gated network's next beta needs no new gates
-        train, test = map(self.data.take, self.split)
+        (rows, targets, weights), (others, answers, mass) = map(self.data.take, self.split)
+        front, rows = Front.of(self.search.estimator)[0].fit(rows, targets)
+        others = front.transform(others)
         for i, beta in enumerate(self.search.betas_):
             left = self.clock.left(self.clock.share)
             if i and left is not None and left <= SOONEST:
                 break
             model = self.search._model(float(beta), left)
-            model._fit(*train[:2], shared=shared, **train[2])
+            model._fit(rows, targets, shared=shared, **weights)
             if model.result_.interrupted:
                 raise KeyboardInterrupt(f"in {self.name}, beta {i + 1} of {len(scores)}")
             if _draws_anew(model):
                 shared.clear()
-            scores[i] = self.scorer(model, *test[:2], **test[2])
+            scores[i] = self.scorer(model, others, answers, **mass)
         return time.perf_counter() - began
 
 

@@ -6,6 +6,8 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
@@ -147,6 +149,25 @@ def test_groups_show_what_copies_hide():
     assert together.scores_.mean(axis=1).max() < 0.3
 
 
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_steps_before_an_estimator_are_fitted_to_the_rows_of_each_fold(jobs):
+    """Whose mean and scale differ from those of all rows."""
+    rows, betas, folds = X * np.geomspace(1, 9, 60)[:, None], [1e-2, 1e-3], list(KFold(2).split(X))
+    model = Pipeline([("scale", StandardScaler()), ("model", GatedReLURegressor(n_gates=3, tol=1e-7, random_state=0))])
+    search = BetaCV(model, betas=betas, cv=folds, n_jobs=jobs).fit(rows, Y)
+    alone = [
+        [clone(model).set_params(model__beta=b).fit(rows[i], Y[i]).score(rows[j], Y[j]) for i, j in folds]
+        for b in betas
+    ]
+    np.testing.assert_allclose(search.scores_, alone, rtol=0, atol=1e-6)
+    assert type(search.estimator_) is Pipeline
+    assert search.estimator_[-1].beta == search.beta_
+    np.testing.assert_allclose(search.estimator_[0].mean_, rows.mean(axis=0))
+    np.testing.assert_array_equal(search.predict(rows), search.estimator_.predict(rows))
+    assert search.estimator_[-1].certificate_.verify(search.estimator_[:-1].transform(rows), Y).relative_gap < 1e-6
+    assert not hasattr(model[0], "mean_")
+
+
 def test_bad_arguments():
     for name, value in (("n_jobs", 0), ("n_jobs", 1.5), ("verbose", -1)):
         with pytest.raises(ArgumentError, match=f"'{name}' parameter of BetaCV"):
@@ -155,5 +176,7 @@ def test_bad_arguments():
         BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True)).fit(X, Y, groups=np.zeros(3))
     with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
         BetaCV(RandomForestRegressor()).fit(X, Y)
+    with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got StandardScaler"):
+        BetaCV(Pipeline([("scale", StandardScaler())])).fit(X, Y)
     with pytest.raises(ArgumentError, match=r"'rule' .* one of 'best', 'one_se'"):
         BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), rule="all").fit(X, Y)

@@ -10,6 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomTreesEmbedding
@@ -146,6 +147,21 @@ def test_the_last_step_may_be_a_search(tmp_path):
     back = load_model(tmp_path / "m.npz")
     np.testing.assert_array_equal(back[-1].scores_, model[-1].scores_)
     np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+
+
+def test_a_search_may_be_over_a_pipeline(tmp_path):
+    inner = make_pipeline(StandardScaler(), PCA(2), _gated().set_params(beta=0.1))
+    search = BetaCV(inner, betas=[0.1, 0.01], cv=2).fit(X, SIDE)
+    for model in (search, make_pipeline(StandardScaler(), clone(search)).fit(X, SIDE)):
+        save_model(tmp_path / "m.npz", model)
+        back = load_model(tmp_path / "m.npz")
+        np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
+        found = back if model is search else back[-1]
+        np.testing.assert_array_equal(found.scores_, model.scores_ if model is search else model[-1].scores_)
+        assert found.n_features_in_ == 4
+        assert found.estimator[-1].get_params() == inner[-1].get_params()
+        assert str(found.estimator) == str(inner)
+        np.testing.assert_array_equal(back.fit(X, SIDE).predict(NEW), model.predict(NEW))
 
 
 def _grid():

@@ -1,0 +1,52 @@
+"""The steps of a pipeline before its estimator, fitted once for all that is tried behind them."""
+
+from typing import Any, NamedTuple
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+
+class Front(NamedTuple):
+    """Steps before an estimator; none, where it stands alone.
+
+    Attributes
+    ----------
+    pipeline : Pipeline or None
+        Whose last step is the estimator.
+    """
+
+    pipeline: Pipeline | None
+
+    @classmethod
+    def of(cls, estimator: Any) -> tuple["Front", Any]:
+        """Return the steps before an estimator, and the estimator.
+
+        Examples
+        --------
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> front, last = Front.of(Pipeline([("scale", StandardScaler()), ("model", "passthrough")]))
+        >>> front.fit([[0.0], [2.0]], None)[1].tolist(), last
+        ([[-1.0], [1.0]], 'passthrough')
+        """
+        if type(estimator) is not Pipeline:
+            return cls(None), estimator
+        return cls(estimator), estimator.steps[-1][1]
+
+    def fit(self, X: Any, y: Any) -> tuple["Front", Any]:
+        """Return the steps fitted to X and y, and what they make of X."""
+        if self.pipeline is None or len(self.pipeline.steps) == 1:
+            return self, X
+        fitted = clone(self.pipeline)
+        rows = fitted[:-1].fit_transform(X, y)  # a slice shares its steps
+        return Front(fitted), rows
+
+    def transform(self, X: Any) -> Any:
+        """Return what the fitted steps make of other rows."""
+        return X if self.pipeline is None or len(self.pipeline.steps) == 1 else self.pipeline[:-1].transform(X)
+
+    def joined(self, estimator: Any) -> Any:
+        """Return the fitted steps with a fitted estimator behind them."""
+        if self.pipeline is None:
+            return estimator
+        *steps, (name, _) = self.pipeline.steps
+        return Pipeline([*steps, (name, estimator)], memory=self.pipeline.memory, verbose=self.pipeline.verbose)
