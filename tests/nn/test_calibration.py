@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 
 
@@ -176,3 +177,22 @@ def test_record_refuses_what_is_no_calibration():
         replace(good, slopes=np.array([-1.0, 0.0, 0.0]))
     with pytest.raises(ArgumentError, match="'share' parameter of Calibration"):
         replace(good, share=-1.0)
+
+
+def test_few_rows_of_a_weak_signal_do_not_end_in_one_class_for_all():
+    """Eight rows a class: where leave-one-out sees nothing, labels still follow the outputs, not a tie."""
+    rng = np.random.default_rng(0)
+    right, blind = [], 0
+    for _ in range(12):
+        index = np.tile([0, 1], 158)
+        X = rng.standard_normal((316, 40)) + 0.3 * np.where(index == 1, 1.0, -1.0)[:, None] * (np.arange(40) < 10)
+        model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X[:16], index[:16])
+        outputs = model.network_.predict(X[16:]).ravel()
+        if model.loo_score_ == 0.5 and np.ptp(model.loo_probabilities_) == 0:
+            blind += 1
+            np.testing.assert_allclose(model.predict_proba(X[16:]), 0.5, atol=0.01)  # it knows that it knows nothing
+        np.testing.assert_array_equal(model.predict(X[16:]), (outputs > 0).astype(int))
+        np.testing.assert_array_equal(np.sign(model.decision_function(X[16:])), np.sign(outputs))
+        right.append(np.mean(model.predict(X[16:]) == index[16:]))
+    assert blind >= 2
+    assert np.mean(right) > 0.6  # Bayes' rule is right on 0.83 of them

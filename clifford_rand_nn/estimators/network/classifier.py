@@ -129,6 +129,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         counts = np.bincount(index, weights)
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
+        self.calibration_ = self.calibration_.ordered()
         return self
 
     def _check_parameters(self) -> None:
