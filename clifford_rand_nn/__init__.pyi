@@ -35,3 +35,6 @@ from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .solvers.base import Result as Result
 from .solvers.base import Status as Status
+from .tables.encoder import TableEncoder as TableEncoder
+from .tables.frames import read_frame as read_frame
+from .tables.model import table_model as table_model

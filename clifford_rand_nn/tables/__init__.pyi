@@ -9,5 +9,9 @@ from .files import existing_table as existing_table
 from .files import listed as listed
 from .frames import read_frame as read_frame
 from .kinds import ColumnKind as ColumnKind
+from .model import TrainingRows as TrainingRows
 from .model import table_model as table_model
+from .model import training_rows as training_rows
+from .notes import Notes as Notes
+from .notes import TableNote as TableNote
 from .task import choose_task as choose_task

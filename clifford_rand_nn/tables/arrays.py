@@ -182,7 +182,7 @@ def _from_frame(
     X = np.ascontiguousarray(frame[names].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
     _refuse_not_finite(file, X, names)
     y = None if target is None else column_target(file, target, frame[target])
-    w = None if weights is None else _column_weights(file, weights, frame[[weights]])
+    w = None if weights is None else column_weights(file, weights, frame[[weights]])
     g = None if groups is None else column_target(file, groups, frame[groups], "column of groups")
     ignored = tuple(name for name in there if name not in {*names, target, weights, groups})
     return Table(file, tuple(names), X, y, ignored, w, g)
@@ -207,13 +207,13 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
     return checked_target(file, name, values.astype(str), what)
 
 
-def _column_weights(file: Path, name: str, frame: Any) -> NDArray[np.float64]:
+def column_weights(file: str | Path, name: str, frame: Any) -> NDArray[np.float64]:
     """Return the column of a frame as weights of rows, at least 0."""
     _refuse_not_numeric(file, frame, "weights are numbers ≥ 0")
     return _checked_weights(file, name, frame[name].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
 
 
-def _refuse_not_numeric(file: Path, frame: Any, remedy: str = "encode it as numbers or leave it out") -> None:
+def _refuse_not_numeric(file: str | Path, frame: Any, remedy: str = "encode it as numbers or leave it out") -> None:
     """Refuse a data frame with columns that hold no real numbers, and show a cell."""
     pandas = require("pandas", extra="app", purpose="reading a table")
     bad = [
@@ -268,7 +268,7 @@ def _refuse_missing(file: Path, wanted: Sequence[str], there: Sequence[str]) -> 
         raise ArgumentError(f"{file}: {n} missing: {listed(missing)}{closest(missing[0], there)}.")
 
 
-def _checked_weights(file: Path, name: str, weights: NDArray[Any]) -> NDArray[np.float64]:
+def _checked_weights(file: str | Path, name: str, weights: NDArray[Any]) -> NDArray[np.float64]:
     """Return weights of rows as float64; refuse what is no finite number ≥ 0, and nothing but zeros."""
     if weights.dtype.kind not in "biuf":
         raise ArgumentError(f"{file}: the weights {name!r} must be numbers, not {weights.dtype}.")

@@ -1,39 +1,62 @@
 """TableEncoder: a data frame of any columns in, numbers out, by scikit-learn's own imputers and encoders."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import check_choice
+from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables.cells import moments, numbers, truths, words
 from clifford_rand_nn.tables.files import closest, listed
-from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds, given_kinds
+from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
+from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
+from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, Reader
+from clifford_rand_nn.tables.steps import Steps
 
 _OWNER = "TableEncoder"
+_TEXT = ("leave out", "hash")
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encoder of data frames: numbers, truth values, categories and dates become columns of float64.
+    """Encoder of data frames: numbers, truth values, categories, dates and texts become columns of float64.
+
+    What each column is taken for is found out from its cells (`ColumnKind`), and can be overruled by name. Then
+    scikit-learn's own encoders do the work, in the ColumnTransformer ``transformer_``:
+
+    * numbers: the median stands for missing ones. "?", "NA", "n/a", "-" and the like are missing, and infinity is.
+    * booleans (yes and no, true and false, t and f, 1 and 0): 1 and 0, the more frequent one for missing ones.
+    * categories: a column of 0 and 1 for each, one of them for missing cells, and one for all that are rare. A category
+      that was not there in training counts as a rare one, or as none if there is no rare one.
+    * dates: days since the first one; if they span more than a year, sine and cosine of the place in the year; the day
+      of the week as categories; sine and cosine of the time of day. The year by itself, and the month, say nothing
+      that these do not.
+    * texts: counts of their words, hashed, if that is asked for.
+    * Where at least ``min_frequency`` cells of a number, boolean or date are missing, a column of 0 and 1 says so.
+
+    Columns are left out, with the reason in ``columns_``, where all cells are equal or missing, and where every cell is
+    another whole number or word, as identifiers are.
 
     Parameters
     ----------
-    numeric, categorical, boolean, dates, leave_out : sequences of str
-        Columns that are to be taken for numbers, …, whatever they look like.
-    text : {"leave out"}
-        What is done with columns of text.
+    numeric, categorical, boolean, leave_out : names of columns
+        What these are to be taken for, whatever they look like.
+    dates : names of columns, or dict of name to format
+        A format is one of `datetime.strptime`, such as "%d/%m/%Y".
+    textual : names of columns
+        Texts of which the words are used.
+    text : {"leave out", "hash"}
+        What is done with other columns of texts; `embed` makes better features of them than hashed words are.
     min_frequency : int
-        Categories with fewer rows share one column.
+        Categories with fewer rows share one column; fewer missing cells are not told from others.
     max_categories : int
         Most columns that a column of categories becomes.
+    text_features : int
+        Columns that a text becomes.
 
     Attributes
     ----------
@@ -45,147 +68,215 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_names_in_ : array of str
         Columns of the table, those that are left out too.
     n_features_in_ : int
+
+    Raises
+    ------
+    ArgumentError
+        A column is missing, or holds something else than in training; no column can be used; a parameter is wrong.
+    MissingDependencyError
+        pandas is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [20, 30, None, 50] * 5, "city": ["Oslo", "Bergen", "Oslo", None] * 5})
+    >>> encoder = TableEncoder().fit(frame)
+    >>> encoder.transform(frame.iloc[2:4])
+    array([[30.,  1.,  0.,  1.,  0.],
+           [50.,  0.,  0.,  0.,  1.]])
+    >>> encoder.get_feature_names_out().tolist()
+    ['age', 'age (missing)', 'city=Bergen', 'city=Oslo', 'city (missing)']
     """
 
     def __init__(
         self,
         *,
-        numeric: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        boolean: Sequence[str] = (),
-        dates: Sequence[str] = (),
-        leave_out: Sequence[str] = (),
+        numeric: Iterable[str] = (),
+        categorical: Iterable[str] = (),
+        boolean: Iterable[str] = (),
+        dates: Iterable[str] | Mapping[str, str] = (),
+        textual: Iterable[str] = (),
+        leave_out: Iterable[str] = (),
         text: str = "leave out",
         min_frequency: int = 5,
         max_categories: int = 100,
+        text_features: int = 256,
     ) -> None:
         self.numeric = numeric
         self.categorical = categorical
         self.boolean = boolean
         self.dates = dates
+        self.textual = textual
         self.leave_out = leave_out
         self.text = text
         self.min_frequency = min_frequency
         self.max_categories = max_categories
+        self.text_features = text_features
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Find out what the columns are, and learn medians and categories; ``y`` is ignored."""
-        check_choice(self.text, "text", _OWNER, ("leave out",))
-        frame = as_frame(X)
-        asked = given_kinds(
-            number=self.numeric, category=self.categorical, boolean=self.boolean, date=self.dates
-        ) | dict.fromkeys(self.leave_out, "left out")
-        there = [str(name) for name in frame.columns]
-        unknown = [name for name in asked if name not in there]
-        if unknown:
-            raise ArgumentError(f"there is no column {unknown[0]!r}; the columns are {listed(there, unknown[0])}.")
-        self.columns_: tuple[ColumnKind, ...] = find_kinds(frame, asked, self.text)
-        self.feature_names_in_ = np.array(there, dtype=object)
-        self.n_features_in_ = len(there)
-        self._starts = {
-            kind.name: self._moments(frame[kind.name], kind.name).min() for kind in self.columns_ if kind.kind == "date"
-        }
-        cells = self._cells(frame)
-        if cells.shape[1] == 0:
-            reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in self.columns_[:3])
-            raise ArgumentError(f"no column of the table can be used: {reasons}.")
-        by_kind = {kind.name: kind.kind for kind in self.columns_}
-        of = {name: by_kind[name.removesuffix(" (days)")] for name in cells.columns}
-        some = [name for name in cells.columns if of[name] != "category" and cells[name].isna().any()]
-        self.transformer_ = ColumnTransformer(
-            [
-                ("numbers", SimpleImputer(strategy="median"), [n for n in of if of[n] in ("number", "date")]),
-                ("booleans", SimpleImputer(strategy="most_frequent"), [n for n in of if of[n] == "boolean"]),
-                ("missing", _Missing(features="all"), some),
-                (
-                    "categories",
-                    OneHotEncoder(
-                        min_frequency=self.min_frequency,
-                        max_categories=self.max_categories,
-                        handle_unknown="infrequent_if_exist",
-                        sparse_output=False,
-                        feature_name_combiner=_category_name,
-                    ),
-                    [n for n in of if of[n] == "category"],
-                ),
-            ],
-            verbose_feature_names_out=False,
-        ).fit(cells)
-        self.origin_ = self._origins()
+        """Find out what the columns of a data frame are, and learn medians and categories; ``y`` is ignored."""
+        self._fit(X)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, and return the rows of the same frame as numbers (n, d)."""
+        return self.fit(X, y).transform(X)
+
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the rows as numbers (n, d)."""
+        """Return the rows of a data frame as numbers (n, d); warn by `TableNote` of what is new in them.
+
+        Columns are found by name; those that the encoder does not know are ignored.
+        """
+        rows, notes = self.encode(X)
+        for line in notes.lines():
+            warnings.warn(line, TableNote, stacklevel=3)
+        return rows
+
+    def encode(self, X: Any) -> tuple[NDArray[np.float64], Notes]:
+        """Return the rows of a data frame as numbers (n, d), and what there is to say of it; for tables in blocks."""
         check_is_fitted(self, "transformer_")
-        cells = self._cells(as_frame(X))
-        return np.asarray(self.transformer_.transform(cells), dtype=np.float64)
+        frame = self._matching(X)
+        cells = read_cells(self._readers, frame)
+        used = {reader.name for reader in self._readers}
+        known = used | set(self._names)
+        ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
+        unknown, filled = self._steps.compare(cells)
+        return self._steps(self.transformer_, cells), Notes(len(frame), ignored, unknown, filled)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns that come out, such as "age", "city=Oslo", "city (rare)", "age (missing)"."""
+        """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
         check_is_fitted(self, "transformer_")
-        return np.asarray(self.transformer_.get_feature_names_out(), dtype=object)
+        return np.array(self._steps.names, dtype=object)
 
-    def _origins(self) -> NDArray[np.str_]:
-        origins: list[str] = []
-        for step, made, names in self.transformer_.transformers_:
-            if step == "categories" and len(names):
-                for name, categories in zip(names, made.categories_, strict=True):
-                    infrequent = made.infrequent_categories_[list(names).index(name)]
-                    origins += [name] * (len(categories) - (0 if infrequent is None else len(infrequent) - 1))
-            elif step != "remainder":
-                origins += [name.removesuffix(" (days)") for name in names]
-        return np.array(origins)
+    def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
+        from clifford_rand_nn.tables.plain import encoder_to_plain
 
-    def _cells(self, frame: Any) -> Any:
-        """Return the columns that are used as numbers and texts."""
-        pandas = require("pandas", extra="app", purpose="encoding a table")
-        there = {str(name): name for name in frame.columns}
-        used = [kind for kind in self.columns_ if kind.kind != "left out"]
-        missing = [kind.name for kind in used if kind.name not in there]
+        check_is_fitted(self, "transformer_")
+        return encoder_to_plain(self)
+
+    @classmethod
+    def from_plain(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> "TableEncoder":
+        """Return the encoder that `to_plain` described; it encodes every table bit for bit as that one.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            They describe none.
+        """
+        from clifford_rand_nn.tables.plain import encoder_from_plain
+
+        encoder: TableEncoder = encoder_from_plain(cls(), arrays, meta)
+        return encoder
+
+    def _fit(self, X: Any) -> None:
+        check_choice(self.text, "text", _OWNER, _TEXT)
+        for name in ("min_frequency", "max_categories", "text_features"):
+            check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
+        frame, named = as_frame(X)
+        there = [str(name) for name in frame.columns]
+        if len(frame) < 2:
+            raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
+        kinds = find_kinds(frame, self._asked(there), self.text, self.min_frequency)
+        formats = self.dates if isinstance(self.dates, Mapping) else {}
+        readers = tuple(
+            READERS[kind.kind].of(kind.name, frame[name], formats.get(kind.name))
+            for kind, name in zip(kinds, frame.columns, strict=True)
+            if kind.kind != "left out"
+        )
+        if not readers:
+            reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
+            raise ArgumentError(f"no column of the table can be used ({reasons}).")
+        self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame), self), named)
+
+    def _learn(self, kinds: tuple[ColumnKind, ...], readers: tuple[Reader, ...], steps: Any, named: bool) -> None:
+        """Set what is learned."""
+        steps, transformer = steps
+        self.columns_, self._readers, self._steps, self.transformer_ = kinds, readers, steps, transformer
+        self._names = tuple(kind.name for kind in kinds)
+        self.n_features_in_ = len(kinds)
+        if named:
+            self.feature_names_in_ = np.array(self._names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.origin_ = np.array(steps.origins)
+
+    def _asked(self, there: list[str]) -> dict[str, str]:
+        """Return the kinds that were given, by name."""
+        asked: dict[str, str] = {}
+        for name, kind in (
+            *(("numeric", "number"), ("categorical", WORD), ("boolean", "boolean")),
+            *(("dates", "date"), ("textual", TEXT), ("leave_out", "left out")),
+        ):
+            for column in column_names(getattr(self, name)):
+                if column not in there:
+                    hint = f"The columns are {listed(there, column)}."
+                    raise fail(name, _OWNER, "names of columns of the table", column, hint)
+                if column in asked:
+                    rule = f"apart from the columns that are taken for {asked[column]}"
+                    raise fail(name, _OWNER, rule, column, "Name a column once.")
+                asked[column] = kind
+        return asked
+
+    def _matching(self, X: Any) -> Any:
+        """Return a frame that has all columns that are read."""
+        frame, named = as_frame(X)
+        if not named:
+            if frame.shape[1] != self.n_features_in_:
+                known = f"{_OWNER} is expecting {self.n_features_in_} features as input"
+                raise ArgumentError(f"X has {frame.shape[1]} features, but {known}.")
+            frame.columns = list(self._names)
+        frame = frame.rename(columns=str) if any(not isinstance(name, str) for name in frame.columns) else frame
+        there = set(frame.columns)
+        missing = [reader.name for reader in self._readers if reader.name not in there]
         if missing:
-            hint = closest(missing[0], list(there))
-            raise ArgumentError(f"a column of the model is missing from the table: {listed(missing)}{hint}.")
-        columns = {}
-        for kind in used:
-            column, name = frame[there[kind.name]], kind.name
-            if kind.kind == "date":
-                gone = self._moments(column, name) - self._starts[name]
-                columns[f"{name} (days)"] = (gone / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
-            elif kind.kind == "category":
-                columns[name] = words(column)
-            else:
-                found = numbers(column) if kind.kind == "number" else truths(column)
-                if found is None:
-                    raise ArgumentError(f"column {name!r} must hold {kind.kind}s, as where the encoder was fitted.")
-                columns[name] = found
-        return pandas.DataFrame(columns, index=frame.index)
+            n = "a column" if len(missing) == 1 else f"{len(missing)} of the {len(self._readers)} columns"
+            what = f"{n} of the model {'is' if len(missing) == 1 else 'are'} missing from the table"
+            raise ArgumentError(f"{what}: {listed(missing)}{closest(missing[0], list(frame.columns))}.")
+        return frame
 
-    def _moments(self, column: Any, name: str) -> Any:
-        found = moments(column)
-        if found is None:
-            raise ArgumentError(f"column {name!r} must hold dates.")
-        return found
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
 
 
-def as_frame(X: Any) -> Any:
-    """Return a data frame; columns of an array are called x0, x1, …."""
+def as_frame(X: Any) -> tuple[Any, bool]:
+    """Return a data frame, and whether its columns have names; those of an array are called x0, x1, …."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
+    if hasattr(X, "to_pandas"):  # of polars and Arrow
+        X = X.to_pandas()
     if isinstance(X, pandas.DataFrame):
-        return X
-    if hasattr(X, "to_pandas"):
-        return X.to_pandas()
+        names = [str(name) for name in X.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ArgumentError(f"the column name {twice!r} appears more than once; rename or drop one.")
+        _check_rows(X.shape)
+        return X, True
+    if hasattr(X, "toarray"):
+        hint = "Encode what is sparse before, or give X.toarray()."
+        raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe("a sparse matrix"), hint)
     array = np.asarray(X)
-    return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+    if array.ndim != 2:
+        hint = "Reshape your data: one row per sample."
+        raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe(f"shape {array.shape}"), hint)
+    _check_rows(array.shape)
+    if array.dtype.kind == "c":
+        raise fail("X", _OWNER, "real", describe(f"dtype {array.dtype}"), "Complex data not supported.")
+    return pandas.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])]), False
 
 
-class _Missing(MissingIndicator):
-    """MissingIndicator that calls its columns "age (missing)"."""
+def _check_rows(shape: tuple[int, ...]) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ArgumentError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        return np.array([f"{name} (missing)" for name in self.feature_names_in_], dtype=object)
 
-
-def _category_name(name: str, category: object) -> str:
-    if category is None:
-        return f"{name} (missing)"
-    return f"{name} (rare)" if category == "infrequent_sklearn" else f"{name}={category}"
+def read_cells(readers: Iterable[Reader], frame: Any) -> dict[str, NDArray[Any]]:
+    """Return the cells of all columns that are used, by their names."""
+    cells: dict[str, NDArray[Any]] = {}
+    for reader in readers:
+        cells |= reader.read(frame[reader.name])
+    return cells

@@ -1,18 +1,21 @@
 """What a column of a table is taken for, and why."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._optional import require
-from clifford_rand_nn.tables.cells import MISSING, TRUTH, is_text, moments, numbers
+from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, is_missing, numbers
+from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
-_MOST_CATEGORIES = 0.5  # of the rows: texts that are mostly distinct are no categories
-_FEW = 20  # distinct texts are categories, however few rows there are
+_FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
+_MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
 _LONG = 50  # characters, on average: sentences
+_IDENTIFIER = re.compile(r"(.*[_\s.-])?(id|ids|uuid|guid|index|idx|key)|.*[a-z]I[Dd]|Unnamed: \d+")
 
 
 @dataclass(frozen=True)
@@ -38,73 +41,132 @@ class ColumnKind:
     asked: bool = False
 
 
-def find_kinds(frame: Any, asked: Mapping[str, str], text: str = "leave out") -> tuple[ColumnKind, ...]:
-    """Return what each column of a frame is; ``asked`` has the kinds that were given, by name."""
-    return tuple(_kind(str(name), frame[name], asked.get(str(name)), text) for name in frame.columns)
+def find_kinds(
+    frame: Any, asked: Mapping[str, str], text: str = "leave out", min_frequency: int = 1
+) -> tuple[ColumnKind, ...]:
+    """Return what each column of a frame is; ``asked`` has the kinds that were given, by name.
+
+    Categories none of which is in ``min_frequency`` rows are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": range(30), "age": [31, 32, "?"] * 10, "flag": ["no", "yes", "no"] * 10})
+    >>> for kind in find_kinds(frame, {}):
+    ...     print(f"{kind.name}: {kind.kind} ({kind.why})")
+    id: left out (whole numbers 0 to 29, each once: an identifier)
+    age: number (numbers, and '?' where there is none)
+    flag: boolean (no and yes)
+    """
+    columns = [(str(name), frame[name]) for name in frame.columns]
+    return tuple(_kind(name, column, asked.get(name), text, min_frequency) for name, column in columns)
 
 
-def _kind(name: str, column: Any, asked: str | None, text: str) -> ColumnKind:
+def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: int) -> ColumnKind:
     missing = int(column.isna().sum())
+    if column.dtype == object or getattr(column.dtype, "kind", "O") not in "biufmM":
+        missing = int((column.isna() | column.map(is_missing).astype(bool)).sum())
     if asked is not None:
         return ColumnKind(name, asked, "as asked", missing, asked=True)
-    kind, why = _found(name, column, missing)
+    kind, why = _found(name, column)
     if kind == "text" and text == "leave out":
-        return ColumnKind(name, "left out", f"{why}; `embed` makes features of it", missing)
+        return ColumnKind(name, "left out", f"{why}: text; text='hash' uses its words", missing)
+    if kind == "category" and max(missing, int(column.value_counts().max())) < min_frequency:
+        return ColumnKind(name, "left out", f"{why}, none in {min_frequency} rows", missing)
     return ColumnKind(name, kind, why, missing)
 
 
-def _found(name: str, column: Any, missing: int) -> tuple[str, str]:
+def _found(name: str, column: Any) -> tuple[str, str]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    types = pandas.api.types
-    n = len(column)
-    if missing == n:
+    types, there = pandas.api.types, column.dropna()
+    if not len(there):
         return "left out", "every cell is empty"
-    values = column.dropna().unique()
-    if len(values) == 1 and not missing:
-        return "left out", f"every cell is {_shown(values[0])}"
-    if types.is_bool_dtype(column.dtype):
-        return "boolean", "true and false"
-    if types.is_datetime64_any_dtype(column.dtype):
-        return "date", "dates of the file"
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        return "category", f"{len(values)} categories of the file"
+        return _categories(distinct(column), len(there) == len(column), "categories of the file")
+    if types.is_bool_dtype(column.dtype):
+        return _several(there.min(), there.max(), len(there) == len(column)) or ("boolean", "true and false")
+    if types.is_datetime64_any_dtype(column.dtype):
+        return _several(there.min(), there.max(), len(there) == len(column)) or ("date", "dates of the file")
+    if types.is_timedelta64_dtype(column.dtype):
+        return "number", "durations, in days"
     if types.is_numeric_dtype(column.dtype):
-        if set(np.unique(np.asarray(values, dtype=np.float64))) <= {0.0, 1.0}:
-            return "boolean", "0 and 1"
-        return "number", "numbers"
-    if not is_text(values):
-        if moments(column) is not None:
-            return "date", "dates of the file"
-        return "left out", f"cells such as {_shown(values[0])} are neither numbers nor text"
-    words = {str(value).strip().casefold() for value in values}
-    if words <= TRUTH.keys() and len({TRUTH[word] for word in words}) == 2:
-        return "boolean", " and ".join(sorted(words, key=lambda word: TRUTH[word]))
-    if words <= MISSING:
-        return "left out", "every cell is empty or says so"
-    if numbers(column) is not None:
-        marks = sorted(word for word in words if word in MISSING)
-        said = f", and {', '.join(repr(mark) for mark in marks)} for missing ones" if marks else ""
-        return "number", f"numbers{said}"
-    if moments(column) is not None:
-        return "date", f"dates such as {_shown(values[0])}"
-    return _words(values, n - missing)
+        if getattr(column.dtype, "kind", "f") == "c":
+            return "left out", "complex numbers"
+        return _numeric(name, column)
+    values = distinct(column)
+    if values is None:
+        return "left out", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
+    return _of_texts(name, column, values)
 
 
-def _words(values: Any, n: int) -> tuple[str, str]:
+def _several(low: Any, high: Any, every: bool) -> tuple[str, str] | None:
+    """Return why a column of one value is left out; where some cells are missing, these still say something."""
+    return ("left out", f"every cell is {_shown(low)}") if low == high and every else None
+
+
+def _numeric(name: str, column: Any) -> tuple[str, str]:
+    """Tell numbers from identifiers and from 0 and 1."""
+    cells, _ = numbers(column)
+    gone = np.isnan(cells)
+    values = cells[~gone]
+    if not len(values):
+        return "left out", "no cell is finite"
+    low, high, n = values.min(), values.max(), len(values)
+    alone = _several(int(low) if low == np.round(low) else low, high, n == len(cells))
+    if alone:
+        return alone
+    if low == 0 and high == 1 and set(np.unique(values)) == {0.0, 1.0}:
+        return "boolean", "0 and 1"
+    if n > _FEW and n == len(cells) and (values == np.round(values)).all():
+        counts = low in (0, 1) and high - low == n - 1
+        if (counts or _IDENTIFIER.fullmatch(name.lower() if name.isupper() else name)) and len(np.unique(values)) == n:
+            return "left out", f"whole numbers {as_word(low)} to {as_word(high)}, each once: an identifier"
+    return "number", "numbers"
+
+
+def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
+    """Tell what a column of objects is: mostly of strings."""
+    texts = [as_word(value) for value in values]
+    said = sorted({text.strip() for text in texts if is_missing(text)})
+    words = [text.strip() for text in texts if not is_missing(text)]
+    if not words:
+        return "left out", f"every cell says {said[0]!r}"
+    every = not said and not column.isna().any()
+    folded = {word.casefold() for word in words}
+    if folded <= TRUTH.keys() and len({TRUTH[word] for word in folded}) == 2:
+        return "boolean", " and ".join(sorted(folded, key=lambda word: TRUTH[word]))
+    if not numbers(column)[1]:
+        marks = ", ".join(repr(mark) for mark in said if mark)
+        kind, why = _numeric(name, column)
+        return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
+    formats = date_formats(column)
+    if len(formats) == 1 and len(folded) > 1:
+        return "date", f"dates such as {_shown(words[0])}"
+    if len(formats) > 1:
+        days = f"dates={{{name!r}: '%d/%m/%Y'}}"
+        return "left out", f"dates such as {_shown(words[0])}: day or month first? {days} says so"
+    if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
+        odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
+        return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
+    return _texts(column, words, len(column) - int(column.isna().sum()), every)
+
+
+def _texts(column: Any, words: list[str], n: int, every: bool) -> tuple[str, str]:
     """Tell categories from text and identifiers."""
-    many = f"{len(values)} different texts in {n} rows"
-    if len(values) == n and n > _FEW and not any(" " in str(value).strip() for value in values):
+    many = f"{len(words)} different texts in {n} rows"
+    mean = np.mean([len(word) for word in words])
+    if len(words) == n > _FEW and mean <= _LONG and not any(" " in word for word in words):
         return "left out", f"{many}: an identifier"
-    if len(values) > max(_FEW, _MOST_CATEGORIES * n) or np.mean([len(str(value)) for value in values]) > _LONG:
+    if len(words) > max(_FEW, _MOST_DISTINCT * n) or (mean > _LONG and len(words) > 2):
         return "text", many
-    return "category", f"{len(values)} different texts"
+    return _categories(words, every, "different texts")
+
+
+def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
+    one = _several(values[0], values[-1], every) if len(values) == 1 else None
+    return one or ("category", f"{len(values)} {what}")
 
 
 def _shown(value: object) -> str:
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= 30 else text[:29] + "…"
-
-
-def given_kinds(**given: Iterable[str]) -> dict[str, str]:
-    """Return the kind of every column that was given."""
-    return {name: kind for kind, names in given.items() for name in names}

@@ -1,52 +1,136 @@
 """table_model: from a data frame with a target column to a fitted pipeline."""
 
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables.arrays import column_target
-from clifford_rand_nn.tables.encoder import TableEncoder
+from clifford_rand_nn.tables.arrays import column_target, column_weights
+from clifford_rand_nn.tables.encoder import TableEncoder, as_frame
 from clifford_rand_nn.tables.files import listed
+from clifford_rand_nn.tables.notes import TableNote
 from clifford_rand_nn.tables.task import choose_task
 
 
-def table_model(
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What a model is fitted to.
+
+    Attributes
+    ----------
+    features : DataFrame
+    target : (n,) array of bool, int, float or str
+    weights : (n,) float64, or None
+    groups : (n,) array, or None
+    left_out : int
+        Rows of the table that have no target.
+    """
+
+    features: Any
+    target: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+    groups: NDArray[Any] | None = None
+    left_out: int = 0
+
+
+def training_rows(
     frame: Any,
-    target: str,
+    target: Any,
     *,
-    model: Any = None,
-    sample_weight: str | Any = None,
-    groups: str | Any = None,
-    leave_out: tuple[str, ...] = (),
-    **kinds: Any,
-) -> Any:
-    """Fit a pipeline of `TableEncoder` and a network to a data frame.
+    weights: Any = None,
+    groups: Any = None,
+    apart: Sequence[str] = (),
+    what: str = "the table",
+) -> TrainingRows:
+    """Split a data frame into features, target, weights and groups; rows without a target are left out.
 
     Parameters
     ----------
     frame : DataFrame
-    target : str
-        Column to predict.
+    target, weights, groups : name of a column, or (n,) array
+    apart : sequence of str
+        Columns that are no features, such as one that identifies the rows.
+    what : str
+        How an error calls the table: by its file, say.
+
+    Raises
+    ------
+    ArgumentError
+        A column is missing, or no target; no row has a target; nothing is left for features; a weight is negative.
+    """
+    frame, _ = as_frame(frame)
+    taken = [name for name in (target, weights, groups, *apart) if isinstance(name, str)]
+    there = [str(name) for name in frame.columns]
+    for name in taken:
+        if name not in there:
+            raise ArgumentError(f"{what}: there is no column {name!r}; the columns are {listed(there, name)}.")
+    y = _column(frame, target, "target", "target")
+    known = y.notna()
+    if not known.any():
+        raise ArgumentError(f"{what}: the target {y.name!r} has no value at all.")
+    features = frame.drop(columns=taken)[known.to_numpy()]
+    if features.shape[1] == 0:
+        raise ArgumentError(f"{what}: there is no feature column beside {listed(taken)}.")
+    w = g = None
+    if weights is not None:
+        column = _column(frame, weights, "weights", "weights")[known]
+        w = column_weights(what, str(column.name), column.to_frame())
+    if groups is not None:
+        column = _column(frame, groups, "groups", "groups")[known]
+        g = column_target(what, str(column.name), column, "column of groups")
+    return TrainingRows(features, column_target(what, str(y.name), y[known]), w, g, int((~known).sum()))
+
+
+def table_model(
+    frame: Any,
+    target: Any,
+    *,
+    model: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    **kinds: Any,
+) -> Any:
+    """Fit a pipeline of `TableEncoder` and a network to a data frame.
+
+    The same in two lines: ``pipeline = make_pipeline(TableEncoder(), ConvexNetworkClassifier())`` and
+    ``pipeline.fit(frame.drop(columns=target), frame[target])``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `read_frame` or pandas read it; numbers, categories, booleans and dates, and cells may be missing.
+    target : name of a column, or (n,) array
+        Rows in which it is missing are left out, and a warning says so.
     model : estimator or None
-        None is `ConvexNetworkClassifier` or `ConvexNetworkRegressor`, as the target is.
-    sample_weight, groups : str or (n,) array, optional
-        A column, or numbers.
-    leave_out : sequence of str
-        Columns that the model must not use, such as identifiers.
+        None is `ConvexNetworkClassifier` or `ConvexNetworkRegressor`, as the target is; see `choose_task`.
+    sample_weight, groups : name of a column, or (n,) array, optional
+        As in ``fit`` of the networks. Columns are no features then.
     kinds
-        Parameters of `TableEncoder`, such as ``categorical=["zip"]``.
+        Parameters of `TableEncoder`, such as ``categorical=["zip"]`` or ``leave_out=["name"]``.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps "table" and "model".
+        Fitted, of steps "table" and "model"; it takes data frames that have the columns of this one.
+
+    Raises
+    ------
+    ArgumentError
+        As `TableEncoder` and the model do; a column is missing, or no row has a target.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"city": ["Oslo", "Bergen"] * 10, "age": range(20), "buys": ["no", "yes"] * 10})
-    >>> table_model(frame, "buys").predict(frame.head(2)).tolist()
+    >>> cities, ages = ["Oslo", "Bergen"] * 20, [30, 40, None, 50, 60] * 8
+    >>> frame = pd.DataFrame({"city": cities, "age": ages, "buys": ["no", "yes"] * 20})
+    >>> model = table_model(frame, "buys")
+    >>> model.predict(pd.DataFrame({"age": [44.0, None], "city": ["Oslo", "Bergen"]})).tolist()
     ['no', 'yes']
     """
     from sklearn.pipeline import Pipeline
@@ -54,19 +138,29 @@ def table_model(
     from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
     from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 
-    there = [str(name) for name in frame.columns]
-    taken = [target, *(name for name in (sample_weight, groups) if isinstance(name, str))]
-    for name in taken:
-        if name not in there:
-            raise ArgumentError(f"there is no column {name!r}; the columns are {listed(there, name)}.")
-    y = column_target("the table", target, frame[target])
+    rows = training_rows(frame, target, weights=sample_weight, groups=groups)
+    if rows.left_out:
+        some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
+        warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
     if model is None:
-        model = ConvexNetworkClassifier() if choose_task(y)[0] == "classification" else ConvexNetworkRegressor()
-    given = {"sample_weight": sample_weight, "groups": groups}
-    extra = {
-        f"model__{name}": np.asarray(frame[value] if isinstance(value, str) else value)
-        for name, value in given.items()
-        if value is not None
-    }
-    pipeline = Pipeline([("table", TableEncoder(leave_out=leave_out, **kinds)), ("model", model)])
-    return pipeline.fit(frame.drop(columns=taken), y, **extra)
+        task, _ = choose_task(rows.target)
+        model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
+    pipeline = Pipeline([("table", TableEncoder(**kinds)), ("model", model)])
+    given = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
+    return pipeline.fit(rows.features, rows.target, **{key: value for key, value in given.items() if value is not None})
+
+
+def _name(given: Any, otherwise: str) -> str:
+    return given if isinstance(given, str) else str(getattr(given, "name", None) or otherwise)
+
+
+def _column(frame: Any, given: Any, parameter: str, otherwise: str) -> Any:
+    """Return a column of a frame, or an array as one."""
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    if isinstance(given, str):
+        return frame[given]
+    values = np.asarray(given)
+    if values.shape != (len(frame),):
+        rule = f"the name of a column, or an array ({len(frame)},)"
+        raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"))
+    return pandas.Series(values, index=frame.index, name=_name(given, otherwise))

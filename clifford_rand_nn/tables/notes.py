@@ -1,0 +1,72 @@
+"""What there is to say of a table that a model is used on."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from clifford_rand_nn.tables.files import listed
+
+
+class TableNote(UserWarning):
+    """Something about a table that its owner may want to know; nothing is wrong with the model."""
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What `TableEncoder.encode` noticed; the sum of two is that of both tables.
+
+    Attributes
+    ----------
+    rows : int
+    ignored : tuple of str
+        Columns that the model does not know.
+    unknown : dict of str to dict of str to int
+        For each column of categories the ones that were not there in training, and in how many rows.
+    filled : dict of str to int
+        Missing cells of columns in which none was missing in training.
+
+    Examples
+    --------
+    >>> one = Notes(10, ("id",), {"city": {"Rome": 1}})
+    >>> for line in (one + Notes(10, ("id",), {"city": {"Rome": 2, "Bern": 1}})).lines():
+    ...     print(line)
+    column 'id' is not used by the model
+    'city': 4 of 20 rows have a category that was not in training (such as 'Rome'); it counts as a rare one
+    """
+
+    rows: int = 0
+    ignored: tuple[str, ...] = ()
+    unknown: dict[str, dict[str, int]] = field(default_factory=dict)
+    filled: dict[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Notes") -> "Notes":
+        unknown = {name: dict(counts) for name, counts in self.unknown.items()}
+        for name, counts in other.unknown.items():
+            mine = unknown.setdefault(name, {})
+            for word, count in counts.items():
+                mine[word] = mine.get(word, 0) + count
+        filled = {
+            name: self.filled.get(name, 0) + other.filled.get(name, 0) for name in dict(self.filled) | other.filled
+        }
+        ignored = tuple(dict.fromkeys((*self.ignored, *other.ignored)))
+        return Notes(self.rows + other.rows, ignored, unknown, filled)
+
+    def lines(self) -> list[str]:
+        """Return what was noticed, a line each."""
+        said = []
+        if len(self.ignored) == 1:
+            said.append(f"column {self.ignored[0]!r} is not used by the model")
+        elif self.ignored:
+            said.append(f"{len(self.ignored)} columns are not used by the model: {listed(self.ignored)}")
+        for name, counts in self.unknown.items():
+            such = f"(such as {max(counts, key=lambda word: counts[word])!r})"
+            rows = f"{name!r}: {sum(counts.values())} of {self.rows} rows have a category that was not in training"
+            said.append(f"{rows} {such}; it counts as a rare one")
+        for name, count in self.filled.items():
+            rows = f"{name!r}: {count} of {self.rows} cells are missing, where none was in training"
+            said.append(f"{rows}; the median of training stands for them")
+        return said
+
+
+def column_names(given: str | Iterable[str]) -> list[str]:
+    """Return names of columns, of which one may be given as it is."""
+    return [given] if isinstance(given, str) else [str(name) for name in given]

@@ -1,0 +1,217 @@
+"""From cells to columns of numbers by scikit-learn's imputers and encoders, fitted to a table or made from values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.readers import NUMBER, TEXT, TRUTH, WORD, Reader
+
+Cells = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories of one column.
+
+    Attributes
+    ----------
+    words : tuple of str or None
+        In their order; None is that of missing cells.
+    rare : tuple of bool
+        Which of them share a column.
+    """
+
+    words: tuple[str | None, ...]
+    rare: tuple[bool, ...]
+
+    def names(self, name: str) -> list[str]:
+        """Return the names of the columns that come out."""
+        own = [word for word, rare in zip(self.words, self.rare, strict=True) if not rare]
+        made = [f"{name} (missing)" if word is None else f"{name}={word}" for word in own]
+        return [*made, f"{name} (rare)"] if any(self.rare) else made
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What was learned of cells.
+
+    Attributes
+    ----------
+    origin : dict of str to str
+        For each name of cells the column of the table.
+    fill : dict of str to float
+        What stands for missing cells of numbers; then ``truths`` likewise for booleans.
+    marked : tuple of str
+        Cells for which a column says where they are missing.
+    whole : tuple of str
+        Cells of which none was missing.
+    categories : dict of str to Categories
+    texts : tuple of str
+    text_features : int
+    """
+
+    origin: dict[str, str]
+    fill: dict[str, float]
+    truths: dict[str, float]
+    marked: tuple[str, ...]
+    whole: tuple[str, ...]
+    categories: dict[str, Categories]
+    texts: tuple[str, ...]
+    text_features: int
+
+    @classmethod
+    def learned(cls, readers: Sequence[Reader], cells: Cells, encoder: Any) -> "tuple[Steps, Any]":
+        """Return what the cells of a table say, and the ColumnTransformer that is fitted to them.
+
+        ``encoder`` has the parameters min_frequency, max_categories and text_features.
+        """
+        family, origin = families(readers)
+        numeric = [name for name, kind in family.items() if kind in (NUMBER, TRUTH)]
+        gone = {name: int(np.isnan(cells[name]).sum()) for name in numeric}
+        one_of = {origin[name]: name for name in reversed(numeric)}  # a date is missing as a whole
+        marked = tuple(name for name in one_of.values() if gone[name] >= encoder.min_frequency)
+        marked = tuple(name for name in numeric if name in marked)
+        rare = {"min_frequency": encoder.min_frequency, "max_categories": encoder.max_categories}
+        words = {name: rare for name, kind in family.items() if kind == WORD}
+        transformer = _column_transformer(family, marked, words, encoder.text_features)
+        transformer.fit(_frame(cells))
+        made = transformer.named_transformers_
+        fill = dict(zip(*_filled(transformer, "numbers"), strict=True))
+        truths = dict(zip(*_filled(transformer, "booleans"), strict=True))
+        categories = {name: _categories(made[name]) for name in words}
+        texts = tuple(name for name, kind in family.items() if kind == TEXT)
+        whole = tuple(name for name in numeric if not gone[name])
+        return cls(origin, fill, truths, marked, whole, categories, texts, encoder.text_features), transformer
+
+    def transformer(self, readers: Sequence[Reader]) -> Any:
+        """Return a ColumnTransformer that does what the first one did: fitted to a table of which the same is learned.
+
+        Medians stand in every row; each category that is not rare stands in two rows or more, and so is none.
+        """
+        family, _ = families(readers)
+        frequent = {
+            name: [word for word, rare in zip(one.words, one.rare, strict=True) if not rare]
+            for name, one in self.categories.items()
+        }
+        n = max([2, *(2 * len(own) for own in frequent.values())])
+        cells: dict[str, NDArray[Any]] = {name: np.full(n, value) for name, value in (self.fill | self.truths).items()}
+        words = {}
+        for name, one in self.categories.items():
+            column = np.empty(n, dtype=object)
+            column[:] = _repeated(frequent[name] or one.words, n)
+            cells[name] = column
+            every = np.empty(len(one.words), dtype=object)
+            every[:] = one.words
+            words[name] = {"categories": [every], "min_frequency": 2 if frequent[name] else n + 1}
+        cells |= {name: np.full(n, "", dtype=object) for name in self.texts}
+        made = _column_transformer(family, self.marked, words, self.text_features)
+        return made.fit(_frame({name: cells[name] for name in family}))
+
+    def __call__(self, transformer: Any, cells: Cells) -> NDArray[np.float64]:
+        """Return cells as columns of numbers (n, d)."""
+        return np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
+
+    def compare(self, cells: Cells) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+        """Return the categories that were not there in training, and how many cells are missing where none was."""
+        pandas = require("pandas", extra="app", purpose="encoding a table")
+        unknown: dict[str, dict[str, int]] = {}
+        for name, one in self.categories.items():
+            known = set(one.words)
+            new = [word for word in pandas.unique(cells[name]) if word is not None and word not in known]
+            if new:
+                counts = pandas.Series(cells[name], dtype=object).value_counts()
+                unknown[self.origin[name]] = {word: int(counts[word]) for word in new}
+        filled: dict[str, int] = {}
+        for name in self.whole:
+            count = int(np.isnan(cells[name]).sum())
+            if count:
+                filled[self.origin[name]] = count
+        return unknown, filled
+
+    @property
+    def _blocks(self) -> list[tuple[str, list[str]]]:
+        """Cells and the names of the columns that they become, in their order."""
+        single = [(name, [name]) for name in (*self.fill, *self.truths)]
+        missing = [(name, [f"{self.origin[name]} (missing)"]) for name in self.marked]
+        words = [(name, one.names(name)) for name, one in self.categories.items()]
+        texts = [(name, [f"{name} #{i + 1}" for i in range(self.text_features)]) for name in self.texts]
+        return [*single, *missing, *words, *texts]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that come out."""
+        return [name for _, names in self._blocks for name in names]
+
+    @property
+    def origins(self) -> list[str]:
+        """For each column that comes out the column of the table."""
+        return [self.origin[name] for name, names in self._blocks for _ in names]
+
+
+def families(readers: Sequence[Reader]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return for each name of cells its family, and the column of the table."""
+    family: dict[str, str] = {}
+    origin: dict[str, str] = {}
+    for reader in readers:
+        for name, kind in reader.families.items():
+            if name in family:
+                raise ArgumentError(f"{name!r} is the name of a column and of a part of a date; rename the column.")
+            family[name], origin[name] = kind, reader.name
+    return family, origin
+
+
+def _column_transformer(
+    family: Mapping[str, str], marked: Sequence[str], words: Mapping[str, Mapping[str, Any]], text_features: int
+) -> Any:
+    """Return scikit-learn's transformer, not fitted."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.impute import MissingIndicator, SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    of = {kind: [name for name, its in family.items() if its == kind] for kind in (NUMBER, TRUTH, TEXT)}
+    steps: list[tuple[str, Any, Any]] = [
+        ("numbers", SimpleImputer(strategy="median", keep_empty_features=True), of[NUMBER]),
+        ("booleans", SimpleImputer(strategy="most_frequent", keep_empty_features=True), of[TRUTH]),
+        ("missing", MissingIndicator(features="all"), list(marked)),
+    ]
+    for name, options in words.items():
+        encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **options)
+        steps.append((name, encoder, [name]))
+    for name in of[TEXT]:
+        steps.append((name, HashingVectorizer(n_features=text_features, ngram_range=(1, 2), norm="l2"), name))
+    return ColumnTransformer(steps, sparse_threshold=0.0)
+
+
+def _frame(cells: Cells) -> Any:
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    columns = {  # pandas would make its own texts of objects
+        name: pandas.Series(values, dtype=object) if values.dtype == object else values
+        for name, values in cells.items()
+    }
+    return pandas.DataFrame(columns)
+
+
+def _filled(transformer: Any, step: str) -> tuple[list[str], list[float]]:
+    """Return names of cells and what stands for missing ones."""
+    names = next(names for one, _, names in transformer.transformers if one == step)
+    if not names:
+        return [], []
+    return names, [float(value) for value in transformer.named_transformers_[step].statistics_]
+
+
+def _categories(encoder: Any) -> Categories:
+    words = tuple(encoder.categories_[0].tolist())
+    rare = encoder.infrequent_categories_[0]
+    few = set() if rare is None else set(rare.tolist())
+    return Categories(words, tuple(word in few for word in words))
+
+
+def _repeated(words: Sequence[str | None], n: int) -> list[str | None]:
+    """Return n words, each of them about as often."""
+    return [words[i % len(words)] for i in range(n)]

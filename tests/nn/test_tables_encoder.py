@@ -1,0 +1,196 @@
+"""Data frames of any columns as numbers: what each column is taken for, what is learned, what is said of new rows."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables import TableEncoder, TableNote
+
+pd = pytest.importorskip("pandas")
+N = 120
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2019-03-01") + pd.to_timedelta(rng.integers(0, 900 * 24, N), unit="h")
+    return pd.DataFrame(
+        {
+            "id": np.arange(N),
+            "uid": [f"u{i:05d}" for i in range(N)],
+            "size": rng.normal(size=N),
+            "count": np.where(rng.random(N) < 0.2, "?", rng.integers(0, 9, N).astype(str)),
+            "city": rng.choice(["Oslo", "Bergen", None, "Bodø"], N),
+            "member": rng.choice(["yes", "no"], N),
+            "flag": rng.random(N) < 0.5,
+            "bit": rng.integers(0, 2, N),
+            "zip": rng.choice([1234, 555, 98], N),
+            "when": pd.Series(days).where(rng.random(N) < 0.9),
+            "iso": [f"2020-01-{1 + i % 28:02d}" for i in range(N)],
+            "american": [f"{1 + i % 12:02d}/{1 + i % 28:02d}/2020 3:15 PM" for i in range(N)],
+            "either": [f"{1 + i % 12:02d}/{1 + i % 11:02d}/2020" for i in range(N)],
+            "story": [f"word{i % 7} and word{i % 5} are words {i}" for i in range(N)],
+            "many": [f"v{i % 40}" for i in range(N)],
+            "same": 3,
+            "empty": None,
+            "lists": [[i] for i in range(N)],
+            "share": pd.Categorical(rng.choice(["low", "high"], N)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def encoder(frame):
+    return TableEncoder(categorical=["zip"]).fit(frame)
+
+
+KINDS = {
+    "id": ("left out", "whole numbers 0 to 119, each once: an identifier"),
+    "uid": ("left out", "120 different texts in 120 rows: an identifier"),
+    "size": ("number", "numbers"),
+    "count": ("number", "numbers, and '?' where there is none"),
+    "city": ("category", "3 different texts"),
+    "member": ("boolean", "no and yes"),
+    "flag": ("boolean", "true and false"),
+    "bit": ("boolean", "0 and 1"),
+    "zip": ("category", "as asked"),
+    "when": ("date", "dates of the file"),
+    "iso": ("date", "dates such as '2020-01-01'"),
+    "american": ("date", "dates such as '01/01/2020 3:15 PM'"),
+    "either": ("left out", "dates such as '01/01/2020': day or month first? dates={'either': '%d/%m/%Y'} says so"),
+    "story": ("left out", "120 different texts in 120 rows: text; text='hash' uses its words"),
+    "many": ("left out", "40 different texts, none in 5 rows"),
+    "same": ("left out", "every cell is 3"),
+    "empty": ("left out", "every cell is empty"),
+    "lists": ("left out", "cells such as [0] are neither numbers nor text"),
+    "share": ("category", "2 categories of the file"),
+}
+
+
+def test_each_column_is_taken_for_what_it_is(encoder):
+    assert {kind.name: (kind.kind, kind.why) for kind in encoder.columns_} == KINDS
+    assert [kind.name for kind in encoder.columns_ if kind.asked] == ["zip"]
+
+
+def test_what_comes_out(frame, encoder):
+    X = encoder.transform(frame)
+    names = encoder.get_feature_names_out().tolist()
+    assert X.shape == (N, len(names)) == (N, len(encoder.origin_))
+    assert np.isfinite(X).all()
+    out = dict(zip(names, X.T, strict=True))
+    count = pd.to_numeric(frame["count"], errors="coerce")
+    np.testing.assert_array_equal(out["count"], count.fillna(count.median()))
+    np.testing.assert_array_equal(out["count (missing)"], count.isna())
+    np.testing.assert_array_equal(out["city=Bodø"], frame["city"] == "Bodø")
+    np.testing.assert_array_equal(out["city (missing)"], frame["city"].isna())
+    np.testing.assert_array_equal(out["zip=98"], frame["zip"] == 98)
+    np.testing.assert_array_equal(out["member"], frame["member"] == "yes")
+    there = frame["when"].notna().to_numpy()
+    when = frame["when"][there]
+    np.testing.assert_array_equal(out["when (days)"][there], (when - when.min()) / pd.Timedelta(days=1))
+    np.testing.assert_array_equal(out["when (weekday)=Sunday"][there], when.dt.day_name() == "Sunday")
+    angle = np.arctan2(out["when (hour sin)"], out["when (hour cos)"])[there] % (2 * np.pi)
+    np.testing.assert_allclose(angle * 12 / np.pi, when.dt.hour, atol=1e-9)
+    length = 365 + when.dt.is_leap_year
+    season = np.arctan2(out["when (season sin)"], out["when (season cos)"])[there] % (2 * np.pi)
+    np.testing.assert_allclose(
+        season * length / (2 * np.pi), when.dt.strftime("%j").astype(int) - 1 + when.dt.hour / 24, atol=1e-6
+    )
+    assert "iso (season sin)" not in out  # within one year the days say it
+    assert "iso (hour sin)" not in out
+    assert set(encoder.origin_) == {kind.name for kind in encoder.columns_ if kind.kind != "left out"}
+
+
+def test_rare_categories_and_few_missing_cells():
+    cities = ["Oslo"] * 6 + ["Rome", "Bern", None] + ["Bodø"] * 5
+    frame = pd.DataFrame({"city": cities, "size": [1.0, 2.0, np.nan, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.get_feature_names_out().tolist() == ["size", "city=Bodø", "city=Oslo", "city (rare)"]
+    with pytest.warns(TableNote, match="'Paris'"):
+        X = encoder.transform(pd.DataFrame({"city": ["Bern", "Paris", None, "Oslo"], "size": [0.5, None, 1, 2]}))
+    np.testing.assert_array_equal(X, [[0.5, 0, 0, 1], [7, 0, 0, 1], [1, 0, 0, 1], [2, 0, 1, 0]])
+    assert TableEncoder(max_categories=2).fit(frame).get_feature_names_out().tolist()[1:] == [
+        "city=Oslo",
+        "city (rare)",
+    ]
+
+
+def test_the_state_as_plain_values_gives_the_same_numbers(frame):
+    encoder = TableEncoder(categorical=["zip"], text="hash", dates={"either": "%d/%m/%Y"}, text_features=16).fit(frame)
+    arrays, meta = encoder.to_plain()
+    assert all(array.dtype == np.float64 for array in arrays.values())
+    again = TableEncoder.from_plain(arrays, json.loads(json.dumps(meta)))
+    new = frame.sample(frac=1, random_state=0).assign(extra=1)
+    new.loc[3, ["city", "zip", "size", "when"]] = ["Rome", 4, np.nan, pd.NaT]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_array_equal(again.transform(new), encoder.transform(new))
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+    assert again.origin_.tolist() == encoder.origin_.tolist()
+    assert again.columns_ == encoder.columns_
+    assert again.get_params()["dates"] == {"either": "%d/%m/%Y"}
+    assert again.to_plain()[1] == meta
+    broken = json.loads(json.dumps(meta))
+    broken["readers"] = broken["readers"][1:]
+    with pytest.raises(ValueError, match="do not fit"):
+        TableEncoder.from_plain(arrays, broken)
+
+
+def test_new_tables_are_matched_by_name_and_what_is_new_is_said(frame, encoder):
+    new = frame.iloc[:10, ::-1].assign(extra=1)
+    new["city"] = ["Rome", "Rome", "Bern", *new["city"][3:]]
+    new.loc[0, "size"] = np.nan
+    _, notes = encoder.encode(new)
+    assert notes.ignored == ("extra",)
+    assert notes.unknown == {"city": {"Rome": 2, "Bern": 1}}
+    assert notes.filled == {"size": 1}
+    with pytest.warns(TableNote, match="'city': 3 of 10 rows have a category that was not in training"):
+        X = encoder.transform(new)
+    np.testing.assert_array_equal(X[3:], encoder.transform(frame.iloc[3:10]))
+    assert not X[0, [name.startswith("city") for name in encoder.get_feature_names_out()]].any()
+    as_numbers = frame.assign(zip=frame["zip"].astype(str).str.zfill(5), bit=frame["bit"].astype(bool))
+    np.testing.assert_array_equal(encoder.transform(as_numbers), encoder.transform(frame))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"size": ["1"] * (N - 2) + ["old"] * 2}, "'size' must hold numbers, but 2 of 120 cells .*, such as 'old'"),
+        ({"member": "maybe"}, "'member' must hold truth values, but 120 of 120 cells .*, such as 'maybe'"),
+        ({"iso": "01.02.2020"}, r"'iso' must hold dates \(dates such as 2020-01-31\), but 120 of 120"),
+        ({"when": "soon"}, "'when' must hold dates"),
+    ],
+)
+def test_columns_that_hold_something_else_are_refused(frame, encoder, column, message):
+    with pytest.raises(ArgumentError, match=message):
+        encoder.transform(frame.assign(**column))
+
+
+def test_missing_columns_and_wrong_names_are_refused(frame, encoder):
+    with pytest.raises(ArgumentError, match=r"a column of the model is missing from the table: 'city' \(is 'City'"):
+        encoder.transform(frame.rename(columns={"city": "City"}))
+    with pytest.raises(ArgumentError, match=r"The 'numeric' parameter of TableEncoder must be names .* 'Size' instead"):
+        TableEncoder(numeric="Size").fit(frame)
+    with pytest.raises(ArgumentError, match="apart from the columns that are taken for number"):
+        TableEncoder(numeric=["size"], leave_out=["size"]).fit(frame)
+    with pytest.raises(ArgumentError, match="day or the month first; dates="):
+        TableEncoder(dates=["either"]).fit(frame)
+    with pytest.raises(ArgumentError, match="no column of the table can be used"):
+        TableEncoder().fit(frame[["same", "empty"]])
+
+
+def test_the_set_output_of_scikit_learn(frame, encoder):
+    out = TableEncoder(categorical=["zip"]).set_output(transform="pandas").fit_transform(frame.iloc[5:])
+    assert (
+        out.columns.tolist() == TableEncoder(categorical=["zip"]).fit(frame.iloc[5:]).get_feature_names_out().tolist()
+    )
+    assert out.index.tolist() == frame.index[5:].tolist()
+
+
+@pytest.mark.slow
+def test_the_checks_of_scikit_learn():
+    check_estimator(TableEncoder())
