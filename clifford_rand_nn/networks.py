@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.export.methods import Exported
+from clifford_rand_nn.export.program import Program, apply, rows
+from clifford_rand_nn.export.two_layers import two_layers
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
@@ -58,7 +61,7 @@ def without_feature(value: Any, feature: float | None) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoLayerNetwork:
+class TwoLayerNetwork(Exported):
     r"""A two-layer network with ReLU or gated-ReLU neurons.
 
     .. math:: f(x) = \sum_{j=1}^m w_{2,j}\,\sigma_j(W_{1,j}^Tx + b_{1,j}) + b_2,
@@ -284,6 +287,11 @@ class TwoLayerNetwork:
         norms = np.bincount(units, weights=powers) ** (1 / p)
         _, first = np.unique(units, return_index=True)
         return float(norms @ np.linalg.norm(self.w2[first], axis=1))
+
+    def _program(self, coverage: float | None) -> Program:
+        outputs, penalty = two_layers(rows(), self)
+        results = {"predict": apply("first", outputs) if len(self.b2) == 1 else outputs}
+        return Program("TwoLayerNetwork", self.W1.shape[1], results, penalty, width=len(self.b1))
 
     def __repr__(self) -> str:
         kind = "relu" if self.gates is None else "gated relu"

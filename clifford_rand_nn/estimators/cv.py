@@ -20,6 +20,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.front import Front
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
+from clifford_rand_nn.export.methods import Exported
+from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.paths.path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits
 
@@ -33,7 +35,7 @@ def _has(method: str) -> Any:
 
 
 @dataclass(eq=False, repr=False)
-class BetaCV(MetaEstimatorMixin, BaseEstimator):
+class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
     r"""Choose beta by cross-validation and train once more with it on all rows.
 
     Every fold goes down one grid of beta, and each fit starts from the last one's solution. Since objectives are means,
@@ -223,6 +225,11 @@ class BetaCV(MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(scorer(self.estimator_, X, y, **weights))
+
+    def _program(self, coverage: float | None) -> Program:
+        check_is_fitted(self, "estimator_")
+        program: Program = self.estimator_._program(coverage)
+        return program
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, dataclass_transform
 from sklearn.base import BaseEstimator
 
 from clifford_rand._checks import check_integer
+from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.solvers.base import HistoryRow
 
 _PARTS = {
@@ -99,7 +100,7 @@ _PARTS = {
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
-class Parameters(BaseEstimator):
+class Parameters(Exported, BaseEstimator):
     """An estimator whose annotated class attributes are its parameters, as in a dataclass.
 
     The docstring of a subclass is put together from parts: a line that holds nothing but ``{name}`` is replaced by the

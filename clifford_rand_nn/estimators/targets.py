@@ -13,6 +13,8 @@ from clifford_rand._checks import as_array, check_positive, describe, fail, refu
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
+from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
+from clifford_rand_nn.export.program import Program, apply
 
 _PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
 
@@ -84,6 +86,13 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         out = self._outputs(X)
         loss = as_loss(self._stated_loss, type(self).__name__).of_classes(len(self.classes_))
         return np.asarray(loss.probabilities(out))
+
+    def _program(self, coverage: float | None) -> Program:
+        network = stated_network(self)
+        several = len(self.classes_) > 2
+        scores = network.outputs if several else two_sided(network.outputs)
+        decision = network.outputs if several else apply("first", network.outputs)
+        return classifier_program(self, network, scores, decision, self._stated_loss in _PROBABILISTIC)
 
 
 class LossChoosingClassifier(NetworkClassifier):
@@ -163,6 +172,9 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""
         out = self._outputs(X)
         return out[:, 0] if self._target_ndim == 1 else out
+
+    def _program(self, coverage: float | None) -> Program:
+        return regressor_program(self, stated_network(self), self._target_ndim == 1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

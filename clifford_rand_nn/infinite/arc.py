@@ -22,7 +22,7 @@ _D5, _D6, _D7, _D8 = 0.022371749733164054, 0.01735977964134998, 0.01388484282640
 _D9, _D10, _D11, _D12 = 0.0065293020047365695, 0.019513468251252167, -0.016187392271599134, 0.03187962140081284
 # Rows whose cosine is so near to 1 are one, as equal rows are but for rounding: the share is then off by up to 2e-8, in
 # single precision 1.6e-4.
-_SAME, _SAME_SINGLE = 1.0 - 32 * 2.0**-52, _F(1.0 - 4 * 2.0**-23)
+SAME, _SAME_SINGLE = 1.0 - 32 * 2.0**-52, _F(1.0 - 4 * 2.0**-23)
 
 
 def arc_inplace(inner: Any, cosines: Any, lengths: Any, lengths2: Any) -> None:
@@ -47,7 +47,7 @@ def _inverse(lengths: Any) -> Any:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
 def _double(c: Any) -> Any:
-    size = abs(c) if abs(c) < _SAME else 1.0
+    size = abs(c) if abs(c) < SAME else 1.0
     near = size > 0.5
     z = 0.5 * (1.0 - size) if near else size * size
     s = math.sqrt(z) if near else size

@@ -11,6 +11,7 @@ from clifford_rand._checks import as_array, as_real, check_array, check_integer,
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import normalised
 from clifford_rand_nn.datafits.functions import solve
+from clifford_rand_nn.export.program import Value, apply, constant, maximum, softplus, where
 from clifford_rand_nn.infinite.variance import as_variances
 
 _OWNER = "Calibration"
@@ -99,6 +100,25 @@ class Calibration:
         v = np.zeros(len(outputs)) if variance is None else as_variances(variance, len(outputs), _OWNER)
         shapes = _shapes(_shrunk(outputs, v / self.scale, self.share))
         return np.asarray(log_softmax(shapes @ self.slopes + self.offsets, axis=1))
+
+    def stated(self, outputs: Value, variance: Value | None) -> Value:
+        """Return scores (n, C), whose softmax are the probabilities, as operations of a program."""
+        a = self.slopes
+        g = outputs @ constant([[-1.0, 1.0]], "sides") if len(self.offsets) == 2 else outputs
+        if self.share:
+            assert variance is not None
+            g = g / apply("sqrt", variance * (self.share / self.scale) + 1.0)
+        g = g.named("shrunk")
+        terms = [float(a[0]) * g] if a[0] else []
+        if a[1]:
+            terms.append(float(a[1]) * (g * apply("abs", g)))
+        if a[2]:
+            bend = ((g + 1.0) * _KNEE).named("bend")
+            soft = softplus(bend).named("soft")
+            far = Value("less", (0.0, soft))
+            terms.append(float(a[2]) * where(far, apply("log", maximum(soft, float(_TINY))), bend))
+        scores = sum(terms[1:], terms[0]) if terms else 0.0 * g
+        return (scores if self.keeps_order else scores + constant(self.offsets, "offsets")).named("scores")
 
 
 def fit_calibration(

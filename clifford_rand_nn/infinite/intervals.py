@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import normalised
+from clifford_rand_nn.export.program import Value, apply, constant
 from clifford_rand_nn.infinite.variance import as_variances
 
 _OWNER = "Intervals"
@@ -83,6 +84,15 @@ class Intervals:
         v = np.zeros(len(f)) if variance is None else as_variances(variance, len(f), _OWNER)
         half = self.quantile(coverage) * np.sqrt(1 + self.shares * v[:, None] / self.scale)
         return f - half, f + half
+
+    def stated(self, prediction: Value, variance: Value | None, coverage: float = 0.9) -> tuple[Value, Value]:
+        """Return what `interval` does for predictions (m, C) and the variance (m, 1), as operations of a program."""
+        half = constant(self.quantile(coverage), "quantile")
+        if self.shares.any():
+            assert variance is not None
+            half = half * apply("sqrt", variance * constant(self.shares / self.scale, "shares") + 1.0)
+        half = half.named("half")
+        return prediction - half, prediction + half
 
 
 def fit_intervals(

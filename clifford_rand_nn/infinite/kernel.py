@@ -1,6 +1,8 @@
 r"""The kernel of infinitely many random gates: what a gated network with squared norms becomes in the limit."""
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,9 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.arc import arc_inplace
+from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
+from clifford_rand_nn.infinite.arc import SAME, arc_inplace
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
+
+
+class StatedKernel(NamedTuple):
+    """The kernel of new rows with given ones, of each new row with itself, and of the given ones, as a program's."""
+
+    matrix: Value
+    diagonal: Value
+    gram: Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +106,33 @@ class GateKernel:
         r"""Return :math:`K(x, x) = ||z||^2/2` of every row, (n,)."""
         z = self.features(X)
         return np.asarray(0.5 * np.einsum("ij,ij->i", z, z), dtype=np.float64)
+
+    def stated(self, x: Value, rows: Array) -> "StatedKernel":
+        """Return the kernel of rows x with those of an array (m, d), as operations of a program."""
+        z, A = self.features(rows), self.angle
+        frame, c = self.frame, self.bias
+        r = z.shape[1] - bool(c)
+        there = constant(z[:, :r], "rows")
+        seen = z if A is None else z @ A
+        turn = [] if A is None else [constant(part, name) for part, name in ((A[:r], "angle"), (seen, "turned_rows"))]
+        sizes = np.linalg.norm(seen, axis=1)
+        rates = constant(np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0), "rates")
+
+        def between(x: Value) -> tuple[Value, Value]:
+            inner, squares = matmul_t(x, there), apply("row_sums", x * x)
+            if c:
+                inner, squares = inner + c**2, squares + c**2
+            inner, squares = inner.named("inner"), squares.named("squares")
+            cosines, lengths = inner, squares
+            if A is not None:
+                turned = x @ turn[0]
+                turned = (turned + constant(c * A[r], "angle_bias") if c else turned).named("turned")
+                cosines, lengths = matmul_t(turned, turn[1]), apply("row_sums", turned * turned)
+            inverse = 1.0 / apply("sqrt", lengths) if c and A is None else inverse_lengths(lengths)
+            cosines = (cosines * inverse * rates).named("cosines")
+            same = where(apply("abs", cosines) < SAME, cosines, apply("sign", cosines)).named("same")
+            share = (apply("arcsin", same) / (2 * math.pi) + 0.25).named("share")
+            return (inner * share).named("kernel"), 0.5 * squares
+
+        framed = x if frame is None else (x @ constant(frame, "frame")).named("framed")
+        return StatedKernel(*between(framed), between(there)[0])

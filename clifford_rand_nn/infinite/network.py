@@ -1,6 +1,7 @@
 """A gated network with infinitely many gates, by the rows that it was trained on."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,13 +9,23 @@ from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.export.methods import Exported
+from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
+from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.standard import Standardisation
 
 
+class StatedNetwork(NamedTuple):
+    """Outputs (n, C), half the squared norm, and the kernel that both are made of, as operations of a program."""
+
+    outputs: Value
+    penalty: Value
+    kernel: StatedKernel
+
+
 @dataclass(frozen=True, eq=False)
-class KernelNetwork:
+class KernelNetwork(Exported):
     r"""The function :math:`f(x)=\sum_iK(x',x_i')\,\alpha_i+t`, where x' is x as `Standardisation` makes it.
 
     It is a two-layer gated network: with gates g of the kernel's law and :math:`z` the row with its constant feature,
@@ -79,6 +90,17 @@ class KernelNetwork:
         gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
         factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
         return 0.5 * float((solve_triangular(factor, seen, lower=True, check_finite=False) ** 2).sum())
+
+    def stated(self, X: Value) -> "StatedNetwork":
+        """Return the network as operations of a program; alpha and the intercept are what was solved for."""
+        kernel = self.kernel.stated(self.standard.stated(X), self.rows)
+        alpha = constant(self.alpha, "alpha", trained=True)
+        outputs = kernel.matrix @ alpha + constant(self.intercept, "intercept", trained=True)
+        return StatedNetwork(outputs.named("outputs"), 0.5 * apply("total", alpha * (kernel.gram @ alpha)), kernel)
+
+    def _program(self, coverage: float | None) -> Program:
+        outputs, penalty, _ = self.stated(rows())
+        return Program("KernelNetwork", self.d, {"predict": outputs}, penalty, width=len(self.rows))
 
     def _half_square(self, rows: Array, theta: Array) -> float:
         return 0.5 * float(np.sum(theta * KernelTiles(self.kernel, rows).multiply(theta)))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.export.program import Value, apply, constant
 
 SCALINGS = ("column", "soft", "common")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
@@ -52,3 +53,14 @@ class Standardisation(NamedTuple):
         if self.bound:
             out /= np.hypot(1.0, out / self.bound)
         return out
+
+    def stated(self, X: Value) -> Value:
+        """Return what `rows` does, as operations of a program."""
+        if (self.mean == 0).all() and (self.rate == 1).all():
+            z = X
+        else:
+            z = ((X - constant(self.mean, "mean")) * constant(self.rate, "rate")).named("z")
+        if self.bound:
+            inside = (z / self.bound).named("inside")
+            z = (z / apply("sqrt", inside * inside + 1.0)).named("bounded")
+        return z

@@ -8,7 +8,8 @@ from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
+from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
 
 _TILE = 2**22  # entries of a kernel matrix that are held at a time
 
@@ -53,6 +54,14 @@ class PredictiveVariance:
             known = solve_triangular(self._factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
             out[part] += (1 - self._ones @ known) ** 2 / self._size - np.einsum("ij,ij->j", known, known)
         return np.maximum(out, 0.0)
+
+    def stated(self, kernel: StatedKernel) -> Value:
+        """Return the variance (m, 1) at new rows, of whose kernel with those of training it is a function."""
+        inverse = solve_triangular(self._factor, np.eye(len(self._rows)), lower=True, check_finite=False)
+        known = matmul_t(kernel.matrix, constant(inverse, "inverse_factor")).named("known")
+        level = (1.0 - kernel.matrix @ constant((inverse.T @ self._ones)[:, None], "level_weights")).named("level")
+        left = (kernel.diagonal - apply("row_sums", known * known) + level * level / self._size).named("left")
+        return maximum(left, 0.0).named("variance")
 
 
 def as_variances(variance: ArrayLike, n: int, owner: str) -> Array:

@@ -16,6 +16,8 @@ from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
 from clifford_rand_nn.estimators.rows import by_blocks, new_rows
+from clifford_rand_nn.estimators.stated import Stated
+from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
@@ -272,6 +274,13 @@ class NetworkWithoutKnobs(Parameters):
         """Return the variance (n,) at new rows as they come, or None where it is not needed."""
         variance = self._variance
         return None if variance is None else by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows)
+
+    def _stated_variance(self, network: Stated) -> Value | None:
+        """Return that variance (n, 1) as operations of a program."""
+        if self._variance is None:
+            return None
+        assert network.kernel is not None
+        return self._variance.stated(network.kernel)
 
     def _rows(self, X: Any) -> Any:
         """Return new rows, checked; sparse ones as CSR."""

@@ -18,6 +18,8 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.labelled import Labelled
 from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
+from clifford_rand_nn.estimators.stated import classifier_program, stated_network
+from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 from clifford_rand_nn.infinite.choice import Compared
 from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
@@ -237,6 +239,13 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable labels (n,)."""
         return self._labels(self.predict_log_proba(X))
+
+    def _program(self, coverage: float | None) -> Program:
+        network = stated_network(self)
+        scores = self.calibration_.stated(network.outputs, self._stated_variance(network))
+        logs = log_softmax(scores)
+        decision = apply("first", scores @ constant([[-1.0], [1.0]], "odds")) if len(self.classes_) == 2 else logs
+        return classifier_program(self, network, scores, decision, probabilistic=True)
 
     def _labels(self, logs: Array) -> NDArray[Any]:
         return np.asarray(self.classes_[logs.argmax(axis=1)])

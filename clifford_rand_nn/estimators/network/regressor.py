@@ -11,6 +11,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.rows import dense_training_rows, training_data
+from clifford_rand_nn.estimators.stated import regressor_program, stated_network
+from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.units import Units
 
@@ -109,6 +111,13 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         rows = self._rows(X)
         out = self._outputs(rows)
         return out[:, 0] if self._target_ndim == 1 else out
+
+    def _program(self, coverage: float | None) -> Program:
+        network = stated_network(self)
+        if coverage is None:
+            return regressor_program(self, network, self._target_ndim == 1)
+        ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage)
+        return regressor_program(self, network, self._target_ndim == 1, ends)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,86 @@
+"""What a fitted estimator computes, as a program of array operations, from the claim of its certificate."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from clifford_rand_nn.certificates import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.export.program import Program, Value, apply, constant, log_softmax, rows
+from clifford_rand_nn.export.two_layers import two_layers
+from clifford_rand_nn.infinite.kernel import StatedKernel
+
+
+class Stated(NamedTuple):
+    """The network of an estimator, as operations of a program.
+
+    Attributes
+    ----------
+    outputs : Value
+        (n, C).
+    penalty : Value
+        What beta weighs.
+    width : int
+        Entries of the widest array for each row.
+    kernel : StatedKernel or None
+        Of new rows with those of training, if there are infinitely many gates.
+    """
+
+    outputs: Value
+    penalty: Value
+    width: int
+    kernel: StatedKernel | None = None
+
+
+def stated_network(model: Any) -> Stated:
+    """Return what the network of a fitted estimator computes, on rows as they come."""
+    check_is_fitted(model, "network_")
+    claim, X = model.certificate_.claim, rows()
+    if isinstance(claim, KernelClaim):
+        outputs, penalty, kernel = claim.network.stated(X)
+        return Stated(outputs, penalty, len(claim.network.rows), kernel)
+    if isinstance(claim, NetworkClaim):
+        Z = X if claim.standard is None else claim.standard.stated(X)
+        network, p, squared, feature = claim.network, claim.family.p, False, claim.family.feature
+    else:
+        assert isinstance(claim, GatedClaim)
+        Z, network, p, squared, feature = X, model.network_, 2, claim.squared, claim.feature
+    return Stated(*two_layers(Z, network, p, feature, squared), len(network.b1))
+
+
+def classifier_program(model: Any, network: Stated, scores: Value, decision: Value, probabilistic: bool) -> Program:
+    """Return the program of a classifier whose labels are those of the largest score."""
+    results = {"outputs": network.outputs, "scores": scores, "decision_function": decision}
+    if probabilistic:
+        results["predict_proba"] = apply("exp", log_softmax(scores))
+    results["index"] = apply("argmax", scores)
+    return _program(model, network, results, model.classes_)
+
+
+def regressor_program(model: Any, network: Stated, single: bool, ends: tuple[Value, Value] | None = None) -> Program:
+    """Return the program of a regressor, with one target or several, and perhaps the ends of intervals (n, C)."""
+    results = {"outputs": network.outputs}
+    named = [("predict", network.outputs), *zip(("low", "high"), ends or (), strict=False)]
+    results |= {name: apply("first", value) if single else value for name, value in named}
+    return _program(model, network, results)
+
+
+def two_sided(outputs: Value) -> Value:
+    """Return the scores (n, 2) of an output (n, 1) that is > 0 for the second class, and its log-odds if it has any."""
+    return outputs @ constant([[0.0, 1.0]], "sides")
+
+
+def _program(model: Any, network: Stated, results: dict[str, Value], classes: NDArray[Any] | None = None) -> Program:
+    names = getattr(model, "feature_names_in_", None)
+    proof = model.certificate_
+    return Program(
+        model=type(model).__name__,
+        d=int(model.n_features_in_),
+        results=results,
+        penalty=network.penalty,
+        classes=None if classes is None else np.asarray(classes),
+        columns=None if names is None else tuple(map(str, names)),
+        width=network.width,
+        notes={"loss": str(model.loss_ if hasattr(model, "loss_") else proof.loss), "beta": repr(float(model.beta_))},
+    )

@@ -1,0 +1,126 @@
+"""The methods with which every fitted model leaves for another library."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from clifford_rand_nn.export.program import Program
+
+
+class Exported:
+    """Methods `to_torch`, `to_onnx` and `to_source` of what states itself as a `Program`."""
+
+    def _program(self, coverage: float | None) -> Program:
+        """Return what the fitted model computes; intervals are to cover a share ``coverage`` of new targets."""
+        raise NotImplementedError
+
+    def to_torch(self) -> Any:
+        """Return the model as a `torch.nn.Module` of float64, which can be trained on; needs the extra "torch".
+
+        Called with rows (n, d) it gives what `decision_function` of a classifier, and `predict` of a regressor or a
+        network gives; ``module.probabilities(x)`` gives what `predict_proba` gives, ``module.labels(x)`` the index of
+        the label in ``module.classes``, ``module.outputs(x)`` the outputs (n, C) of the network before calibration. Its
+        parameters are the variables of the problem that was solved, and ``module.penalty()`` is what beta weighs there:
+        so ``loss(module.outputs(x), targets) + beta_ * module.penalty()`` goes on from the optimum. Standardisation,
+        gates, calibration and the rows of a kernel are buffers, which are not trained.
+
+        Returns
+        -------
+        ProgramModule
+
+        Raises
+        ------
+        MissingDependencyError
+            PyTorch is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, torch
+        >>> from clifford_rand_nn import CrossProductLassoRegressor
+        >>> X = np.linspace(-1, 1, 21)[:, None]
+        >>> model = CrossProductLassoRegressor(beta=1e-4).fit(X, np.abs(X[:, 0]))
+        >>> module = model.to_torch()
+        >>> bool(np.allclose(module(torch.tensor(X)).detach(), model.predict(X)))
+        True
+        """
+        from clifford_rand_nn.export.torch_module import as_module  # which imports torch
+
+        return as_module(self._program(0.9))
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: Any = "float32", coverage: float | None = 0.9) -> Path:
+        """Write the model as an ONNX file, opset 17; needs the extra "onnx".
+
+        The input ``X`` has any number of rows (n, d), raw as in `predict`: scaling is inside. Outputs have the names
+        that skl2onnx gives: of a classifier ``label`` (n,) and ``probabilities`` (n, classes), or ``scores`` where the
+        model has no probabilities; else ``variable`` (n, outputs), with ``low`` and ``high`` where the model has
+        intervals. All is computed in double precision, whatever the input, so that gates open for the same rows.
+
+        Parameters
+        ----------
+        path : path that ends in .onnx
+        dtype : "float32" or "float64", default "float32"
+            Of the input, and of the outputs that are numbers.
+        coverage : float between 0 and 1, or None, default 0.9
+            That of the intervals, where there are some; None leaves them out, as they may take longer than the rest.
+
+        Returns
+        -------
+        Path
+            That was written; the file appears complete or not at all.
+
+        Raises
+        ------
+        ArgumentError
+            The path ends otherwise, labels are of mixed kinds, or the file would be larger than 2 GiB.
+        MissingDependencyError
+            The library onnx is not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np, onnxruntime
+        >>> from clifford_rand_nn import CrossProductLassoRegressor
+        >>> X = np.linspace(-1, 1, 21, dtype=np.float32)[:, None]
+        >>> model = CrossProductLassoRegressor(beta=1e-4).fit(X, np.abs(X[:, 0]))
+        >>> session = onnxruntime.InferenceSession(model.to_onnx(Path(tempfile.mkdtemp()) / "model.onnx"))
+        >>> (variable,) = session.run(["variable"], {"X": X})
+        >>> bool(np.allclose(variable[:, 0], model.predict(X), atol=1e-5))
+        True
+        """
+        from clifford_rand_nn.export.onnx_file import write_onnx
+
+        return write_onnx(self._program(coverage), path, dtype)
+
+    def to_source(self, path: str | os.PathLike[str] | None = None, *, coverage: float | None = 0.9) -> str:
+        """Return the model as the text of a Python module that needs NumPy alone.
+
+        It has ``predict(X)`` and, where the model has them, ``decision_function``, ``predict_proba`` and
+        ``predict_interval``. Every number is written so that it is read back exactly.
+
+        Parameters
+        ----------
+        path : path that ends in .py, optional
+            Where to write the text, too. Arrays that would make it longer than 4 MB are then written beside it, into
+            a file with the same name and the ending .npz, which the module loads.
+        coverage : float between 0 and 1, or None, default 0.9
+            That of the intervals, where there are some; None leaves them out, as they may take longer than the rest.
+
+        Raises
+        ------
+        ArgumentError
+            The path ends otherwise, or there is none and the text would be longer than 4 MB.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from clifford_rand_nn import CrossProductLassoRegressor
+        >>> X = np.linspace(-1, 1, 21)[:, None]
+        >>> model = CrossProductLassoRegressor(beta=1e-4).fit(X, np.abs(X[:, 0]))
+        >>> module = {}
+        >>> exec(model.to_source(), module)
+        >>> bool(np.allclose(module["predict"](X), model.predict(X)))
+        True
+        """
+        from clifford_rand_nn.export.numpy_source import write_source
+
+        return write_source(self._program(coverage), path)

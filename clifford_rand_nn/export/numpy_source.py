@@ -1,0 +1,240 @@
+"""A program as the text of a Python module that needs NumPy alone."""
+
+import os
+import textwrap
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand import __version__
+from clifford_rand._checks import describe, fail
+from clifford_rand._files import replaced
+from clifford_rand_nn.export.program import Program, Value, ordered
+
+LONGEST = 4_000_000  # characters of a text that an editor still opens
+_WIDTH = 116
+_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<"}
+_BINDS = {"less": 1, "add": 2, "subtract": 2, "multiply": 3, "divide": 3, "matmul": 3, "matmul_t": 3, "call": 5}
+_CALLS = {
+    "matmul_t": "{} @ {}.T",
+    "maximum": "np.maximum({}, {})",
+    "where": "np.where({}, {}, {})",
+    "row_sums": "{}.sum(axis=1, keepdims=True)",
+    "row_largest": "{}.max(axis=1, keepdims=True)",
+    "total": "{}.sum()",
+    "first": "{}[:, 0]",
+    "argmax": "{}.argmax(axis=1)",
+}
+_CALLS |= {op: f"np.{op}({{}})" for op in ("abs", "sign", "sqrt", "exp", "log", "log1p", "arcsin")}
+_ATOMIC = {op for op, text in _CALLS.items() if text.startswith("np.")}
+
+# The functions of a module, and what each returns; those with an underline are for the others.
+_FUNCTIONS = {
+    "_outputs": ("outputs",),
+    "_scores": ("scores",),
+    "decision_function": ("decision_function",),
+    "predict_proba": ("predict_proba",),
+    "predict": ("predict",),
+    "predict_interval": ("low", "high"),
+}
+_SAID = {
+    "_outputs": "outputs of the network (n, C)",
+    "_scores": "scores of the classes (n, classes)",
+    "decision_function": "decision function",
+    "predict_proba": "probabilities (n, classes) of CLASSES",
+    "predict": "predictions",
+    "predict_interval": "the ends (low, high) of intervals",
+}
+
+
+def write_source(program: Program, path: str | os.PathLike[str] | None = None) -> str:
+    """Return the text, and write it to ``path``, if there is one, with its arrays beside it if these are large."""
+    if path is not None and Path(path).suffix != ".py":
+        raise fail("path", "to_source", "a file name that ends in .py", str(path))
+    arrays = {value.name: value.data for value in _constants(program) if value.data is not None}
+    large = 25 * sum(array.size for array in arrays.values()) > LONGEST
+    if path is None:
+        if large:
+            need = describe(f"a need of some {25 * sum(array.size for array in arrays.values()) / 1e6:.0f} MB of text")
+            rule = f"given where the text is longer than {LONGEST / 1e6:.0f} MB"
+            raise fail("path", "to_source", rule, need, "Arrays are then written beside it.")
+        return _text(program, {name: _literal(array) for name, array in arrays.items()})
+    if not large:
+        text = _text(program, {name: _literal(array) for name, array in arrays.items()})
+    else:
+        beside = Path(path).with_suffix(".npz")
+        with replaced(beside) as new, open(new, "wb") as stream:
+            np.savez(stream, **cast("Any", arrays))
+        head = f"_ARRAYS = np.load(Path(__file__).with_name({beside.name!r}))\n"
+        text = _text(program, {name: f"_ARRAYS[{name!r}]" for name in arrays}, head)
+    with replaced(path) as new:
+        new.write_text(text, encoding="utf-8")
+    return text
+
+
+def _constants(program: Program) -> list[Value]:
+    return [value for value in ordered(list(program.results.values())) if value.op == "constant"]
+
+
+def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
+    functions = {
+        name: [program.results[result] for result in results]
+        for name, results in _FUNCTIONS.items()
+        if all(result in program.results for result in results)
+    }
+    if "_scores" in functions:
+        functions.pop("_outputs", None)
+    if program.classes is not None:
+        functions["predict"] = [program.results["index"]]
+    lines = [f'"""{program.model} of clifford-rand {__version__}, which this module does not need: NumPy is enough.']
+    lines += ["", f"Rows X have {program.d} columns{_columns(program)}", *_notes(program), '"""', ""]
+    lines += ["from pathlib import Path", ""] if head else []
+    lines += ["import numpy as np", ""]
+    lines += [head] if head else []
+    lines += [f"{name} = {literal}" for name, literal in literals.items()]
+    if program.classes is not None:
+        lines.append(f"CLASSES = {_literal(program.classes)}")
+    parts = ["\n".join(lines), _rows_function(program.d)]
+    order = [name for name in _FUNCTIONS if name in functions and _needed(name, functions)]
+    parts += [_function(name, functions[name], order, functions, program) for name in order]
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _needed(name: str, functions: dict[str, list[Value]]) -> bool:
+    """Whether a function is one of those that are for users, or shared by some of these."""
+    if not name.startswith("_"):
+        return True
+    users = [ends for other, ends in functions.items() if other != name and not other.startswith("_")]
+    return sum(functions[name][0] in ordered(ends) for ends in users) > 1
+
+
+def _columns(program: Program) -> str:
+    return "." if program.columns is None else ": " + ", ".join(map(str, program.columns)) + "."
+
+
+def _notes(program: Program) -> list[str]:
+    return [f"{name}: {text}" for name, text in program.notes.items()]
+
+
+def _rows_function(d: int) -> str:
+    return textwrap.dedent(f'''\
+        def _rows(X):
+            """Return rows (n, {d}) as float64, checked."""
+            X = np.asarray(X, dtype=np.float64)
+            if X.ndim != 2 or X.shape[1] != {d}:
+                raise ValueError(f"X must be of shape (n, {d}), not {{X.shape}}.")
+            if not np.isfinite(X).all():
+                raise ValueError("X has entries that are missing or infinite.")
+            return X''')
+
+
+def _function(
+    name: str, ends: list[Value], order: list[str], functions: dict[str, list[Value]], program: Program
+) -> str:
+    """Return the text of a function; values of functions before it are calls of these."""
+    known = {functions[other][0]: f"{other}(X)" for other in order[: order.index(name)] if len(functions[other]) == 1}
+    known = {value: call for value, call in known.items() if value not in ends}
+    calls = any(value in known for value in _reached(ends, known))
+    body = _Body(ends, known).lines()
+    if name == "predict" and program.classes is not None:
+        body[-1] = f"return CLASSES[{body[-1].removeprefix('return ')}]"
+    block = None if calls else program.block()
+    opening = [f"def {name}(X):", f'    """Return {_SAID[name]} for rows X (n, {program.d})."""']
+    if block is None:
+        return "\n".join([*opening, *([] if calls else ["    X = _rows(X)"]), *(f"    {line}" for line in body)])
+    part = f"_{name.strip('_')}_of_block"
+    inside = [f"def {part}(X):", *(f"    {line}" for line in body)]
+    blocks = f"    blocks = [{part}(X[i : i + {block}]) for i in range(0, max(len(X), 1), {block})]"
+    joined = "np.concatenate(blocks)" if len(ends) == 1 else "tuple(np.concatenate(part) for part in zip(*blocks))"
+    return "\n".join([*inside, "", "", *opening, "    X = _rows(X)", blocks, f"    return {joined}"])
+
+
+def _reached(ends: list[Value], known: dict[Value, str]) -> list[Value]:
+    """Return the values that ends are made of, but for what those are made of that are known."""
+    found: dict[Value, None] = {}
+    stack = list(ends)
+    while stack:
+        value = stack.pop()
+        if value not in found:
+            found[value] = None
+            stack += [] if value in known else value.values
+    return list(found)
+
+
+class _Body:
+    """The lines of a function: values with a name, or used twice, have one of their own."""
+
+    def __init__(self, ends: list[Value], known: dict[Value, str]) -> None:
+        self._ends, self._known = ends, known
+        reached = set(_reached(ends, known))
+        self._values = [value for value in ordered(ends) if value in reached]
+        self._uses = Counter(one for value in self._values if value not in known for one in value.values)
+        self._texts: dict[Value, str] = {}
+        self._names: set[str] = set()
+
+    def lines(self) -> list[str]:
+        """Return them, the last one with what is returned."""
+        out = []
+        for value in self._values:
+            if value.op in ("constant", "rows"):
+                self._texts[value] = value.name
+                continue
+            text = self._known.get(value) or self._expression(value)
+            last = value in self._ends and len(self._ends) == 1
+            if not last and (value.name or self._uses[value] > 1 or (value in self._known and self._uses[value] > 1)):
+                name = self._fresh(value.name or "part")
+                out.append(f"{name} = {text}")
+                self._texts[value] = name
+            else:
+                self._texts[value] = text
+        out.append("return " + ", ".join(self._texts[end] for end in self._ends))
+        return out
+
+    def _fresh(self, name: str) -> str:
+        """Return a name that no other value has."""
+        found, k = name, 1
+        while found in self._names:
+            k += 1
+            found = f"{name}{k}"
+        self._names.add(found)
+        return found
+
+    def _expression(self, value: Value) -> str:
+        if value.op in _BINARY:
+            left, right = value.operands
+            binds = _BINDS[value.op]
+            return f"{self._operand(left, binds)} {_BINARY[value.op]} {self._operand(right, binds + 1)}"
+        binds = 0 if value.op in _ATOMIC else _BINDS["call"]
+        return _CALLS[value.op].format(*(self._operand(operand, binds) for operand in value.operands))
+
+    def _operand(self, operand: Any, binds: int) -> str:
+        """Return an operand, in parentheses where what it stands in binds closer than it."""
+        if not isinstance(operand, Value):
+            return _number(float(operand))
+        text = self._texts[operand]
+        alone = text.isidentifier() or operand in self._known
+        own = _BINDS["call"] if alone else _BINDS.get(operand.op, _BINDS["call"])
+        return f"({text})" if own < binds else text
+
+
+def _literal(array: NDArray[Any]) -> str:
+    """Return an array as Python reads it back exactly."""
+    text = _nested(array.tolist(), _number if array.dtype.kind == "f" else repr)
+    dtype = ", dtype=object" if array.dtype.kind == "O" else ""
+    shape = f".reshape{array.shape}" if array.size == 0 and array.ndim > 1 else ""
+    if len(text) <= _WIDTH or array.dtype.kind not in "fiub":  # text may hold spaces
+        return f"np.array({text}{dtype}){shape}"
+    lines = textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "np.array(\n" + "\n".join(f"    {line}" for line in lines) + f"\n){shape}"
+
+
+def _nested(entries: Any, write: Callable[[Any], str]) -> str:
+    return "[" + ", ".join(_nested(one, write) if isinstance(one, list) else write(one) for one in entries) + "]"
+
+
+def _number(value: float) -> str:
+    return repr(value) if np.isfinite(value) else f"float('{value}')"

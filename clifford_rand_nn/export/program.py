@@ -1,0 +1,229 @@
+"""What a fitted model computes, as a few array operations: stated once by the model, written by others for a library.
+
+A model states its outputs with `Value`, which has the operators of an array: ``maximum(x @ W + b, 0) @ w``. Nothing is
+computed by that. The result is a graph, of which `numpy_source`, `onnx_file` and `torch_module` each know how every
+operation is called in their library, and nothing of the models.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# Every operation there is, and what it means in NumPy; a, b, c are its operands.
+OPERATIONS = {
+    "rows": "the rows X (n, d), float64",
+    "constant": "an array of the model",
+    "add": "a + b",
+    "subtract": "a - b",
+    "multiply": "a * b",
+    "divide": "a / b",
+    "matmul": "a @ b",
+    "matmul_t": "a @ b.T",
+    "maximum": "np.maximum(a, b)",
+    "less": "a < b",
+    "where": "np.where(a, b, c)",
+    "abs": "np.abs(a)",
+    "sign": "np.sign(a)",
+    "sqrt": "np.sqrt(a)",
+    "exp": "np.exp(a)",
+    "log": "np.log(a)",
+    "log1p": "np.log1p(a)",
+    "arcsin": "np.arcsin(a); a derivative, if there is one, is 0 at ±1",
+    "row_sums": "a.sum(axis=1, keepdims=True)",
+    "row_largest": "a.max(axis=1, keepdims=True)",
+    "total": "a.sum()",
+    "first": "a[:, 0]",
+    "argmax": "a.argmax(axis=1)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An array of a program: an operation on others, or an array that is given.
+
+    Attributes
+    ----------
+    op : str
+        One of `OPERATIONS`.
+    operands : tuple of Value and float
+    data : array or None
+        Of a constant.
+    name : str
+        Of constants, and of values that read better with one; else empty.
+    trained : bool
+        Whether a constant is a variable of the problem that was solved.
+
+    Examples
+    --------
+    >>> x = rows()
+    >>> hidden = maximum(x @ constant([[1.0], [2.0]], "W"), 0)
+    >>> hidden.op, hidden.operands[0].op
+    ('maximum', 'matmul')
+    """
+
+    op: str
+    operands: "tuple[Value | float, ...]" = ()
+    data: NDArray[Any] | None = None
+    name: str = ""
+    trained: bool = False
+
+    __array_ufunc__ = None  # so that array * value is refused by NumPy and comes here
+
+    def named(self, name: str) -> "Value":
+        """Return the same under a name, for those who read what is written."""
+        return Value(self.op, self.operands, self.data, name, self.trained)
+
+    @property
+    def values(self) -> "tuple[Value, ...]":
+        """Operands that are no numbers."""
+        return tuple(operand for operand in self.operands if isinstance(operand, Value))
+
+    def __add__(self, other: "Value | float") -> "Value":
+        return Value("add", (self, other))
+
+    def __radd__(self, other: float) -> "Value":
+        return Value("add", (other, self))
+
+    def __sub__(self, other: "Value | float") -> "Value":
+        return Value("subtract", (self, other))
+
+    def __rsub__(self, other: float) -> "Value":
+        return Value("subtract", (other, self))
+
+    def __mul__(self, other: "Value | float") -> "Value":
+        return Value("multiply", (self, other))
+
+    def __rmul__(self, other: float) -> "Value":
+        return Value("multiply", (other, self))
+
+    def __truediv__(self, other: "Value | float") -> "Value":
+        return Value("divide", (self, other))
+
+    def __rtruediv__(self, other: float) -> "Value":
+        return Value("divide", (other, self))
+
+    def __matmul__(self, other: "Value") -> "Value":
+        return Value("matmul", (self, other))
+
+    def __lt__(self, other: "Value | float") -> "Value":
+        return Value("less", (self, other))
+
+
+def rows() -> Value:
+    """Return the rows that a program is for."""
+    return Value("rows", name="X")
+
+
+def constant(data: ArrayLike, name: str, trained: bool = False) -> Value:
+    """Return an array of the model; ``name`` is its own among those of a program."""
+    return Value("constant", data=np.array(data, dtype=np.float64, order="C"), name=name, trained=trained)
+
+
+def matmul_t(a: Value, b: Value) -> Value:
+    """Return a bᵀ."""
+    return Value("matmul_t", (a, b))
+
+
+def maximum(a: Value, b: Value | float) -> Value:
+    """Return the larger entry of two at every place."""
+    return Value("maximum", (a, b))
+
+
+def where(condition: Value, a: Value | float, b: Value | float) -> Value:
+    """Return a where the condition holds, else b."""
+    return Value("where", (condition, a, b))
+
+
+def apply(op: str, a: Value) -> Value:
+    """Return an operation of `OPERATIONS` that has one operand."""
+    return Value(op, (a,))
+
+
+def inverse_lengths(squares: Value) -> Value:
+    """Return one over the roots, and 0 for 0."""
+    positive = Value("less", (0.0, squares))
+    return where(positive, 1.0 / apply("sqrt", where(positive, squares, 1.0)), 0.0)
+
+
+def roots(squares: Value) -> Value:
+    """Return the roots of numbers ≥ 0; a derivative, if there is one, is 0 where they are 0."""
+    positive = Value("less", (0.0, squares))
+    return where(positive, apply("sqrt", where(positive, squares, 1.0)), 0.0)
+
+
+def softplus(a: Value) -> Value:
+    """Return log(1 + eᵃ), without overflow."""
+    return maximum(a, 0.0) + apply("log1p", apply("exp", 0.0 - apply("abs", a)))
+
+
+def log_softmax(scores: Value) -> Value:
+    """Return the logarithms of the shares of the exponentials in every row."""
+    less = (scores - apply("row_largest", scores)).named("less")
+    return less - apply("log", apply("row_sums", apply("exp", less)))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """All that a fitted model says of rows.
+
+    Attributes
+    ----------
+    model : str
+        Class of the model.
+    d : int
+        Columns of the rows.
+    results : dict of str to Value
+        Under the names of the methods that give the same: "predict" or, of a classifier, "decision_function", "index"
+        (of the label in ``classes``) and perhaps "predict_proba"; "low" and "high", the ends of intervals. "outputs"
+        (n, C) are those of the network, before any calibration; "scores" (n, classes) are what labels are by.
+    penalty : Value or None
+        What beta weighs in the objective that was minimised, a number.
+    classes : (k,) array or None
+    columns : tuple of str, or None
+        Names of the columns, if the model knows them.
+    width : int
+        Entries of the widest array, for each row.
+    notes : dict of str to str
+        What else is to be said of the model.
+    """
+
+    model: str
+    d: int
+    results: dict[str, Value]
+    penalty: Value | None = None
+    classes: NDArray[Any] | None = None
+    columns: tuple[str, ...] | None = None
+    width: int = 1
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def constants(self) -> list[Value]:
+        """Return the arrays of the model, each once, in the order of their use."""
+        ends = [*self.results.values(), *([] if self.penalty is None else [self.penalty])]
+        return [value for value in ordered(ends) if value.op == "constant"]
+
+    def block(self, entries: int = 2**16) -> int | None:
+        """Return the number of rows at a time with which the widest array stays small; None where it needs no care."""
+        return max(1, entries // self.width) if self.width > _WIDE else None
+
+
+_WIDE = 128  # entries a row, up to which arrays are no larger than rows often are
+
+
+def ordered(ends: "list[Value]") -> "list[Value]":
+    """Return the values that some depend on, and these, each once and after its operands."""
+    seen: dict[int, Value] = {}
+    stack: list[tuple[Value, Iterator[Value]]] = []
+    for end in ends:
+        stack.append((end, iter(end.values)))
+        while stack:
+            value, left = stack[-1]
+            following = next((one for one in left if id(one) not in seen), None)
+            if following is None:
+                seen.setdefault(id(value), value)
+                stack.pop()
+            else:
+                stack.append((following, iter(following.values)))
+    return list(seen.values())

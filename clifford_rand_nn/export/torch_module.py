@@ -1,0 +1,127 @@
+"""A program as a module of PyTorch, which can be trained on."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
+from clifford_rand_nn.export.program import Program, Value, ordered
+
+require("torch", extra="torch", purpose="to_torch")
+
+import torch  # noqa: E402  # after the sentence for those who have none
+from torch import Tensor, nn  # noqa: E402
+
+
+def _arcsin(a: Tensor) -> Tensor:
+    inside = a.abs() < 1
+    return torch.where(inside, torch.where(inside, a, 0.0).arcsin(), a.detach().arcsin())
+
+
+_CALLS: dict[str, Callable[..., Tensor]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "matmul": lambda a, b: a @ b,
+    "matmul_t": lambda a, b: a @ b.T,
+    "maximum": lambda a, b: torch.relu(a) if isinstance(b, float) and b == 0 else torch.clamp(a, min=b),
+    "less": lambda a, b: a < b,
+    "where": torch.where,
+    "abs": torch.abs,
+    "sign": torch.sign,
+    "sqrt": torch.sqrt,
+    "exp": torch.exp,
+    "log": torch.log,
+    "log1p": torch.log1p,
+    "arcsin": _arcsin,
+    "row_sums": lambda a: a.sum(dim=1, keepdim=True),
+    "row_largest": lambda a: a.amax(dim=1, keepdim=True),
+    "total": torch.sum,
+    "first": lambda a: a[:, 0],
+    "argmax": lambda a: a.argmax(dim=1),
+}
+
+
+class ProgramModule(nn.Module):
+    """What a fitted model computes, float64; see the method `to_torch` of the models.
+
+    Attributes
+    ----------
+    classes : list, or None
+        Labels of a classifier.
+    columns : tuple of str, or None
+        Names of the columns of the rows, if the model knew them.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self._program = program
+        self.classes = None if program.classes is None else program.classes.tolist()
+        self.columns = program.columns
+        for value in program.constants():
+            assert value.data is not None
+            tensor = torch.tensor(np.asarray(value.data))
+            if value.trained:
+                self.register_parameter(value.name, nn.Parameter(tensor))
+            else:
+                self.register_buffer(value.name, tensor)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the decision function of a classifier, else predictions, for rows x (n, d)."""
+        return self._result("predict" if self.classes is None else "decision_function", x)
+
+    def outputs(self, x: Tensor) -> Tensor:
+        """Return the outputs (n, C) of the network for rows x (n, d), before any calibration: what training is for."""
+        return self._result("outputs", x)
+
+    def probabilities(self, x: Tensor) -> Tensor:
+        """Return the probabilities (n, classes) of ``classes`` for rows x (n, d)."""
+        return self._result("predict_proba", x)
+
+    def labels(self, x: Tensor) -> Tensor:
+        """Return the place in ``classes`` of the label of every row x (n, d)."""
+        return self._result("index", x)
+
+    def interval(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the ends (low, high) of intervals that hold nine of ten new targets."""
+        return self._result("low", x), self._result("high", x)
+
+    def penalty(self) -> Tensor:
+        """Return what beta weighs in the objective that was minimised."""
+        penalty = self._program.penalty
+        assert penalty is not None
+        return self._evaluated(penalty, None)
+
+    def _result(self, name: str, x: Tensor) -> Tensor:
+        if name not in self._program.results:
+            found = describe(f"a {self._program.model} without it")
+            raise fail("module", name, f"of a model with the result {name!r}", found)
+        if x.ndim != 2 or x.shape[1] != self._program.d:
+            rule = f"of shape (n, {self._program.d})"
+            raise fail("x", self._program.model, rule, describe(f"shape {tuple(x.shape)}"))
+        end, block = self._program.results[name], self._program.block()
+        if block is None or torch.is_grad_enabled() or torch.compiler.is_exporting():
+            return self._evaluated(end, x)
+        return torch.cat([self._evaluated(end, part) for part in x.split(block)])
+
+    def _evaluated(self, end: Value, x: Tensor | None) -> Tensor:
+        found: dict[Value, Any] = {}
+        for value in ordered([end]):
+            if value.op == "rows":
+                assert x is not None
+                found[value] = x.to(torch.float64)
+            elif value.op == "constant":
+                found[value] = getattr(self, value.name)
+            else:
+                operands = [found[one] if isinstance(one, Value) else float(one) for one in value.operands]
+                found[value] = _CALLS[value.op](*operands)
+        result: Tensor = found[end]
+        return result
+
+
+def as_module(program: Program) -> ProgramModule:
+    """Return the module of a program."""
+    return ProgramModule(program)
