@@ -11,6 +11,7 @@ from clifford_rand import __version__
 from clifford_rand._checks import check_choice, describe, fail, quantity
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
+from clifford_rand_nn._arcsine import ARCSINE
 from clifford_rand_nn.export.program import Program, Value, ordered
 
 OPSET, _IR = 17, 8  # of 2022, which every runtime of today reads
@@ -18,7 +19,6 @@ _MOST = 2**31 - 1  # bytes of a protocol buffer
 _BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "matmul": "MatMul", "maximum": "Max"}
 _NAMES = _BINARY | {"less": "Less", "where": "Where"}
 _NAMES |= {op: op.capitalize() for op in ("abs", "sign", "sqrt", "exp", "log")}
-_DEGREE = 12  # of a polynomial in z = s² ≤ 1/4 for arcsin(s)/s, with an error of 2e-17
 _OUTPUTS = {"index": "label", "predict_proba": "probabilities", "predict": "variable", "low": "low", "high": "high"}
 
 
@@ -226,19 +226,9 @@ class _Writer:
         outer = self.node("Mul", [half, self.node("Sub", [self.number(1.0), size])])
         z = self.node("Where", [near, outer, self.node("Mul", [size, size])])
         s = self.node("Where", [near, self.node("Sqrt", [z]), size])
-        *others, p = map(self.number, _arcsin_polynomial())
+        *others, p = map(self.number, ARCSINE)
         for coefficient in reversed(others):
             p = self.node("Add", [self.node("Mul", [p, z]), coefficient])
         p = self.node("Mul", [p, s])
         far = self.node("Sub", [self.number(np.pi / 2), self.node("Add", [p, p])])
         return self.node("Mul", [self.node("Where", [near, far, p]), self.node("Sign", [a])])
-
-
-def _arcsin_polynomial() -> list[float]:
-    """Return the coefficients, by rising powers, of arcsin(√z)/√z for 0 ≤ z ≤ 1/4."""
-
-    def ratio(z: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.arcsin(np.sqrt(z)) / np.sqrt(z))
-
-    found = np.polynomial.Chebyshev.interpolate(ratio, _DEGREE, domain=(0.0, 0.25))
-    return [float(one) for one in found.convert(kind=np.polynomial.Polynomial).coef]

@@ -202,7 +202,9 @@ class Program:
     def constants(self) -> list[Value]:
         """Return the arrays of the model, each once, in the order of their use."""
         ends = [*self.results.values(), *([] if self.penalty is None else [self.penalty])]
-        return [value for value in ordered(ends) if value.op == "constant"]
+        found = [value for value in ordered(ends) if value.op == "constant"]
+        assert len({value.name for value in found}) == len(found), "each array has its own name"
+        return found
 
     def block(self, entries: int = 2**16) -> int | None:
         """Return the number of rows at a time with which the widest array stays small; None where it needs no care."""

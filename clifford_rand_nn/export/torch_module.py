@@ -105,7 +105,7 @@ class ProgramModule(nn.Module):
         end, block = self._program.results[name], self._program.block()
         if block is None or torch.is_grad_enabled() or torch.compiler.is_exporting():
             return self._evaluated(end, x)
-        return torch.cat([self._evaluated(end, part) for part in x.split(block)])
+        return torch.cat([self._evaluated(end, part) for part in torch.split(x, block)])
 
     def _evaluated(self, end: Value, x: Tensor | None) -> Tensor:
         found: dict[Value, Any] = {}

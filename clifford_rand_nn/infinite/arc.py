@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# Polynomials in z = s² ≤ 1/4 for arcsin(s)/s: interpolation in the Chebyshev points of [0, 1/4], of degree 5 with an
-# error of 5e-9 and of degree 12 with one of 2e-17.
+from clifford_rand_nn._arcsine import ARCSINE
+
 _FLAGS = {"contract"}  # products and sums in one instruction
+# As `ARCSINE`, of degree 5 with an error of 5e-9.
 _F = np.float32
 _S0, _S1, _S2 = _F(0.999999995983738), _F(0.16666782005775338), _F(0.07494696687423973)
 _S3, _S4, _S5 = _F(0.045520635631714566), _F(0.02399399965364759), _F(0.04241737375979984)
-_D1, _D2, _D3, _D4 = 0.16666666666664942, 0.07500000000385201, 0.044642856805998936, 0.03038195969768514
-_D5, _D6, _D7, _D8 = 0.022371749733164054, 0.01735977964134998, 0.01388484282640208, 0.012170138592391726
-_D9, _D10, _D11, _D12 = 0.0065293020047365695, 0.019513468251252167, -0.016187392271599134, 0.03187962140081284
+_, _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12 = ARCSINE
 # Rows whose cosine is so near to 1 are one, as equal rows are but for rounding: the share is then off by up to 2e-8, in
 # single precision 1.6e-4.
 SAME, _SAME_SINGLE = 1.0 - 32 * 2.0**-52, _F(1.0 - 4 * 2.0**-23)

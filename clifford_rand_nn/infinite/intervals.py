@@ -90,8 +90,8 @@ class Intervals:
         half = constant(self.quantile(coverage), "quantile")
         if self.shares.any():
             assert variance is not None
-            half = half * apply("sqrt", variance * constant(self.shares / self.scale, "shares") + 1.0)
-        half = half.named("half")
+            wider = apply("sqrt", variance * constant(self.shares / self.scale, "shares") + 1.0)
+            half = (half * wider).named("half")
         return prediction - half, prediction + half
 
 

@@ -114,7 +114,8 @@ class GateKernel:
         r = z.shape[1] - bool(c)
         there = constant(z[:, :r], "rows")
         seen = z if A is None else z @ A
-        turn = [] if A is None else [constant(part, name) for part, name in ((A[:r], "angle"), (seen, "turned_rows"))]
+        parts = {} if A is None else {"angle": A[:r], "turned_rows": seen} | ({"angle_bias": c * A[r]} if c else {})
+        turn = {name: constant(part, name) for name, part in parts.items()}
         sizes = np.linalg.norm(seen, axis=1)
         rates = constant(np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0), "rates")
 
@@ -125,9 +126,9 @@ class GateKernel:
             inner, squares = inner.named("inner"), squares.named("squares")
             cosines, lengths = inner, squares
             if A is not None:
-                turned = x @ turn[0]
-                turned = (turned + constant(c * A[r], "angle_bias") if c else turned).named("turned")
-                cosines, lengths = matmul_t(turned, turn[1]), apply("row_sums", turned * turned)
+                turned = x @ turn["angle"]
+                turned = (turned + turn["angle_bias"] if c else turned).named("turned")
+                cosines, lengths = matmul_t(turned, turn["turned_rows"]), apply("row_sums", turned * turned)
             inverse = 1.0 / apply("sqrt", lengths) if c and A is None else inverse_lengths(lengths)
             cosines = (cosines * inverse * rates).named("cosines")
             same = where(apply("abs", cosines) < SAME, cosines, apply("sign", cosines)).named("same")
