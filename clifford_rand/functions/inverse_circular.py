@@ -69,11 +69,16 @@ def _tangent(C: "Multivector", S: "Multivector") -> "Multivector":
     return S * C.inv()
 
 
+def _over(root: Any, slope: Any) -> Any:
+    """Return 1/root with the sign of 1/slope, which is the same but for rounding, and on a cut but for its side."""
+    return np.where((root * np.conj(slope)).real < 0, -1, 1) / root
+
+
 _OFF_CUT = "with a basis of eigenvectors where eigenvalues are imaginary and beyond -i or i"
 _INVERSES = {
     "arcsin": _Inverse(
         np.arcsin,
-        lambda z: 1 / np.sqrt(1 - z * z),
+        lambda z: _over(np.sqrt((1 - z) * (1 + z)), np.cos(np.arcsin(z + 0))),
         (1, -1),
         -1,
         _sine,
@@ -82,17 +87,25 @@ _INVERSES = {
     ),
     "arctan": _Inverse(
         np.arctan,
-        lambda z: 1 / (1 + z * z),
+        lambda z: 1 / ((1 + 1j * z) * (1 - 1j * z)),
         (1j, -1j),
         -1,
         _tangent,
         _of_tangent,
         f"without the eigenvalues i and -i, and {_OFF_CUT}",
     ),
-    "arcsinh": _Inverse(np.arcsinh, lambda z: 1 / np.sqrt(1 + z * z), (1j, -1j), 1, _sine, _over_cosine, _OFF_CUT),
+    "arcsinh": _Inverse(
+        np.arcsinh,
+        lambda z: _over(np.sqrt((1 + 1j * z) * (1 - 1j * z)), np.cosh(np.arcsinh(z + 0))),
+        (1j, -1j),
+        1,
+        _sine,
+        _over_cosine,
+        _OFF_CUT,
+    ),
     "arccosh": _Inverse(
         np.arccosh,
-        lambda z: 1 / (np.sqrt(z - 1) * np.sqrt(z + 1)),
+        lambda z: _over(np.sqrt(z - 1) * np.sqrt(z + 1), np.sinh(np.arccosh(z + 0))),
         (1, -1),
         1,
         _cosine,
@@ -101,7 +114,7 @@ _INVERSES = {
     ),
     "arctanh": _Inverse(
         np.arctanh,
-        lambda z: 1 / (1 - z * z),
+        lambda z: 1 / ((1 - z) * (1 + z)),
         (1, -1),
         1,
         _tangent,
@@ -118,7 +131,8 @@ def arcsin(A: "Multivector") -> "Multivector":
     ------
     ArgumentError
         For real A with a real eigenvalue beyond -1 or 1, as ``arcsin(2 * e1)`` in Euclidean space; complex coefficients
-        have a value there. Also for fractions and symbols, unless A without its scalar part has a scalar square.
+        have a value there, in degenerate metrics not always one that is found. Also for fractions and symbols, unless A
+        without its scalar part has a scalar square.
 
     Notes
     -----
@@ -279,6 +293,12 @@ def _closed(A: "Multivector", one: _Inverse, owner: str) -> "Multivector | None"
     found = by_two_eigenvalues(A, _of_numbers(one), one.derivative, distance)
     if found is None:
         return None
+    scalars = found[1][..., 0]
+    rounding = np.sqrt(
+        2 * ROUNDING * np.maximum(1, np.abs(A.coefficients).max(axis=-1, initial=0))
+    )  # at a branch point
+    if A.dtype.kind == "f" and (np.abs(scalars.imag) > rounding * np.maximum(1, np.abs(scalars))).any():
+        raise _undefined(one, owner, A)
     keys, values = found[0], _checked(found[1], A, one, owner)
     if A.keys.find(0) < 0 and not values[..., 0].any():  # odd functions, off their cuts
         return A._make(without_first(keys), layout.own(values[..., 1:]))

@@ -158,6 +158,38 @@ def test_values_on_cuts_and_at_branch_points():
         assert getattr(null, name)().isclose(null, rtol=1e-15)  # null² = 0
 
 
+ACROSS = [(0, 1e-3), (0.5, 1e-7), (2, 1e-3), (-2, 1e-7), (-2, 0.3), (5, 1e-12), (-1.00001, 1.5), (3j, 1e-3), (-2j, 0)]
+
+
+@pytest.mark.parametrize("name", INVERSES)
+@pytest.mark.parametrize("signature", [(2,), (0, 2), (1, 1), (1, 0, 1), (0, 1, 2)])
+def test_eigenvalues_near_each_other_on_and_across_a_cut(name, signature):
+    """A negative square puts eigenvalues σ ± iε on two sides of a real cut, 0 both on it, a positive one along it."""
+    alg = cr.Algebra(*signature)
+    e1, e2 = alg.basis_vectors()[:2]
+    back = name.removeprefix("arc")
+    sigma, size = (np.array(part, complex) for part in zip(*ACROSS, strict=True))
+    for blade in (e1, e1 ^ e2):
+        A = cr.concatenate([sigma + size * blade, sigma + 1j * size * blade])
+        assert getattr(getattr(A, name)(), back)().isclose(A, 1e-9, atol=1e-9).all()
+        for sigma_, size_ in [(0.0, 1e-3), (-2.0, 1e-7), (2.0, 0.3)]:
+            real = sigma_ + size_ * blade
+            try:
+                Y = getattr(real, name)()
+            except cr.ArgumentError:
+                assert name in ("arcsin", "arccos", "arccosh", "arctanh")
+            else:
+                assert getattr(Y, back)().isclose(real, 1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "number"), [("arcsin", -1.00001), ("arccosh", 0.99999), ("arctanh", -1.01)])
+def test_no_real_value_is_made_up_beside_large_null_parts(name, number):
+    alg = cr.Algebra(1, 0, 1)
+    for A in (alg.scalar(number), number + 50 * alg.e0, number + 50 * alg.e01):
+        with pytest.raises(cr.ArgumentError, match="real eigenvalue"):
+            getattr(A, name)()
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
