@@ -20,6 +20,7 @@ from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetw
 from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
+from .explanation.entry import explain as explain
 from .gates.hyperplanes import Gates as Gates
 from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate

@@ -1,0 +1,130 @@
+"""Which columns matter: by the gradient of the network, and by what a permutation of them costs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.route import Rows, named
+
+_PERMUTED = 500  # rows, at most, that columns are permuted on
+_COLUMNS = 60  # that are permuted, if there are more: those of the largest slopes
+_AT = 1000  # rows, at most, where gradients are taken
+_BLOCK = 100  # of them at a time
+
+
+class ColumnImportance(NamedTuple):
+    r"""How much a table column matters to a network.
+
+    Attributes
+    ----------
+    name : str
+    gradient : float
+        Mean over rows of :math:`|\partial f/\partial x_j|` times the deviation of the column, summed over the
+        encoded columns that it became, and the root of the squares of several outputs.
+    share : float
+        Of the sum over columns.
+    permuted : float or None
+        By how much the score falls where the column is permuted; of more than 60 columns, those of the largest slopes.
+    permuted_error : float or None
+        Standard deviation of that over permutations.
+    """
+
+    name: str
+    gradient: float
+    share: float
+    permuted: float | None = None
+    permuted_error: float | None = None
+
+
+def gradient_sizes(context: Context, rows: Rows | None) -> Array:
+    """Return the mean size of the gradient times the deviation of each encoded column, (k,); of its own rows if None.
+
+    Where neither rows nor the network tell deviations these are 1.
+    """
+    route, network = context.route, context.network
+    spread = context.spread()
+    if rows is None:
+        seen, encoded_deviation = _own_rows(context), np.ones(len(route.origin)) if spread is None else spread
+    else:
+        seen, encoded_deviation = rows.seen, np.asarray(rows.encoded.std(axis=0))
+    seen = seen[_spread_out(len(seen), _AT)]
+    total = np.zeros(len(route.origin))
+    for start in range(0, len(seen), _BLOCK):
+        slopes = route.back(network.local(seen[start : start + _BLOCK], context.reference[1]).slopes)
+        total += np.sqrt((slopes**2).sum(axis=1)).sum(axis=0)
+    return np.asarray(total / len(seen) * encoded_deviation)
+
+
+def _own_rows(context: Context) -> Array:
+    """Return rows as the network sees them where none were given: those that it is made of, or the one it knows."""
+    inner = getattr(context.network, "network", None)
+    if inner is None:
+        return context.reference[1][None]
+    standard, rows = inner.standard, inner.rows
+    if standard.bound:
+        rows = rows / np.sqrt(np.maximum(1 - (rows / standard.bound) ** 2, np.finfo(float).tiny))
+    rate = standard.rate
+    return np.asarray(standard.mean + np.divide(rows, rate, out=np.zeros_like(rows), where=rate > 0))
+
+
+def importances(context: Context, repeats: int, random_state: Any) -> list[ColumnImportance]:
+    """Return the importance of every table column, the largest first; those that were permuted before the others."""
+    route = context.route
+    gradient = route.summed(gradient_sizes(context, context.rows))
+    share = gradient / (gradient.sum() or 1.0)
+    permuted: dict[int, tuple[float, float]] = {}
+    if context.rows is not None and context.targets is not None and repeats:
+        some = np.argsort(-gradient, kind="stable")[:_COLUMNS]
+        permuted = _permuted(context, context.rows, context.targets, some, repeats, random_state)
+    found = [
+        ColumnImportance(name, float(gradient[j]), float(share[j]), *permuted.get(j, (None, None)))
+        for j, name in enumerate(route.names)
+    ]
+    return sorted(found, key=lambda one: (one.permuted is None, -(one.permuted or 0.0), -one.gradient))
+
+
+def _permuted(
+    context: Context, rows: Rows, targets: Any, columns: Any, repeats: int, random_state: Any
+) -> dict[int, tuple[float, float]]:
+    """Return by how much the score falls, and its deviation, for table columns: all that each became moves with it.
+
+    It is `sklearn.inspection.permutation_importance` on a table of numbers of rows, a column for each table column;
+    what is predicted is made of the encoded entries of these rows. Encoders need not run again.
+    """
+    from sklearn.inspection import permutation_importance
+
+    some = _spread_out(len(targets), _PERMUTED)
+    mixed = _Mixed(context, rows.encoded[some], rows.seen[some], columns)
+    places = np.repeat(np.arange(len(some))[:, None], len(columns), axis=1)
+    found = permutation_importance(mixed, places, targets[some], n_repeats=repeats, random_state=random_state)
+    spread = zip(found.importances_mean.tolist(), found.importances_std.tolist(), strict=True)
+    return dict(zip(columns.tolist(), spread, strict=True))
+
+
+class _Mixed:
+    """The last step of a model on rows whose table columns come from different rows."""
+
+    def __init__(self, context: Context, encoded: Array, seen: Array, columns: Any) -> None:
+        self._route, self._encoded, self._seen, self._columns = context.route, encoded, seen, columns
+
+    def fit(self, X: Any, y: Any) -> "_Mixed":
+        """Do nothing: it is fitted."""
+        return self
+
+    def score(self, places: Any, y: Any) -> float:
+        """Return the score of the model where column j of row i is that of row ``places[i, j]``."""
+        route, seen = self._route, self._seen
+        if (places == np.arange(len(places))[:, None]).all():
+            return float(route.last.score(named(route.last, seen), y))
+        encoded = self._encoded.copy()
+        for place, j in zip(places.T, self._columns, strict=True):
+            own = np.flatnonzero(route.origin == j)
+            encoded[:, own] = self._encoded[np.ix_(place, own)]
+        return float(route.last.score(named(route.last, route.forth(encoded)), y))
+
+
+def _spread_out(n: int, most: int) -> Any:
+    """Return the places of at most so many of n rows, evenly."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)

@@ -1,0 +1,153 @@
+"""What explanations know beside the network: the way of the columns, rows that were given, and how they are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.explanation.route import Route, Rows
+from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, sum_of
+from clifford_rand_nn.explanation.training import Numbers, are_training_rows, rows_of_parts
+
+_MANY = 10  # distinct values of a column whose entries can be high or low
+_SHOWN = 4  # columns of a row that are written
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A model, its network as a sum, and the rows that were given with it.
+
+    Attributes
+    ----------
+    route : Route
+    network : GatedSum or KernelSum
+    rows : Rows or None
+        Those that were given.
+    targets : (n,) array or None
+    training : bool
+        Whether they are the rows of training.
+    numbers : (P,) int or None
+        The training row that each part of a kernel network is.
+    reference : (k,), (d,)
+        The row that columns are measured from, encoded and as the network sees it.
+    measured_from : str
+        What that row is.
+    """
+
+    route: Route
+    network: NetworkSum
+    rows: Rows | None
+    targets: NDArray[Any] | None
+    training: bool
+    numbers: Numbers | None
+    reference: tuple[Array, Array]
+    measured_from: str
+
+    @classmethod
+    def of(cls, model: Any, rows: Any, targets: Any, x: Any = None) -> "Context":
+        """Return what is known of a fitted model.
+
+        Raises
+        ------
+        ArgumentError
+            The model is not one that can be explained, or targets do not fit the rows.
+        """
+        route = Route(model, rows if rows is not None else x)
+        network = sum_of(route.estimator)
+        given = None if rows is None else route.rows(rows)[0]
+        if targets is not None:
+            if given is None:
+                raise fail("targets", "explain", "given with rows", describe("no rows"))
+            targets = as_array(targets, "targets", "explain")
+            if len(targets) != len(given.seen):
+                raise fail("targets", "explain", f"{len(given.seen)}, as there are rows", describe(f"{len(targets)}"))
+        numbers = rows_of_parts(route.estimator, network, None if given is None else given.seen)
+        training = given is not None and are_training_rows(route.estimator, network, numbers, given.seen)
+        if training or network.reference is None:
+            reference = route.reference(network.reference, given)
+            said = "an average row of training" if training else "an average one of the rows that were given"
+            said = "a row of zeros" if given is None else said
+        else:
+            reference = route.reference(network.reference, None)
+            said = "an average row of training"
+        return cls(route, network, given, targets, training, numbers, reference, said)
+
+    @property
+    def estimator(self) -> Any:
+        """Return the estimator inside."""
+        return self.route.estimator
+
+    @property
+    def output_names(self) -> list[str]:
+        """Return what each output speaks for: a class, or a target by its number."""
+        classes = getattr(self.estimator, "classes_", None)
+        outputs = len(self.network.intercept)
+        if classes is None:
+            return ["the target"] if outputs == 1 else [f"target {c}" for c in range(outputs)]
+        return [str(classes[1])] if outputs == 1 else [str(label) for label in classes]
+
+    def spread(self) -> Array | None:
+        """Return the deviation of the encoded columns (k,), of rows that were given, or as the network knows it."""
+        if self.rows is not None:
+            return np.asarray(self.rows.encoded.std(axis=0))
+        if isinstance(self.network, KernelSum) and self.route.matrix is None:
+            standard = self.network.network.standard
+            inside = self.network.network.rows
+            if standard.bound:  # back to the rows as they come
+                inside = inside / np.sqrt(np.maximum(1 - (inside / standard.bound) ** 2, np.finfo(float).tiny))
+            rate = standard.rate
+            return np.asarray(np.divide(inside.std(axis=0), rate, out=np.zeros_like(rate), where=rate > 0))
+        return None
+
+    def shares_below(self, encoded: Array, seen: Array) -> Array:
+        """Return for each encoded column of rows the share of known rows that are smaller, NaN where that says nothing.
+
+        Equal ones count half. It says nothing of columns with few distinct values.
+        """
+        if self.rows is not None:
+            known, own = self.rows.encoded, encoded
+        elif isinstance(self.network, KernelSum) and self.route.matrix is None:
+            known, own = self.network.network.rows, self.network.network.standard.rows(seen)
+        else:
+            return np.full(encoded.shape, np.nan)
+        found = np.full(own.shape, np.nan)
+        for k in range(own.shape[1]):
+            values = np.sort(known[:, k])
+            if 1 + np.count_nonzero(np.diff(values)) > _MANY:
+                slack = 1e-12 * max(1.0, float(np.abs(values[[0, -1]]).max()))
+                low = np.searchsorted(values, own[:, k] - slack)
+                high = np.searchsorted(values, own[:, k] + slack, side="right")
+                found[:, k] = 0.5 * (low + high) / len(values)
+        return found
+
+    def row_text(self, number: int, columns: Sequence[int]) -> str:
+        """Return a training row in words, by its target and some of its columns; nothing if it is not known."""
+        if not self.training or self.rows is None:
+            return ""
+        parts = ["has"] if self.targets is None else [f"is {cell(self.targets[number])}:"]
+        for j in list(columns)[:_SHOWN]:
+            value = cell(self.route.column(self.rows.given, j)[number])
+            parts.append(f"{self.route.names[j]} {value},")
+        return " ".join(parts).rstrip(",:")
+
+
+def cell(value: Any) -> str:
+    """Return how an entry of a table is written: numbers to four digits, what is missing by that word.
+
+    Examples
+    --------
+    >>> [cell(value) for value in (12204.0, 0.123456, "A11", float("nan"))]
+    ['12204', '0.1235', 'A11', 'missing']
+    """
+    if isinstance(value, np.ndarray):
+        return ", ".join(map(cell, value))
+    if value is None or value != value or str(value) in ("NaT", "<NA>"):
+        return "missing"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.4g}"
+    return str(value)

@@ -1,0 +1,86 @@
+"""`explain`: what a fitted model does, over all rows or for some."""
+
+from typing import Any, overload
+
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.prediction import PredictionExplanation, explain_rows
+from clifford_rand_nn.explanation.whole import ModelExplanation, explain_model
+
+
+@overload
+def explain(
+    model: Any, x: None = None, *, rows: Any = None, targets: Any = None, n_repeats: int = 5, random_state: Any = 0
+) -> ModelExplanation: ...
+@overload
+def explain(
+    model: Any, x: Any, *, rows: Any = None, targets: Any = None, output: int | None = None
+) -> PredictionExplanation: ...
+def explain(
+    model: Any,
+    x: Any = None,
+    *,
+    rows: Any = None,
+    targets: Any = None,
+    output: int | None = None,
+    n_repeats: int = 5,
+    random_state: Any = 0,
+) -> ModelExplanation | PredictionExplanation:
+    r"""Explain a fitted model: without x what it is made of and which columns matter, with x what it says of rows.
+
+    Print what is returned; ``plot`` draws it, ``to_dict`` has it as plain values.
+
+    Parameters
+    ----------
+    model : estimator of this library, `BetaCV`, or Pipeline that ends with one
+        Fitted. Of a pipeline it is the columns of the table that are explained, as far as its steps can be followed:
+        encoders that make each column of one, such as `TableEncoder`, OneHotEncoder and scalers, in a
+        ColumnTransformer or alone, and linear maps after them, such as PCA; otherwise the columns that the network
+        sees, and the text says so.
+    x : rows as the model takes them, or one row: an array (d,), a Series or a dict
+    rows : table, optional
+        The rows of training, so that those that matter can be shown, planes and regions be told in their terms and,
+        for finite networks, rows speak for and against; or other rows, on which columns and regions are then judged.
+        Training rows are known by their number and, with infinitely many gates, by what is in the network.
+    targets : (n,) array, optional
+        Of ``rows``: for permutation importance, and to be shown with them.
+    output : int, optional
+        Which output words and pictures are about; by default that of the predicted class, or the first. The arrays
+        have all of them.
+    n_repeats : int, default 5
+        Permutations of every column, of up to 500 rows; 0 for none.
+    random_state : int, default 0
+        Of the permutations.
+
+    Returns
+    -------
+    ModelExplanation, or with x PredictionExplanation
+
+    Raises
+    ------
+    ArgumentError
+        The model is of another kind, there is no such output, targets do not fit the rows; a ValueError of
+        scikit-learn for rows that it refuses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from clifford_rand_nn import ConvexNetworkRegressor, explain
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    >>> model = ConvexNetworkRegressor().fit(X, np.abs(X[:, 0]))
+    >>> one = explain(model, X[0], rows=X)
+    >>> bool(abs(one.base + one.columns.sum(axis=2) - one.outputs).max() < 1e-12)
+    True
+    >>> [column.name for column in explain(model).columns]
+    ['x0', 'x1']
+    """
+    context = Context.of(model, rows, targets, x)
+    outputs = len(context.network.intercept)
+    if output is not None:
+        check_integer(output, "output", "explain", low=0, high=outputs - 1)
+        if x is None:
+            raise fail("output", "explain", "given with x", describe("no x"))
+    if x is None:
+        check_integer(n_repeats, "n_repeats", "explain", low=0)
+        return explain_model(context, n_repeats, random_state)
+    return explain_rows(context, x, output)

@@ -1,0 +1,232 @@
+"""Why a model says what it says of a row: columns, neurons and rows of training, each with its share of the output."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.explanation.context import Context, cell
+from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
+from clifford_rand_nn.explanation.route import named
+from clifford_rand_nn.explanation.sums import GatedSum
+from clifford_rand_nn.explanation.training import Numbers, parts_of_rows
+
+_MOST = 2**27  # numbers that an explanation may hold: 1 GB
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionExplanation:
+    r"""What a model says of m rows x, as sums of contributions to the outputs of its network.
+
+    Outputs are those before calibration; every sum is exact to rounding:
+
+    .. math:: f_c(x) = \mathrm{base}_c+\sum_t\mathrm{columns}_{ct}
+                     = \mathrm{intercept}_c+\sum_i\mathrm{neurons}_{ci}
+                     = \mathrm{intercept}_c+\mathrm{rest}_c+\sum_r\mathrm{rows}_{cr}
+
+    **Columns**: the linear function that holds at x, its slopes times the distance from a reference row, which is the
+    mean of the training rows where that is known; base is what this function, not the network, says of that row.
+    In a finite network it holds in the region of x, whose neurons are the active ones; with infinitely many gates it
+    is the tangent at x. **Neurons**: what each one gives at x, 0 if it is not active. **Rows**:
+    :math:`\alpha_rK(x_r,x)` of a network with infinitely many gates; for a finite one, where the training rows are
+    given, the same by its dual point (`parts_of_rows`), with a rest of biases that are not penalised and what training
+    left open.
+
+    Printed it is words; ``explanation[i]`` is one row of it; ``to_dict`` is for machines, ``plot`` a picture.
+
+    Attributes
+    ----------
+    outputs : (m, C)
+    output_names : list of str
+        What an output speaks for; with two classes, where C = 1, a negative one speaks for the first class.
+    predictions : (m,) or (m, C)
+    probabilities : (m, n_classes) or None
+    column_names : list of str
+        Of the table.
+    values : list of m lists of str
+        The entries of x in them.
+    columns : (m, C, t)
+    base : (m, C)
+    slopes : (m, C, k)
+        By the encoded columns, named ``encoded_names``, in units of an output over theirs.
+    encoded_names : list of str
+    intercept : (C,)
+    neurons : (m, C, P) or None
+        None for infinitely many gates.
+    active : (m, P) bool or None
+    neuron_numbers : (P,) int or None
+        Places of the neurons in the lists of the estimator.
+    rows : (m, C, n) or None
+    row_numbers : (n,) int or None
+        Numbers of the training rows, counted from 0; None where the model does not know them.
+    rest : (m, C)
+    ranks : (m, t)
+        The share of known rows whose entry is smaller, NaN for columns of few values.
+    number_places : list of t int or None
+        The encoded column that these are of.
+    spread_out : (m,) or None
+        The predictive variance, where calibration uses it.
+    intervals : (m, 2) or None
+        That hold nine of ten new values, where the model has them.
+    shown : int or None
+        The output that words and pictures are about; None for that of the predicted class, or the first.
+    context : Context
+    """
+
+    outputs: Array
+    output_names: list[str]
+    predictions: NDArray[Any]
+    probabilities: Array | None
+    column_names: list[str]
+    values: list[list[str]]
+    columns: Array
+    base: Array
+    slopes: Array
+    encoded_names: list[str]
+    intercept: Array
+    neurons: Array | None
+    active: NDArray[np.bool_] | None
+    neuron_numbers: Numbers | None
+    rows: Array | None
+    row_numbers: Numbers | None
+    rest: Array
+    ranks: Array
+    number_places: list[int | None]
+    spread_out: Array | None
+    intervals: Array | None
+    shown: int | None
+    context: Context = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def __getitem__(self, index: Any) -> "PredictionExplanation":
+        """Return the explanation of one row, or of some."""
+        if isinstance(index, int | np.integer):
+            i = check_integer(int(index), "index", "PredictionExplanation", low=-len(self), high=len(self) - 1)
+            part = slice(i, None if i == -1 else i + 1)
+        else:
+            part = index
+        of_rows = ("outputs", "predictions", "columns", "base", "slopes", "rest", "ranks")
+        of_some = ("probabilities", "neurons", "active", "rows", "spread_out", "intervals")
+        taken = {name: getattr(self, name)[part] for name in of_rows}
+        taken |= {name: value[part] for name in of_some if (value := getattr(self, name)) is not None}
+        places = np.arange(len(self))[part]
+        return replace(self, **taken, values=[self.values[i] for i in places])
+
+    def output_of(self, i: int) -> int:
+        """Return the output that the words on row i are about: the one asked for, or that of the predicted class."""
+        if self.shown is not None:
+            return self.shown
+        classes = getattr(self.context.estimator, "classes_", None)
+        if classes is None or len(self.output_names) == 1:
+            return 0
+        return int(np.flatnonzero(classes == self.predictions[i])[0])
+
+    def __str__(self) -> str:
+        return prediction_text(self)
+
+    def __repr__(self) -> str:
+        return f"<PredictionExplanation of {len(self)} rows, {len(self.column_names)} columns; print it>"
+
+    def to_dict(self, top: int | None = None) -> list[dict[str, Any]]:
+        """Return what is known of each row as plain values; of rows of training and neurons the ``top`` largest."""
+        return prediction_dict(self, top)
+
+    def plot(self, ax: Any = None, *, top: int = 8) -> Any:
+        """Draw the contributions of the columns to the output of one row as bars; return the Axes.
+
+        Raises
+        ------
+        ArgumentError
+            There are several rows: take one of them, ``explanation[i]``.
+        """
+        from clifford_rand_nn.explanation.picture import draw_prediction
+
+        if len(self) != 1:
+            raise fail("explanation", "plot", "that of one row", describe(f"{len(self)} rows"), "Take explanation[i].")
+        return draw_prediction(self, ax, top)
+
+
+def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExplanation:
+    """Return the explanation of what a model says of rows x."""
+    route, network, estimator = context.route, context.network, context.estimator
+    rows, _ = route.rows(x)
+    m, outputs = len(rows.seen), len(network.intercept)
+    finite = isinstance(network, GatedSum)
+    extra = len(context.rows.seen) if context.training and finite and context.rows is not None else 0
+    width = outputs * (network.n_parts + extra + route.origin.size + rows.seen.shape[1])
+    if m * width > _MOST:
+        hint = f"Explain some {max(1, _MOST // width):,} at a time."
+        raise fail("x", "explain", "fewer rows", describe(f"{m:,} rows, {m * width * 8 / 1e9:.1f} GB"), hint)
+    encoded_reference, seen_reference = context.reference
+    local = network.local(rows.seen, seen_reference)
+    columns = route.back(local.secants) * (rows.encoded - encoded_reference)[:, None, :]
+    parts = network.parts(rows.seen)
+    f = parts.sum(axis=2) + network.intercept
+    row_parts, numbers, rest = None, context.numbers, np.zeros((m, outputs))
+    if not finite:
+        row_parts = parts
+    elif extra and context.rows is not None:
+        row_parts, numbers = parts_of_rows(estimator, context.rows.seen, rows.seen)
+        rest = f - network.intercept - row_parts.sum(axis=2)
+    below = context.shares_below(rows.encoded, rows.seen)
+    places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
+    ranks = np.stack([np.full(m, np.nan) if k is None else below[:, k] for k in places], axis=1)
+    told = _said(context, rows.seen)
+    return PredictionExplanation(
+        outputs=f,
+        output_names=context.output_names,
+        predictions=told["predictions"],
+        probabilities=told["probabilities"],
+        column_names=list(route.names),
+        values=_transposed([[cell(v) for v in route.column(rows.given, j).tolist()] for j in range(len(route.names))]),
+        columns=route.summed(columns),
+        base=local.base,
+        slopes=route.back(local.slopes),
+        encoded_names=list(route.encoded_names),
+        intercept=network.intercept,
+        neurons=parts if finite else None,
+        active=network.on(rows.seen) if isinstance(network, GatedSum) else None,
+        neuron_numbers=network.numbers if isinstance(network, GatedSum) else None,
+        rows=row_parts,
+        row_numbers=numbers,
+        rest=rest,
+        ranks=ranks,
+        number_places=places,
+        spread_out=told["variance"],
+        intervals=told["intervals"],
+        shown=output,
+        context=context,
+    )
+
+
+def _said(context: Context, seen: Array) -> dict[str, Any]:
+    """Return what the estimator itself says of rows."""
+    estimator = context.estimator
+    found: dict[str, Any] = dict.fromkeys(("probabilities", "variance", "intervals"))
+    data = named(estimator, seen)
+    found["predictions"] = np.asarray(estimator.predict(data))
+    if hasattr(estimator, "predict_proba"):
+        found["probabilities"] = np.asarray(estimator.predict_proba(data))
+    if isinstance(estimator, NetworkWithoutKnobs):
+        found["variance"] = estimator._variance_at(seen)
+        if hasattr(estimator, "predict_interval") and len(context.network.intercept) == 1:
+            ends = estimator.predict_interval(data)
+            found["intervals"] = np.column_stack([np.ravel(end) for end in ends])
+    return found
+
+
+def _number_place(below: Array, own: NDArray[np.bool_]) -> int | None:
+    """Return the encoded column of a table column that has many values, if there is one."""
+    told = np.flatnonzero(own & ~np.isnan(below).all(axis=0))
+    return int(told[0]) if len(told) == 1 else None
+
+
+def _transposed(columns: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -1,0 +1,175 @@
+"""A fitted network as a sum of parts, neurons or rows of training, and as the linear function that holds at a row."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import GatedClaim, NetworkClaim
+from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.slopes import kernel_slopes
+from clifford_rand_nn.networks import TwoLayerNetwork
+
+_BLOCK = 2**22  # entries of a block of rows times outputs times parts
+
+
+class Local(NamedTuple):
+    r"""Linear functions :math:`f_c(x)=\mathrm{base}_c+\mathrm{secants}_c\cdot(x-r)` at rows x, for one row r.
+
+    Attributes
+    ----------
+    slopes : (m, C, d)
+        Gradients, in units of the output over those of a column.
+    secants : (m, C, d)
+        The same where the network takes columns as they are; where it bounds them, slopes of the chord from r to x.
+    base : (m, C)
+        What these functions are at r.
+    """
+
+    slopes: Array
+    secants: Array
+    base: Array
+
+
+@dataclass(frozen=True, eq=False)
+class GatedSum:
+    r"""A network of finitely many neurons, :math:`f_c(x)=\sum_i1[h_i\cdot x+c_i\ge0]\,(x\cdot U_{ci}+b_{ci})+t_c`.
+
+    ReLU neurons are those with :math:`U_{ci}=w_{2,ic}W_i`, :math:`h_i=W_i`: at 0 the side does not matter.
+
+    Attributes
+    ----------
+    directions : (d, P)
+        h.
+    offsets : (P,)
+    coef : (C, P, d)
+        U.
+    constants : (C, P)
+        b.
+    intercept : (C,)
+    numbers : (P,) int
+        The place of each neuron in the lists of the estimator: those without weights are left out here.
+    reference : (d,) or None
+        The mean of the training rows, where it is known.
+    """
+
+    directions: Array
+    offsets: Array
+    coef: Array
+    constants: Array
+    intercept: Array
+    numbers: NDArray[np.intp]
+    reference: Array | None = None
+
+    @classmethod
+    def of_gated(cls, claim: GatedClaim) -> "GatedSum":
+        """Return that of a gated network."""
+        U, b, t = claim.coefficients
+        active = np.flatnonzero(U.any(axis=(0, 2)) | b.any(axis=0))
+        gates = claim.gates.take(active)
+        return cls(gates.directions, gates.offsets, U[:, active], b[:, active], t, active)
+
+    @classmethod
+    def of_network(cls, network: TwoLayerNetwork, reference: Array | None) -> "GatedSum":
+        """Return that of a network of ReLU neurons."""
+        coef = network.w2.T[:, :, None] * network.W1
+        numbers = np.arange(len(network.b1))
+        return cls(network.W1.T, network.b1, coef, network.w2.T * network.b1, network.b2, numbers, reference)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of neurons."""
+        return len(self.offsets)
+
+    def on(self, X: Array) -> NDArray[np.bool_]:
+        """Return in which regions rows (m, d) are, (m, P)."""
+        return np.asarray(X @ self.directions + self.offsets >= 0)
+
+    def parts(self, X: Array) -> Array:
+        """Return what each neuron adds to the outputs of rows (m, d), as (m, C, P)."""
+        inside = np.einsum("md,cpd->mcp", X, self.coef, optimize=True) + self.constants
+        return np.asarray(inside * self.on(X)[:, None, :])
+
+    def local(self, X: Array, reference: Array) -> Local:
+        """Return the linear functions that hold in the regions of rows (m, d)."""
+        on = self.on(X).astype(np.float64)
+        slopes = np.einsum("mp,cpd->mcd", on, self.coef, optimize=True)
+        return Local(slopes, slopes, on @ self.constants.T + self.intercept + slopes @ reference)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSum:
+    r"""A network of infinitely many gates, :math:`f_c(x)=\sum_i\alpha_{ic}K(x_i,x)+t_c`, by its rows of training."""
+
+    network: KernelNetwork
+
+    @property
+    def n_parts(self) -> int:
+        """Number of rows that the network is made of."""
+        return len(self.network.rows)
+
+    @property
+    def intercept(self) -> Array:
+        """Return t (C,)."""
+        return self.network.intercept
+
+    @property
+    def reference(self) -> Array:
+        """Return the mean of the training rows (d,): the one that columns are measured from, or that of its rows."""
+        standard = self.network.standard
+        return self.network.rows.mean(axis=0) if self.as_they_come else standard.mean
+
+    @property
+    def as_they_come(self) -> bool:
+        """Whether the rows of the network are those of training as they come."""
+        standard = self.network.standard
+        return not standard.bound and not standard.mean.any() and bool((standard.rate == 1).all())
+
+    def parts(self, X: Array) -> Array:
+        """Return what each row of the network adds to the outputs of rows X (m, d), as (m, C, n)."""
+        network = self.network
+        K = network.kernel(network.standard.rows(X), network.rows)
+        return np.asarray(K[:, None, :] * network.alpha.T)
+
+    def local(self, X: Array, reference: Array) -> Local:
+        """Return the linear functions that hold at rows (m, d)."""
+        network, standard = self.network, self.network.standard
+        rows, origin = standard.rows(X), standard.rows(reference[None])[0]
+        found = kernel_slopes(network.kernel, network.rows, network.alpha, rows)
+        slopes = found.columns * _rates(X, standard)[:, None, :]
+        secants = slopes
+        if standard.bound:
+            step = X - reference
+            moved = np.divide(rows - origin, step, out=np.zeros_like(rows), where=step != 0)
+            secants = found.columns * moved[:, None, :]
+        return Local(slopes, secants, found.constant + network.intercept + found.columns @ origin)
+
+
+def _rates(X: Array, standard: Any) -> Array:
+    r"""Return by how much standardised columns rise with the columns (m, d): :math:`(1+(u/b)^2)^{-3/2}` times rates."""
+    if not standard.bound:
+        return np.asarray(np.broadcast_to(standard.rate, X.shape))
+    inside = (X - standard.mean) * standard.rate / standard.bound
+    return np.asarray(standard.rate * np.hypot(1.0, inside) ** -3)
+
+
+NetworkSum = GatedSum | KernelSum
+
+
+def sum_of(estimator: Any) -> NetworkSum:
+    """Return the sum of a fitted estimator."""
+    claim = estimator.certificate_.claim
+    if isinstance(claim, GatedClaim):
+        return GatedSum.of_gated(claim)
+    if isinstance(claim, NetworkClaim):
+        standard = claim.standard
+        return GatedSum.of_network(claim.network_on_rows(), None if standard is None else standard.mean)
+    return KernelSum(estimator.network_)
+
+
+def in_blocks(m: int, width: int) -> list[slice]:
+    """Return slices of m rows, each with a few million entries of so many a row."""
+    step = max(1, _BLOCK // max(1, width))
+    return [slice(start, start + step) for start in range(0, m, step)]

@@ -1,0 +1,126 @@
+"""Which rows of training stand behind a network: those that it is made of, that span its planes, and their shares."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.bias import with_feature
+from clifford_rand_nn.certificates import GatedClaim, NetworkClaim
+from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum
+
+Numbers = NDArray[np.intp]
+_SAME = 1e-9  # of the largest entry of standardised rows, which are computed again
+
+
+def n_training_rows(estimator: Any) -> int:
+    """Return how many rows there were, those of weight zero with them."""
+    proof = estimator.certificate_
+    return len(proof.dual_point if proof.sample_weight is None else proof.sample_weight)
+
+
+def kept_rows(estimator: Any) -> Numbers:
+    """Return the numbers of the training rows that have a weight."""
+    weights = estimator.certificate_.sample_weight
+    return np.arange(n_training_rows(estimator)) if weights is None else np.flatnonzero(weights)
+
+
+def rows_of_parts(estimator: Any, network: NetworkSum, seen: Array | None) -> Numbers | None:
+    """Return the number of each row that a kernel network is made of; None if it is not known.
+
+    Where the model does not say they are looked for in the rows that were ``seen``.
+    """
+    if not isinstance(network, KernelSum):
+        return None
+    known = getattr(estimator, "network_rows_", None) if isinstance(estimator, NetworkWithoutKnobs) else None
+    if known is None and not isinstance(estimator, NetworkWithoutKnobs):
+        known = kept_rows(estimator)
+    if known is None and seen is not None and len(seen) == n_training_rows(estimator):
+        known = _found(network.network.rows, network.network.standard.rows(seen))
+    return known
+
+
+def _found(rows: Array, among: Array) -> Numbers | None:
+    """Return the place of each row among others, the first of equal ones; None if one is not there."""
+    along = np.random.default_rng(0).standard_normal(rows.shape[1])
+    keys = among @ along
+    order = np.argsort(keys, kind="stable")
+    slack = _SAME * max(1.0, float(np.abs(keys).max()))
+    first = np.searchsorted(keys[order], rows @ along - slack)
+    places = order[np.minimum(first, len(order) - 1)]
+    return places if _alike(rows, among[places]) else None
+
+
+def _alike(rows: Array, others: Array) -> bool:
+    return bool(np.allclose(rows, others, rtol=0, atol=_SAME * max(1.0, float(np.abs(rows).max()))))
+
+
+def are_training_rows(estimator: Any, network: NetworkSum, numbers: Numbers | None, seen: Array) -> bool:
+    """Say whether rows are those of training, as far as the model can tell: their number, and its own rows."""
+    if len(seen) != n_training_rows(estimator):
+        return False
+    if isinstance(network, KernelSum):
+        inner = network.network
+        return numbers is not None and _alike(inner.rows, inner.standard.rows(seen[numbers]))
+    return True
+
+
+def spanning_rows(estimator: Any, neurons: Numbers) -> list[Numbers] | None:
+    """Return the numbers of the training rows that span the plane of each neuron; None where they are not known."""
+    if isinstance(estimator, NetworkWithoutKnobs):
+        known = estimator.spanning_rows_
+        return None if known is None else [known[i] for i in neurons]
+    claim, kept = estimator.certificate_.claim, kept_rows(estimator)
+    if isinstance(claim, GatedClaim):
+        lists = claim.gates.incident[neurons]
+    elif getattr(estimator, "rows_", None) is not None:
+        lists = estimator.rows_[neurons]
+    else:
+        return None
+    if not lists.shape[1]:
+        return None
+    return [kept[rows[(rows >= 0) & (rows < len(kept))]] for rows in lists]
+
+
+def parts_of_rows(estimator: Any, training: Array, X: Array) -> tuple[Array, Numbers]:
+    r"""Return what each training row adds to the outputs of X (m, d) in a finite network, (m, C, n), and their numbers.
+
+    At the optimum the weights of a neuron are a sum over rows, by the optimality conditions: with the dual point θ and
+    unit atoms :math:`k_j`, :math:`Z_j=\frac{||Z_j||}{n\beta}\sum_r\theta_rk_j(x_r)`, so that
+
+    .. math:: f(x) = \sum_r\theta_r\,K_\eta(x_r,x)+\ldots,\qquad
+              K_\eta(x',x)=\sum_j\eta_jk_j(x')k_j(x),\quad \eta_j=\frac{||Z_j||}{n\beta},
+
+    for gates :math:`K_\eta=z\cdot z'\sum_i\eta_iD_iD_i'`. The rest is the intercept, biases that are not penalised, and
+    what the training, which ends at a gap, leaves open.
+    """
+    proof, kept = estimator.certificate_, kept_rows(estimator)
+    claim, theta = proof.claim, proof.dual_point
+    rows = training[kept]
+    scale = 1.0 / (len(theta) * proof.beta)
+    if isinstance(claim, GatedClaim):
+        U, b, _ = claim.coefficients
+        if claim.squared:
+            eta = np.full(U.shape[1], scale)
+        else:
+            square = np.einsum("cpd,cpd->p", U, U)
+            if claim.feature is not None:
+                square = square + np.einsum("cp,cp->p", b, b) / claim.feature**2
+            eta = scale * np.sqrt(square)
+        some = np.flatnonzero(eta)
+        gates = claim.gates.take(some)
+        K = (gates.on(X) * eta[some]) @ gates.on(rows).T.astype(np.float64)
+        K *= with_feature(X, claim.feature) @ with_feature(rows, claim.feature).T
+    else:
+        assert isinstance(claim, NetworkClaim)
+        network, family = claim.network, claim.family
+        weights = network.W1
+        if family.feature is not None:
+            weights = np.column_stack([weights, network.b1 / family.feature])
+        norms = np.linalg.norm(weights, ord=family.p, axis=1)
+        eta = scale * np.linalg.norm(network.w2, axis=1) / norms  # ||Z|| over the squared norm of the neuron
+        there, here = (np.maximum(claim.rows(x) @ network.W1.T + network.b1, 0) for x in (rows, X))
+        K = (here * eta) @ there.T
+    return K[:, None, :] * theta.T, kept

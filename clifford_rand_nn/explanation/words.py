@@ -1,0 +1,153 @@
+"""Words that explanations share: for whom a contribution speaks, planes, numbers in columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.sums import GatedSum
+
+_HIGH = ((0.975, "unusually high"), (0.9, "high"))
+_LOW = ((0.025, "unusually low"), (0.1, "low"))
+_TERMS = 4  # of a plane that are written
+_ROUNDING = 1e-12  # of the largest entry
+
+
+def speaks_for(context: Context, output: int, amount: float) -> str:
+    """Return what a contribution of this sign to an output means."""
+    classes = getattr(context.estimator, "classes_", None)
+    if classes is None:
+        return "raises" if amount > 0 else "lowers" if amount < 0 else ""
+    if amount == 0:
+        return ""
+    if len(context.output_names) == 1:
+        return f"for {str(classes[int(amount > 0)])!r}"
+    return f"{'for' if amount > 0 else 'against'} {context.output_names[output]!r}"
+
+
+def rank_text(share: float) -> str:
+    """Return what the share of known rows with a smaller entry says, if it says something.
+
+    Examples
+    --------
+    >>> rank_text(0.99), rank_text(0.5), rank_text(0.05)
+    ('unusually high', '', 'low')
+    """
+    for edge, word in _HIGH:
+        if share >= edge:
+            return word
+    for edge, word in _LOW:
+        if share <= edge:
+            return word
+    return ""
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign, to three digits.
+
+    Examples
+    --------
+    >>> signed(0.12345), signed(-2.0), signed(0.0)
+    ('+0.123', '-2', '0')
+    """
+    return "0" if value == 0 else f"{value:+.3g}"
+
+
+def in_a_column(values: Sequence[float]) -> list[str]:
+    """Return numbers with their signs and as many decimals as give the largest three digits.
+
+    Examples
+    --------
+    >>> in_a_column([-0.327, 0.0041, 0.0])
+    ['-0.327', '+0.004', '0.000']
+    """
+    top = max((abs(value) for value in values), default=0.0)
+    if not 1e-4 <= top < 1e5:
+        return [signed(value) for value in values]
+    decimals = max(0, 2 - int(np.floor(np.log10(top))))
+    texts = [f"{value:+.{decimals}f}" for value in values]
+    return [text if text.strip("+-0.") else text[1:] for text in texts]
+
+
+def plane_text(context: Context, neuron: int) -> str:
+    """Return where a neuron is on, in the units of the columns: the largest weights by name.
+
+    The weight of the first column is 1; which are largest is judged by weight times deviation of the column.
+    """
+    network = context.network
+    assert isinstance(network, GatedSum)
+    direction = network.directions[:, neuron]
+    weights = context.route.back(direction)
+    encoded, seen = context.reference
+    level = float(network.offsets[neuron] + direction @ seen - weights @ encoded)
+    if not weights.any():
+        return "on everywhere" if level >= 0 else "on nowhere"
+    spread = context.spread()
+    size = np.abs(weights) * (1.0 if spread is None or not (weights * spread).any() else spread)
+    order = [k for k in np.argsort(-size, kind="stable") if weights[k]]
+    shown, names = order[:_TERMS], context.route.encoded_names
+    unit = abs(float(weights[shown[0]]))
+    text = _sum_text([(float(weights[k]) / unit, names[k]) for k in shown])
+    others = len(order) - len(shown)
+    more = f" + {others} smaller" if others else ""
+    scale = float(np.abs(weights * encoded).max(initial=0.0)) + float(np.abs(network.offsets[neuron]))
+    border = 0.0 if abs(level) <= _ROUNDING * scale else -level / unit
+    return f"on where {text}{more} ≥ {border:.4g}"
+
+
+def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
+    """Return weights times names as a sum.
+
+    Examples
+    --------
+    >>> _sum_text([(1.0, "age"), (-0.31, "income")])
+    'age - 0.31·income'
+    """
+    text = ""
+    for weight, name in terms:
+        size = abs(weight)
+        factor = "" if abs(size - 1) < 1e-12 else f"{size:.3g}·"
+        sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+        text += f"{sign}{factor}{name}"
+    return text
+
+
+def rows_text(numbers: Any, most: int = 6) -> str:
+    """Return training rows by their numbers.
+
+    Examples
+    --------
+    >>> rows_text([4]), rows_text([4, 7]), rows_text(range(9))
+    ('row 4', 'rows 4, 7', 'rows 0, 1, 2, 3, 4, 5, … (9 in all)')
+    """
+    shown = ", ".join(str(int(i)) for i in numbers[:most])
+    more = f", … ({len(numbers)} in all)" if len(numbers) > most else ""
+    return f"row{'s' if len(numbers) != 1 else ''} {shown}{more}"
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "  ") -> list[str]:
+    """Return lines of a table, the columns ``right`` to the right."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        parts = [
+            text.rjust(w) if i in right else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(parts)).rstrip())
+    return lines
+
+
+def largest(values: Array, top: int) -> list[int]:
+    """Return the places of the entries of largest size, those left out that are 0 but for rounding."""
+    size = np.abs(values)
+    least = _ROUNDING * float(size.max(initial=0.0))
+    return [int(i) for i in np.argsort(-size, kind="stable")[:top] if size[i] > least]
+
+
+def row_name(numbers: Any, i: int) -> str:
+    """Return how a training row is called."""
+    return "a training row" if numbers is None else f"row {int(numbers[i])}"

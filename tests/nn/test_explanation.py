@@ -1,0 +1,429 @@
+"""Explanations: contributions add up to what the model says, gradients are those of differences, words are true."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.inspection import permutation_importance
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MinMaxScaler,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import (
+    BetaCV,
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    CrossProductLassoClassifier,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    explain,
+    load_model,
+    save_model,
+)
+from clifford_rand_nn.explanation.origins import origins_of
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.slopes import kernel_slopes
+
+rng = np.random.default_rng(0)
+N, D = 40, 3
+X = rng.standard_normal((N, D)) * [1.0, 2.0, 0.5] + [0.0, 5.0, 1.0]
+Z = (X - [0.0, 5.0, 1.0]) / [1.0, 2.0, 0.5]
+ONE = np.abs(Z[:, 0]) + Z[:, 1] * Z[:, 2]
+TWO = np.column_stack([ONE, Z[:, 2]])
+HALVES = np.where(Z[:, 0] * Z[:, 1] + 0.3 * Z[:, 2] > 0, "yes", "no")
+THIRDS = np.digitize(Z[:, 0] + 0.3 * Z[:, 1] ** 2, [-0.3, 0.7])
+NEW = np.vstack([rng.standard_normal((6, D)) * [1.0, 2.0, 0.5] + [0.0, 5.0, 1.0], X[:2]])
+FREE = {"bias": "free", "beta": 0.01}
+MODELS = {
+    "infinite, two classes": (ConvexNetworkClassifier(rounds=0), HALVES),
+    "infinite, three classes": (ConvexNetworkClassifier(rounds=0), THIRDS),
+    "infinite, logistic": (ConvexNetworkClassifier(loss="logistic", beta=0.01, rounds=0), HALVES),
+    "infinite, numbers": (ConvexNetworkRegressor(rounds=1), TWO),
+    "few, classes": (ConvexNetworkClassifier(n_neurons=4, beta=0.01), THIRDS),
+    "few, cross": (ConvexNetworkRegressor(gates="cross", beta=0.02), ONE),
+    "gated": (GatedReLUClassifier(n_gates=10, beta=1e-3, random_state=0), HALVES),
+    "gated, several": (GatedReLURegressor(n_gates=10, beta=1e-3, random_state=0), TWO),
+    "gated, free": (GatedReLURegressor(n_gates=10, random_state=0, linear=True, **FREE), ONE),
+    "gated, ridge": (GatedReLURegressor(n_gates=10, beta=1e-3, penalty="ridge", random_state=0), ONE),
+    "gated, infinite": (GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-3), THIRDS),
+    "relu": (ConvexReLURegressor(n_gates=6, beta=0.01, random_state=0), ONE),
+    "relu, classes": (ConvexReLUClassifier(n_gates=6, beta=0.01, random_state=0), THIRDS),
+    "lasso": (CrossProductLassoClassifier(subsample=30, beta=0.01, random_state=0), HALVES),
+    "lasso, several": (CrossProductLassoRegressor(subsample=30, beta=0.01, penalty="l2", random_state=0), TWO),
+}
+FINITE = [name for name in MODELS if "infinite" not in name]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    made = {}
+
+    def fit(name):
+        if name not in made:
+            model, y = MODELS[name]
+            made[name] = model.fit(X, y)
+        return made[name], MODELS[name][1]
+
+    return fit
+
+
+def _outputs(model, rows):
+    """What the network says before calibration, by the estimator's own methods."""
+    if hasattr(model, "loo_score_"):
+        return model.network_.predict(rows).reshape(len(rows), -1)
+    out = model.decision_function(rows) if hasattr(model, "classes_") else model.predict(rows)
+    return out.reshape(len(rows), -1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("known", [False, True])
+def test_contributions_add_up_to_the_output(fitted, name, known):
+    model, _ = fitted(name)
+    f = _outputs(model, NEW)
+    found = explain(model, NEW, rows=X if known else None)
+    size = np.abs(f).max()
+    assert np.abs(found.outputs - f).max() < 1e-12 * size
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11 * size
+    assert found.columns.shape == (len(NEW), f.shape[1], D)
+    assert (found.neurons is None) == (name not in FINITE)
+    if found.neurons is not None:
+        assert np.abs(found.neurons.sum(axis=2) + found.intercept - f).max() < 1e-12 * size
+        assert not found.neurons.transpose(0, 2, 1)[~found.active].any()
+    assert (found.rows is None) == (name in FINITE and not known)
+    if found.rows is not None:
+        assert np.abs(found.rows.sum(axis=2) + found.intercept + found.rest - f).max() < 1e-12 * size
+        assert sorted(found.row_numbers) == list(range(N))
+    one = explain(model, NEW[0])  # not in a table
+    np.testing.assert_allclose(one.outputs, f[:1], rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_slopes_are_those_of_differences(fitted, name):
+    model, _ = fitted(name)
+    slopes = explain(model, NEW[:6]).slopes
+    h = 1e-6
+    steps = h * np.eye(D)
+    apart = [(_outputs(model, NEW[:6] + step) - _outputs(model, NEW[:6] - step)) / (2 * h) for step in steps]
+    np.testing.assert_allclose(slopes, np.stack(apart, axis=2), rtol=0, atol=1e-6 * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_rows_speak_in_finite_networks_too(fitted, name):
+    """Optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalised."""
+    model, _ = fitted(name)
+    found = explain(model, NEW, rows=X)
+    rest = found.rest
+    if name == "gated, free":
+        biases = model.gate_intercept_[found.neuron_numbers]
+        rest = rest - (found.active @ biases)[:, None]
+    assert np.abs(rest).max() < 1e-3 * np.abs(found.outputs).max()
+
+
+def test_rows_of_weight_zero_are_none():
+    weights = np.arange(N) % 3.0
+    model = GatedReLURegressor(n_gates=10, beta=1e-3, tol=1e-9, random_state=0).fit(X, ONE, sample_weight=weights)
+    found = explain(model, NEW, rows=X)
+    assert found.row_numbers.tolist() == np.flatnonzero(weights).tolist()
+    assert np.abs(found.rest).max() < 1e-4 * np.abs(found.outputs).max()
+    for neuron in explain(model, rows=X).neurons:
+        plane = X[neuron.rows or []] @ neuron.direction + neuron.offset
+        assert np.abs(plane).max(initial=0.0) < 0.3 * np.abs(X @ neuron.direction + neuron.offset).max()
+        assert all(weights[row] > 0 for row in neuron.rows or [])
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_kernel_network_knows_its_rows(tmp_path, loss):
+    twice, y = np.vstack([X, X[:5]]), np.concatenate([HALVES, HALVES[:5]])
+    weights = np.ones(len(y))
+    weights[[3, 7]] = 0.0
+    model = ConvexNetworkClassifier(loss=loss, beta=0.01, rounds=0).fit(twice, y, sample_weight=weights)
+    numbers = model.network_rows_
+    np.testing.assert_array_equal(model.network_.standard.rows(twice[numbers]), model.network_.rows)
+    assert not {3, 7} & set(numbers)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    np.testing.assert_array_equal(explain(back, NEW).row_numbers, numbers)
+    back.network_rows_ = None  # of a file of before
+    assert explain(back, NEW).row_numbers is None
+    again = explain(back, NEW, rows=twice).row_numbers
+    np.testing.assert_array_equal(twice[again], twice[numbers])
+    assert "can be shown where the training rows are given" in str(explain(model, NEW[0], rows=NEW))  # others
+    assert not explain(model, NEW, rows=twice[::-1].copy()).context.training
+
+
+def test_planes_go_through_the_rows_that_are_named(fitted):
+    model, _ = fitted("few, cross")
+    found = explain(model, rows=X, targets=ONE, n_repeats=1)
+    through = [neuron for neuron in found.neurons if neuron.rows]
+    assert through
+    for neuron in through:
+        inside = X @ neuron.direction + neuron.offset
+        assert np.abs(inside[neuron.rows]).max() < 1e-9 * np.abs(inside).max()
+        assert (
+            abs(neuron.region - np.mean(inside >= 0)) <= len(neuron.rows) / N
+        )  # those on the plane are on either side
+    assert sum(neuron.variance for neuron in found.neurons) == pytest.approx(1.0)
+    parts = explain(model, X).neurons[:, 0]
+    sizes = dict(zip(explain(model, X).neuron_numbers.tolist(), np.abs(parts).mean(axis=0), strict=True))
+    for neuron in found.neurons:
+        assert neuron.size == pytest.approx(sizes[neuron.number], rel=1e-12)
+    assert all("x" in neuron.plane for neuron in found.neurons)
+
+
+def test_influence_is_the_mean_share_of_rows(fitted):
+    for name in ("infinite, two classes", "gated, several"):
+        model, y = fitted(name)
+        parts = explain(model, X, rows=X)
+        mean = np.sqrt((parts.rows**2).sum(axis=1)).mean(axis=0)
+        found = explain(model, rows=X, targets=y, n_repeats=0).rows
+        shares = {row.number: row.share for row in found}
+        expected = dict(zip(parts.row_numbers.tolist(), mean / mean.sum(), strict=True))
+        assert shares == pytest.approx(expected, abs=1e-12)
+        assert [row.share for row in found] == sorted(shares.values(), reverse=True)
+
+
+def test_gradients_and_directions_point_at_the_column_that_matters():
+    rows = np.random.default_rng(1).uniform(-1, 1, (100, 4))
+    model = ConvexNetworkRegressor(rounds=1).fit(rows, np.abs(rows[:, 2] - 0.2))
+    found = explain(model, rows=rows, targets=np.abs(rows[:, 2] - 0.2), n_repeats=2)
+    assert found.columns[0].name == "x2"
+    assert found.columns[0].share > 0.8
+    assert found.columns[0].permuted > 10 * max(abs(one.permuted) for one in found.columns[1:])
+    h = 1e-6
+    step = np.array([0, 0, h, 0])
+    apart = np.abs(model.predict(rows + step) - model.predict(rows - step)) / (2 * h)
+    assert found.columns[0].gradient == pytest.approx(apart.mean() * rows[:, 2].std(), rel=2e-3)  # kinks at rows
+    if found.directions is not None:
+        assert np.abs(found.directions[0].weights).argmax() == 2
+
+
+@pytest.fixture(scope="module")
+def table():
+    pd = pytest.importorskip("pandas")
+    local = np.random.default_rng(2)
+    frame = pd.DataFrame({"age": local.integers(20, 70, 60), "city": local.choice(["Oslo", "Rome", "Lima"], 60)})
+    frame["income"] = np.exp(local.normal(8, 0.5, 60)).round()
+    wanted = (frame.income > 3000) ^ (frame.city == "Rome")
+    return frame, np.where(wanted, "buys", "leaves")
+
+
+def _encoder():
+    return make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["city"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["income", "age"]),
+    )
+
+
+def test_columns_of_a_table_through_encoders(table):
+    frame, y = table
+    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    found = explain(model, frame, rows=frame, targets=y)
+    assert found.column_names == ["age", "city", "income"]
+    inner, encoded = model[-1], model[:-1].transform(frame)
+    bare = explain(inner, encoded, rows=encoded)
+    np.testing.assert_array_equal(found.columns[:, 0, 1], bare.columns[:, 0, :3].sum(axis=1))
+    np.testing.assert_array_equal(found.columns[:, 0, 2], bare.columns[:, 0, 3])
+    assert found.values[4] == [str(frame.age[4]), frame.city[4], str(int(frame.income[4]))]
+    text = str(found[4])
+    assert f"city {frame.city[4]}" in text
+    assert "which is buys: " in text
+    top = int(frame.income.argmax())
+    assert f"income {int(frame.income[top])} (unusually high)" in str(found[top])
+    series, named = explain(model, frame.iloc[4]), explain(model, frame.iloc[4].to_dict())
+    np.testing.assert_allclose(series.outputs, found.outputs[4:5], rtol=1e-12)
+    np.testing.assert_allclose(named.columns, found.columns[4:5], rtol=1e-9)
+
+
+def test_permutations_are_scikit_learns_on_the_table(table):
+    frame, y = table
+    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    ours = {one.name: one for one in explain(model, rows=frame, targets=y, n_repeats=3, random_state=4).columns}
+    theirs = permutation_importance(model, frame, y, n_repeats=3, random_state=4)
+    for j, name in enumerate(frame.columns):
+        assert ours[name].permuted == pytest.approx(theirs.importances_mean[j], abs=1e-12)
+        assert ours[name].permuted_error == pytest.approx(theirs.importances_std[j], abs=1e-12)
+
+
+def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
+    inner = ConvexNetworkRegressor(rounds=0)
+    model = make_pipeline(MinMaxScaler(), PCA(2), inner).fit(X, ONE)
+    found = explain(model, NEW, rows=X)
+    np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
+    scaled, h = MinMaxScaler().fit(X), 1e-6
+    slopes = found.slopes[:, 0] / scaled.data_range_  # of scaled columns to those of the table
+    apart = [(model.predict(NEW + step) - model.predict(NEW - step)) / (2 * h) for step in h * np.eye(D)]
+    np.testing.assert_allclose(slopes[:6], np.stack(apart, axis=1)[:6], rtol=0, atol=1e-5 * np.abs(slopes).max())
+    unknown = explain(model, NEW)
+    np.testing.assert_allclose((unknown.base + unknown.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
+
+
+def test_steps_that_mix_columns_otherwise_are_said():
+    model = make_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler(), ConvexNetworkRegressor(rounds=0))
+    model.fit(X, ONE)
+    found = explain(model, NEW, rows=X)
+    assert found.column_names[3] == "x0^2"
+    assert "Columns are those that the network sees: PolynomialFeatures" in str(found[0])
+    np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
+
+
+def _moved(step, rows, j):
+    """Which columns change where column j of the rows does."""
+    other = rows.copy()
+    other[:, j] = np.roll(rows[:, j], 1)
+    one, two = (step.transform(r) for r in (rows, other))
+    one, two = (r.toarray() if hasattr(r, "toarray") else r for r in (one, two))
+    return np.flatnonzero((one != two).any(axis=0))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        OneHotEncoder(),
+        OneHotEncoder(drop="first"),
+        OneHotEncoder(min_frequency=5, handle_unknown="infrequent_if_exist"),
+        OneHotEncoder(drop="if_binary"),
+        make_column_transformer((OneHotEncoder(), [2, 0]), ("drop", [1])),
+        make_column_transformer((StandardScaler(), slice(1, 3)), remainder="passthrough"),
+        make_column_transformer((KBinsDiscretizer(2, strategy="uniform"), [0]), (StandardScaler(), [2])),
+        make_column_transformer((StandardScaler(), np.array([True, False, True])), (MinMaxScaler(), [1])),
+        FunctionTransformer(np.sqrt),
+        make_pipeline(StandardScaler(), OneHotEncoder(max_categories=3)),
+    ],
+    ids=str,
+)
+def test_origins_are_the_columns_that_move_what_comes_out(step):
+    rows = np.random.default_rng(0).choice([0.0, 1.0, 2.0, 5.0], (40, 3), p=[0.5, 0.3, 0.15, 0.05])
+    rows[:, 1] = rows[:, 1] > 1
+    step.fit(rows)
+    found = origins_of(step, ["a", "b", "c"])
+    for j in range(3):
+        assert _moved(step, rows, j).tolist() == np.flatnonzero(found == j).tolist()
+
+
+def test_what_is_not_made_of_one_column_has_no_origin():
+    assert origins_of(PCA(2).fit(X), ["a", "b", "c"]) is None
+    mixed = make_column_transformer((PCA(1), [0, 1]), (StandardScaler(), [2])).fit(X)
+    assert origins_of(mixed, ["a", "b", "c"]) is None
+
+
+def test_words_for_classes_and_calibration(fitted):
+    model, y = fitted("infinite, two classes")
+    text = str(explain(model, NEW[0], rows=X, targets=y))
+    assert text.startswith(f"Prediction: {str(model.predict(NEW[:1])[0])!r}; probabilities ")
+    p = model.predict_proba(NEW[:1])[0]
+    assert all(f"{str(label)!r} {share:.2f}" in text for label, share in zip(model.classes_, p, strict=True))
+    assert "Calibration makes probabilities of outputs" in text
+    assert text.count("together") == 2
+    several = explain(fitted("infinite, three classes")[0], NEW)
+    assert "… and 3 more" in str(several)
+    chosen = several[1].output_of(0)
+    assert several[1].output_names[chosen] == str(several.predictions[1])
+    other = explain(fitted("infinite, three classes")[0], NEW[1], output=2)
+    assert "Output of the network for '2'" in str(other)
+    number = str(explain(fitted("few, cross")[0], NEW[0], rows=X))
+    assert number.startswith("Prediction: ")
+    assert "plane through row" in number
+    assert "Nine in ten" in number
+
+
+def test_the_border_of_classes_is_where_odds_are_even():
+    local = np.random.default_rng(0)
+    rows = local.standard_normal((150, 1))
+    y = local.uniform(size=150) < 0.5 * (rows[:, 0] > 0.5) + 0.05
+    model = ConvexNetworkClassifier(gates="cross", beta=0.05).fit(rows, y)
+    text = str(explain(model, rows[0]))
+    if model.calibration_.keeps_order:
+        assert "below 0 and" in text
+    else:
+        border = float(text.split(" below ")[1].split(" and ")[0])
+        near = model.calibration_.probabilities([[border - 0.001], [border + 0.001]])[:, 1]
+        assert near[0] < 0.5 < near[1]
+
+
+def test_values_for_machines(fitted):
+    for name in ("infinite, three classes", "gated, several", "lasso"):
+        model, y = fitted(name)
+        told = json.loads(json.dumps(explain(model, NEW, rows=X, targets=y).to_dict(top=3), allow_nan=False))
+        f = _outputs(model, NEW)
+        assert len(told) == len(NEW)
+        for one, row in zip(told, f, strict=True):
+            for c, output in enumerate(one["outputs"]):
+                assert output["base"] + sum(output["columns"].values()) == pytest.approx(row[c], rel=1e-9)
+                assert len(output["rows"]) == 3
+        whole = json.loads(json.dumps(explain(model, rows=X, targets=y, n_repeats=1).to_dict(top=2), allow_nan=False))
+        assert len(whole["rows"]) == 2
+        assert {column["name"] for column in whole["columns"]} == {"x0", "x1", "x2"}
+
+
+def test_searches_are_explained_as_what_they_found():
+    search = BetaCV(GatedReLURegressor(n_gates=5, random_state=0), n_betas=3, cv=2).fit(X, ONE)
+    found = explain(search, NEW, rows=X)
+    np.testing.assert_allclose(found.outputs[:, 0], search.predict(NEW), rtol=1e-12)
+    assert explain(search, rows=X, targets=ONE, n_repeats=1).columns[0].permuted is not None
+
+
+def test_pictures_show_the_numbers(fitted):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    model, y = fitted("infinite, two classes")
+    one = explain(model, NEW[0], rows=X, targets=y)
+    ax = Figure().subplots()
+    assert one.plot(ax, top=2) is ax
+    widths = [bar.get_width() for bar in ax.patches]
+    assert len(widths) == 5
+    assert sum(widths[:-1]) == pytest.approx(widths[-1])
+    assert widths[-1] == pytest.approx(one.outputs[0, 0])
+    whole = explain(model, rows=X, targets=y, n_repeats=2)
+    ax = whole.plot(Figure().subplots())
+    assert [bar.get_width() for bar in ax.patches] == [column.permuted for column in whole.columns]
+    with pytest.raises(ArgumentError, match=r"must be that of one row\. Got 8 rows"):
+        explain(model, NEW).plot()
+
+
+def test_what_cannot_be_explained_is_refused(fitted):
+    model, y = fitted("infinite, two classes")
+    with pytest.raises(ArgumentError, match="must be an estimator of this library"):
+        explain(StandardScaler().fit(X))
+    with pytest.raises(ArgumentError, match=r"'x' parameter of explain must be rows of 3 columns. Got shape \(2,\)"):
+        explain(model, [1.0, 2.0])
+    with pytest.raises(ArgumentError, match="'output' parameter of explain"):
+        explain(model, NEW, output=1)
+    with pytest.raises(ArgumentError, match="'targets' parameter of explain must be given with rows"):
+        explain(model, targets=y)
+    with pytest.raises(ArgumentError, match=r"must be 40, as there are rows\. Got 3 instead"):
+        explain(model, rows=X, targets=y[:3])
+    with pytest.raises(ArgumentError, match="one row or more"):
+        explain(model, NEW[:0])
+    with pytest.raises(ValueError, match="features"):
+        explain(model, NEW[:, :2])
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.7])
+@pytest.mark.parametrize("frame", [False, True])
+@pytest.mark.parametrize("angle", [False, True])
+def test_slopes_of_every_kernel(bias, frame, angle):
+    local = np.random.default_rng(5)
+    F = local.standard_normal((D, 2)) if frame else None
+    r = (2 if frame else D) + (bias > 0)
+    kernel = GateKernel(bias, F, local.standard_normal((r, r)) if angle else None)
+    rows, alpha, at = local.standard_normal((9, D)), local.standard_normal((9, 2)), local.standard_normal((4, D))
+    found = kernel_slopes(kernel, rows, alpha, at)
+    f = kernel(at, rows) @ alpha
+    np.testing.assert_allclose(np.einsum("mcd,md->mc", found.columns, at) + found.constant, f, rtol=0, atol=1e-12)
+    h = 1e-6
+    apart = [(kernel(at + s, rows) - kernel(at - s, rows)) @ alpha / (2 * h) for s in h * np.eye(D)]
+    np.testing.assert_allclose(found.columns, np.stack(apart, axis=2), rtol=0, atol=1e-7)
