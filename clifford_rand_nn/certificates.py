@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
@@ -13,6 +14,7 @@ from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labe
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
@@ -217,7 +219,7 @@ class Certificate:
         if self.sample_weight is not None:
             check_array(self.sample_weight, "sample_weight", owner, (None,))
 
-    def verify(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
+    def verify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
         The dual point is scaled into its norm constraints, so the bound returned holds whatever was stored.
@@ -239,8 +241,8 @@ class Certificate:
         owner = "Certificate.verify"
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
         labels = np.asarray(y)
-        if len(labels) != len(data):
-            raise fail("y", owner, f"the training targets, {len(data)} of them", describe(f"{len(labels)}"))
+        if len(labels) != data.shape[0]:
+            raise fail("y", owner, f"the training targets, {data.shape[0]} of them", describe(f"{len(labels)}"))
         units = Units.of(data, self._targets(labels, owner)[0] if self.classes is None else None, owner)
         if not units.plain:
             there = self.rescaled(units.inverse())
@@ -305,7 +307,7 @@ class Certificate:
         wider = replace(self, claim=self.claim._replace(family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
         return wider.verify(X, y, sample_weight)
 
-    def _bound(self, loss: Loss, X: Array, targets: Array, weights: Array) -> float:
+    def _bound(self, loss: Loss, X: Any, targets: Array, weights: Array) -> float:
         """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
         theta = self.dual_point
         largest, excess = self.claim.dual_norm(X, theta), 0.0
@@ -315,13 +317,19 @@ class Certificate:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
         if excess > _EQUALITY_TOL * np.abs(theta).sum():
             return self._dual_value(loss, 0 * theta, targets, weights)
-        theta = theta * min(1.0, len(X) * self.beta / largest) if largest > 0 else theta
-        return self._dual_value(loss, theta, targets, weights) - self.claim.dual_penalty(X, theta) / (
-            len(X) ** 2 * self.beta
-        )
+        theta = theta * min(1.0, X.shape[0] * self.beta / largest) if largest > 0 else theta
+        penalty = self.claim.dual_penalty(X, theta) / (int(X.shape[0]) ** 2 * self.beta)
+        return self._dual_value(loss, theta, targets, weights) - penalty
 
-    def _rows(self, X: ArrayLike, owner: str) -> Array:
-        data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+    @property
+    def _by_products(self) -> bool:
+        """Whether rows may stay sparse."""
+        return isinstance(self.claim, KernelClaim) and isinstance(self.claim.network.standard, RowSpan)
+
+    def _rows(self, X: Any, owner: str) -> Any:
+        if issparse(X):
+            X = csr_array(X, dtype=np.float64) if self._by_products else X.toarray()
+        data = X if issparse(X) else np.asarray(as_real(X, "X", owner), dtype=np.float64)
         shape = (len(self.dual_point if self.sample_weight is None else self.sample_weight), self.claim.d)
         if data.shape != shape:
             raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
@@ -12,6 +13,7 @@ from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.row_span import RowSpan, ldexp_rows
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -40,7 +42,7 @@ class Units(NamedTuple):
     y: int
 
     @classmethod
-    def of(cls, X: Array, targets: Array | None, owner: str) -> "Units":
+    def of(cls, X: Any, targets: Array | None, owner: str) -> "Units":
         """Units in which the largest entries are near 1, or (0, 0) where they need none; ``targets=None`` for labels.
 
         Raises
@@ -64,8 +66,8 @@ class Units(NamedTuple):
         return self == (0, 0)
 
     def rows(self, X: Any) -> Any:
-        """Return rows in these units."""
-        return np.ldexp(X, -self.x)
+        """Return rows in these units, dense or CSR."""
+        return ldexp_rows(X, -self.x)
 
     def targets(self, y: Any) -> Any:
         """Return targets in these units."""
@@ -108,6 +110,8 @@ class Units(NamedTuple):
                     b2=np.ldexp(value.b2, bias),
                     gates=None if gates is None else self.back(gates),
                 )
+            case RowSpan():
+                return value.scaled(self.x)
             case Standardisation(mean, rate):
                 return value._replace(mean=np.ldexp(mean, self.x), rate=np.ldexp(rate, -self.x))
             case KernelNetwork(standard=standard):
@@ -154,7 +158,8 @@ class Units(NamedTuple):
         return float(np.ldexp(value, self.y))
 
 
-def _even_exponent(values: Array) -> int:
+def _even_exponent(values: Any) -> int:
     """Return the even exponent of two nearest to the largest entry; 0 if all are zero."""
-    largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+    entries = values.data if issparse(values) else values
+    largest = float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
     return 2 * round(np.log2(largest) / 2) if largest > 0 else 0

@@ -10,12 +10,14 @@ from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.row_span import by_content, is_wide
 
 _ENCODE = (
     "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "
     "scikit-learn's OneHotEncoder in front."
 )
 _COPIES = 2  # of dense rows: the one made here, and the scaled, rotated or longer one that every fit works on
+_VECTORS, _SQUARES = 8, 8  # numbers for each column, and for each pair of rows, that a fit by products has at a time
 _SHARE = 0.5  # of the machine's memory, where no other limit is given
 _BLOCK_BYTES = 2**26  # of sparse rows that are made dense at a time
 
@@ -84,13 +86,32 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
     return np.asarray(X.toarray())
 
 
-def by_blocks(predict: Any, X: Any) -> Array:
-    """Return predict(rows) of dense rows; sparse ones are made dense some at a time."""
-    if not issparse(X):
+def kernel_training_rows(X: Any, owner: str, max_memory: float | None, most: int) -> Any:
+    """Return rows that are known by their products, CSR if few entries are not zero, or else dense ones.
+
+    The former are up to ``most`` rows with more columns than rows, see `is_wide`; for those nothing is made that has a
+    number for each row and column.
+
+    Raises
+    ------
+    ArgumentError
+        As `dense_training_rows`.
+    """
+    n, d = X.shape
+    if not is_wide(n, d) or n > most:
+        return dense_training_rows(X, owner, max_memory)
+    limit = _SHARE * machine_memory() if max_memory is None else max_memory
+    check_fits(8 * (_VECTORS * d + _SQUARES * n * n), "X", owner, limit=limit, hint="Take fewer rows or columns.")
+    return by_content(X)
+
+
+def by_blocks(predict: Any, X: Any, by_products: bool = False) -> Array:
+    """Return predict(rows) of dense rows at once; of sparse ones, made dense, or those by products, some at a time."""
+    if not issparse(X) and not by_products:
         return np.asarray(predict(X))
     step = max(1, _BLOCK_BYTES // (8 * max(1, X.shape[1])))
-    parts = [np.asarray(predict(X[start : start + step].toarray())) for start in range(0, max(X.shape[0], 1), step)]
-    return np.concatenate(parts)
+    some = (X[start : start + step] for start in range(0, max(X.shape[0], 1), step))
+    return np.concatenate([np.asarray(predict(rows if by_products else rows.toarray())) for rows in some])
 
 
 def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: Any, owner: str) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_generator, as_rows, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch
@@ -25,6 +26,7 @@ SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
 
 _PAPER_SKETCH_DIM = 100  # section 4.2 of the paper: r = 100 for d = 384 … 1536
 _INCIDENT_SHARE = 4  # a sketch that was not asked for lets at most n/4 rows lie on a plane
+_BLOCK_BYTES = 2**21  # of columns of sparse rows that are compared at a time
 _ROUNDS = 32  # how often unusable planes are drawn again before the sketch is made smaller
 _MOST_GATES = 2**16  # that side="all" may make
 METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))
@@ -308,12 +310,26 @@ def distinct_rows(X: NDArray[np.float64]) -> NDArray[np.intp]:
     return merged_rows(X)[0]
 
 
-def merged_rows(X: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return `distinct_rows`, and for each row of X (n, d) its place among them."""
+def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return `distinct_rows`, and for each row of X (n, d), dense or CSR, its place among them."""
+    if issparse(X):
+        return _merged_sparse_rows(X)
     bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
     # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
     keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
     return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True, return_inverse=True)[1:]
+
+
+def _merged_sparse_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Do the same to CSR rows: some columns at a time, until all rows are told apart."""
+    n, d = X.shape
+    first, place = np.zeros(1, dtype=np.intp), np.zeros(n, dtype=np.intp)
+    step = max(1, _BLOCK_BYTES // (8 * n))
+    for start in range(0, d, step):
+        first, place = merged_rows(np.column_stack([place, X[:, start : start + step].toarray()]))
+        if len(first) == n:
+            break
+    return first, place
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:

@@ -1,15 +1,17 @@
 r"""Which rows, which constant feature and which beta: every candidate by leave-one-out, the best of them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
+from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.standard import SCALINGS, Standardisation
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
@@ -43,9 +45,9 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows (n, d) as they come, targets (n, C), weights with mean 1 or None, and groups of rows or None."""
+    """Rows (n, d) as they come, dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None."""
 
-    X: NDArray[np.floating]
+    X: Any
     targets: Array
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None
@@ -56,10 +58,17 @@ class Problem:
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         return Problem(self.X[rows], self.targets[rows], w, groups)
 
-    def kernel_rows(self, scaling: str, bias: float) -> tuple[Standardisation, Array, GateKernel]:
-        """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them."""
-        standard = Standardisation.of(self.X, scaling, self.weights)
-        rows = standard.rows(self.X)
+    def kernel_rows(self, scaling: str, bias: float, by_products: bool = True) -> tuple[Any, Array, GateKernel]:
+        """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them.
+
+        Wide rows are known by their products, unless this is unwanted: then the standardisation is a `RowSpan`.
+        """
+        standard: Standardisation | RowSpan
+        if by_products and (issparse(self.X) or is_wide(*self.X.shape)):
+            standard, rows = RowSpan.of(self.X, scaling, self.weights)
+        else:
+            standard = Standardisation.of(self.X, scaling, self.weights)
+            rows = standard.rows(self.X)
         length = np.average(np.einsum("ij,ij->i", rows, rows), weights=self.weights)
         return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
 
@@ -79,7 +88,7 @@ class Compared:
     """A candidate with what was made for it."""
 
     candidate: Candidate
-    standard: Standardisation
+    standard: Standardisation | RowSpan
     rows: Array
     kernel: GateKernel
     loo: LeaveOneOut

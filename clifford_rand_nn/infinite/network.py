@@ -1,11 +1,11 @@
 """A gated network with infinitely many gates, by the rows that it was trained on."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
@@ -13,6 +13,7 @@ from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
 from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
+from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
 
 
@@ -34,10 +35,11 @@ class KernelNetwork(Exported):
 
     Attributes
     ----------
-    standard : Standardisation
+    standard : Standardisation or RowSpan
+        What brings rows of d columns to those of the kernel.
     kernel : GateKernel
-    rows : (n, d)
-        Training rows, standardised.
+    rows : (n, width of standard)
+        Training rows, as ``standard`` makes them.
     alpha : (n, C)
     intercept : (C,)
 
@@ -47,7 +49,7 @@ class KernelNetwork(Exported):
         The arrays do not fit each other.
     """
 
-    standard: Standardisation
+    standard: Standardisation | RowSpan
     kernel: GateKernel
     rows: Array
     alpha: Array
@@ -55,20 +57,21 @@ class KernelNetwork(Exported):
 
     def __post_init__(self) -> None:
         owner = "KernelNetwork"
-        n, d = check_array(self.rows, "rows", owner, (None, None)).shape
+        n = len(check_array(self.rows, "rows", owner, (None, self.standard.width)))
         outputs = check_array(self.alpha, "alpha", owner, (n, None)).shape[1]
         check_array(self.intercept, "intercept", owner, (outputs,))
         for name in ("mean", "rate"):
-            check_array(getattr(self.standard, name), f"standard.{name}", owner, (d,))
+            check_array(getattr(self.standard, name), f"standard.{name}", owner, (self.d,))
 
     @property
     def d(self) -> int:
         """Number of columns."""
-        return int(self.rows.shape[1])
+        return len(self.standard.mean)
 
-    def predict(self, X: NDArray[np.floating]) -> Array:
-        """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time."""
-        X = as_real(X, "X", "KernelNetwork.predict")
+    def predict(self, X: Any) -> Array:
+        """Return the outputs (n, C) of rows X (n, d), a tile of the kernel matrix at a time; CSR for a `RowSpan`."""
+        if not (issparse(X) and isinstance(self.standard, RowSpan)):
+            X = as_real(X, "X", "KernelNetwork.predict")
         if X.ndim != 2 or X.shape[1] != self.d:
             raise fail("X", "KernelNetwork.predict", f"of shape (n, {self.d})", describe(f"shape {X.shape}"))
         return KernelTiles(self.kernel, self.rows).multiply_from(self.standard.rows(X), self.alpha) + self.intercept
@@ -77,7 +80,7 @@ class KernelNetwork(Exported):
         r"""Return :math:`\frac12||f||_K^2`, summed over the outputs."""
         return self._half_square(self.rows, self.alpha)
 
-    def dual_penalty(self, X: NDArray[np.floating], theta: Array, landmarks: bool = False) -> float:
+    def dual_penalty(self, X: Any, theta: Array, landmarks: bool = False) -> float:
         r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C).
 
         With ``landmarks`` K is what the network's own rows Z span of it, :math:`K_{nZ}K_{ZZ}^{-1}K_{Zn}`.

@@ -1,9 +1,10 @@
 """Rows brought to a common size before a kernel sees them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant
@@ -31,13 +32,16 @@ class Standardisation(NamedTuple):
     bound: float = 0.0
 
     @classmethod
-    def of(cls, X: NDArray[np.floating], scaling: str, weights: Array | None = None) -> "Standardisation":
-        """Return what the rows X (n, d), with weights if they differ, say for one of `SCALINGS`."""
-        largest = np.abs(X).max(axis=0).astype(np.float64)
-        unit = np.where(largest > 0, largest, 1.0)
-        inside = X / unit  # so that no square overflows
-        mean = np.average(inside, axis=0, weights=weights)
-        deviation = np.sqrt(np.average((inside - mean) ** 2, axis=0, weights=weights))
+    def of(cls, X: Any, scaling: str, weights: Array | None = None) -> "Standardisation":
+        """Return what the rows X (n, d), dense or CSR, with weights if they differ, say for one of `SCALINGS`."""
+        if issparse(X):
+            unit, mean, deviation = _sparse_moments(X, weights)
+        else:
+            largest = np.abs(X).max(axis=0).astype(np.float64)
+            unit = np.where(largest > 0, largest, 1.0)
+            inside = X / unit  # so that no square overflows
+            mean = np.average(inside, axis=0, weights=weights)
+            deviation = np.sqrt(np.average((inside - mean) ** 2, axis=0, weights=weights))
         varies = deviation > _CONSTANT * np.finfo(X.dtype).eps
         if scaling == "common" and varies.any():
             top = float(unit[varies].max())
@@ -64,3 +68,40 @@ class Standardisation(NamedTuple):
             inside = (z / self.bound).named("inside")
             z = (z / apply("sqrt", inside * inside + 1.0)).named("bounded")
         return z
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the rows that come out."""
+        return len(self.mean)
+
+    def take(self, columns: NDArray[Any]) -> "Standardisation":
+        """Return that of some columns."""
+        return self._replace(mean=self.mean[columns], rate=self.rate[columns])
+
+    def sparse_rows(self, X: Any) -> tuple[Any, Array]:
+        """Return S and v, whose sum in every row is what `rows` makes of CSR X: S is zero where X is."""
+        v = self.rows(np.zeros((1, X.shape[1])))[0]
+        S = X.astype(np.float64)
+        at = S.indices
+        if self.bound:
+            z = (S.data - self.mean[at]) * self.rate[at]
+            S.data = z / np.hypot(1.0, z / self.bound) - v[at]
+        else:
+            S.data = S.data * self.rate[at]
+        return S, v
+
+
+def _sparse_moments(X: Any, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Return unit, and mean and deviation in units, of the columns of CSR rows, without any cancellation."""
+    n, d = X.shape
+    at, values = X.indices, np.asarray(X.data, dtype=np.float64)
+    w = np.ones(n) if weights is None else weights
+    share = np.repeat(w / w.sum(), np.diff(X.indptr))
+    unit = np.zeros(d)
+    np.maximum.at(unit, at, np.abs(values))
+    unit[unit == 0] = 1.0
+    inside = values / unit[at]
+    mean: Array = np.bincount(at, share * inside, d).astype(np.float64)
+    stored = np.minimum(np.bincount(at, share, d), 1.0)
+    square = np.bincount(at, share * (inside - mean[at]) ** 2, d) + (1 - stored) * mean**2
+    return unit, mean, np.sqrt(square)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate, Compared, Problem, choose, compare
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned.frame import KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, LearnedGates, learn_frame
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.squared_gap import judge, null_value
 from clifford_rand_nn.solvers.base import HistoryRow
 
@@ -37,6 +38,7 @@ class Choices:
     mistakes: Mistakes | None = None
     max_time: float | None = None
     max_memory: float | None = None
+    shapes: tuple[str, ...] = SHAPES  # of learned gates
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Trained:
 def train(problem: Problem, choices: Choices) -> Trained:
     """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound."""
     began = time.perf_counter()
-    n = len(problem.X)
+    n = problem.X.shape[0]
     few = np.sort(spread_rows(n, min(n, COMPARED)))
     best, table = choose(problem.take(few), choices.beta)
     if n > DECOMPOSED:
@@ -108,9 +110,11 @@ def train(problem: Problem, choices: Choices) -> Trained:
 
 def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
     """Train by eigenvectors, or by a factor where gates were learned."""
-    n, beta = len(problem.X), best.candidate.beta
+    n, beta = problem.X.shape[0], best.candidate.beta
     weights = np.ones(n) if problem.weights is None else problem.weights
     outputs, honest = best.loo.predictions(np.array([beta]))[0], np.ones(n, dtype=bool)
+    if isinstance(best.standard, RowSpan):  # whose coordinates are no columns: half of an off-diagonal means nothing
+        choices = replace(choices, shapes=SHAPES[:1])
     rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
     if rounds is None or learned is None:
@@ -153,8 +157,11 @@ def _many(
     problem: Problem, compared: NDArray[np.intp], best: Compared, table: list[Candidate], choices: Choices
 ) -> Trained:
     """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared."""
-    n, chosen = len(problem.X), best.candidate
-    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
+    n, chosen = problem.X.shape[0], best.candidate
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, by_products=False)
+    wide = is_wide(*problem.X.shape)
+    if wide:  # the law of the gates would be a square of the columns
+        choices = replace(choices, rounds=0)
     beta = chosen.beta * chosen.n / n if choices.beta is None else choices.beta  # n·beta changes slowly with n
     few = np.sort(spread_rows(n, _LEARNED))
     rounds, learned = _learned(kernel, rows, problem, beta, choices, few)
@@ -197,7 +204,7 @@ def _many(
         rounds=rounds,
         metric=metric,
         scope=found.scope if landmarks else _ALL,
-        reason=found.reason,
+        reason=f"{found.reason}. No gates were learned for so many columns" if wide else found.reason,
         message=found.message if found.status.ends_all else "",
         history=found.history,
     )
@@ -217,6 +224,7 @@ def _learned(
         weights=problem.weights,
         groups=problem.groups,
         rounds=choices.rounds,
+        shapes=choices.shapes,
         mistakes=choices.mistakes,
     )
     if not found.rounds:

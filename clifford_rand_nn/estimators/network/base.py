@@ -15,11 +15,12 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
-from clifford_rand_nn.estimators.rows import by_blocks, new_rows
+from clifford_rand_nn.estimators.rows import by_blocks, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
-from clifford_rand_nn.infinite.training import Choices, Trained, train
+from clifford_rand_nn.infinite.row_span import RowSpan
+from clifford_rand_nn.infinite.training import DECOMPOSED, Choices, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
@@ -169,9 +170,14 @@ class NetworkWithoutKnobs(Parameters):
         """Most rounds of learned gates."""
         return _ROUNDS if isinstance(self.rounds, str) else int(self.rounds)
 
-    def _weighted(self, X: Array, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
+    def _training_rows(self, X: Any) -> Any:
+        """Return checked rows as the fit takes them."""
+        most = 0 if self._finite else DECOMPOSED
+        return kernel_training_rows(X, type(self).__name__, self.max_memory, most)
+
+    def _weighted(self, X: Any, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""
-        kept, weights, self._sample_weight = split_weights(sample_weight, len(X), type(self).__name__)
+        kept, weights, self._sample_weight = split_weights(sample_weight, X.shape[0], type(self).__name__)
         self._places = np.flatnonzero(kept)
         return kept, weights
 
@@ -264,7 +270,7 @@ class NetworkWithoutKnobs(Parameters):
 
     def _outputs(self, rows: Any) -> Array:
         """Return the outputs (n, C) of the network for rows that were checked."""
-        return by_blocks(lambda some: np.asarray(self.network_.predict(some)).reshape(len(some), -1), rows)
+        return by_blocks(lambda X: self.network_.predict(X).reshape(X.shape[0], -1), rows, self._by_products)
 
     def _keep_variance(self, needed: bool) -> None:
         """Keep what gives the variance of the network at new rows, where it is needed."""
@@ -273,7 +279,16 @@ class NetworkWithoutKnobs(Parameters):
     def _variance_at(self, rows: Any) -> Array | None:
         """Return the variance (n,) at new rows as they come, or None where it is not needed."""
         variance = self._variance
-        return None if variance is None else by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows)
+        return (
+            None
+            if variance is None
+            else by_blocks(lambda X: variance(self.network_.standard.rows(X)), rows, self._by_products)
+        )
+
+    @property
+    def _by_products(self) -> bool:
+        """Whether the network knows rows by their products with those of training."""
+        return isinstance(getattr(self.network_, "standard", None), RowSpan)
 
     def _stated_variance(self, network: Stated) -> Value | None:
         """Return that variance (n, 1) as operations of a program."""

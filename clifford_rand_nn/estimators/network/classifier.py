@@ -17,7 +17,7 @@ from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.labelled import Labelled
-from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
+from clifford_rand_nn.estimators.rows import training_data, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
@@ -100,7 +100,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         as_array(y, "y", owner)
         rows, labels = training_data(self, X, y)
         check_classification_targets(labels)
-        rows = dense_training_rows(rows, owner, self.max_memory)
+        rows = self._training_rows(rows)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         kept, weights = self._weighted(rows, sample_weight)
         self.classes_, index = np.unique(labels[kept], return_inverse=True)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import hstack, issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
@@ -15,9 +16,9 @@ from clifford_rand_nn.infinite.choice import Compared, Problem
 
 
 class Data(NamedTuple):
-    """Checked rows that count (n, d), targets (n, C), weights with mean 1 or None, groups from 0 or None."""
+    """Checked rows that count (n, d), CSR or dense, targets (n, C), weights with mean 1 and groups from 0, or None."""
 
-    X: Array
+    X: Any
     targets: Array
     weights: Array | None
     groups: NDArray[np.intp] | None
@@ -74,8 +75,11 @@ class Distinct:
     @classmethod
     def of(cls, data: Data) -> Self:
         """Return the distinct rows of data; rows of different groups are not copies."""
-        first, place = merged_rows(data.X if data.groups is None else np.column_stack([data.X, data.groups]))
-        own = np.ones(len(data.X)) if data.weights is None else data.weights
+        rows = data.X
+        if data.groups is not None:
+            rows = (hstack if issparse(rows) else np.column_stack)([rows, data.groups[:, None]])
+        first, place = merged_rows(rows.tocsr() if issparse(rows) else rows)
+        own = np.ones(len(data.targets)) if data.weights is None else data.weights
         mass = np.bincount(place, own).astype(np.float64)
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
         groups = None if data.groups is None else data.groups[first]

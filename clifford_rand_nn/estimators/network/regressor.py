@@ -10,7 +10,7 @@ from clifford_rand._checks import refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
-from clifford_rand_nn.estimators.rows import dense_training_rows, training_data
+from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.estimators.stated import regressor_program, stated_network
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
@@ -65,7 +65,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         self._check_parameters()
         refuse_unreal(y, "y", owner)
         rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
-        rows = dense_training_rows(rows, owner, self.max_memory)
+        rows = self._training_rows(rows)
         self._target_ndim = given.ndim
         kept, weights = self._weighted(rows, sample_weight)
         targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
