@@ -117,7 +117,7 @@ def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, 
 def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_.claim, KernelClaim):
-        return kernel.VERSION
+        return kernel.version(model.certificate_.claim.network)
     members = getattr(getattr(model.certificate_.claim, "family", None), "members", None)
     if isinstance(members, Neurons) and (members.rows < 0).any():
         return _UNSPANNED

@@ -15,7 +15,7 @@ from clifford_rand_nn.infinite.intervals import Intervals
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.saved.finite import pack_neurons, read_neurons
-from clifford_rand_nn.saved.kernel import pack_network, read_network
+from clifford_rand_nn.saved.kernel import pack_network, read_network, version
 from clifford_rand_nn.saved.parts import (
     about,
     agree,
@@ -64,6 +64,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     else:
         meta["certificate"]["claim"] = _values(claim, but="network")
         meta["kernel"] = pack_network(arrays, claim.network)
+        meta["version"] = max(_VERSION, version(claim.network))
     meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
     meta["candidates"] = [_values(candidate) for candidate in model.candidates_]
     if model.metric_ is not None:
@@ -115,7 +116,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         n, outputs = network.alpha.shape
     model.beta_, model.loo_score_, model.reason_ = number(meta["beta"]), number(meta["loo_score"]), text(meta["reason"])
     model.metric_ = arrays.get("metric")
-    agree(model.metric_ is None or model.metric_.shape == (d, d), "the metric does not fit the network")
+    width = d if "few" in meta else model.network_.standard.width
+    agree(model.metric_ is None or model.metric_.shape == (width, width), "the metric does not fit the network")
     model.candidates_ = [_record(Candidate, told) for told in meta["candidates"]]
     weights = model._sample_weight = checked_weights(arrays, outputs)
     n_rows = len(arrays["dual_point"] if weights is None else weights)

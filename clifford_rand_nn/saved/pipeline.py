@@ -12,7 +12,7 @@ def pack(pipeline: Pipeline) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the values of a fitted pipeline."""
     arrays, meta = estimator.pack(pipeline.steps[-1][1])
     meta["pipeline"] = steps.pack_pipeline(arrays, steps.OUTER, pipeline)
-    meta["version"] = steps.VERSION
+    meta["version"] = max(steps.VERSION, meta["version"])
     return arrays, meta
 
 

@@ -30,7 +30,7 @@ def pack(search: BetaCV) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     arrays |= {"search_betas": search.betas_, "search_scores": search.scores_}
     if search.betas is not None:
         arrays["search_given"] = np.atleast_1d(np.asarray(search.betas, dtype=np.float64))
-    meta["version"] = steps.VERSION if "inner" in meta else VERSION
+    meta["version"] = max(meta["version"], steps.VERSION if "inner" in meta else VERSION)
     meta["search"] = {name: plain(getattr(search, name)) for name in _PARAMETERS} | {
         "own": {name: plain(getattr(given, name)) for name in _OWN}
     }

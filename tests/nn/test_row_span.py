@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.frame import learn_frame
@@ -106,6 +106,25 @@ def test_learned_gates_are_those_of_rows_as_they_come(wide):
     assert {trial.shape for trial in sparse.rounds_.trials} == {"none", "full"}
     assert sparse.network_.kernel.frame.shape[0] == sparse.network_.standard.width
     np.testing.assert_allclose(model.fit(many, y).predict(NEW[:, :89]), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_models_are_saved_and_exported(rounds, wide, tmp_path):
+    rng = np.random.default_rng(1)
+    X = np.where(rng.random((88, 89)) < 0.15, 1.0, 0.0)
+    y = 3 * X[:, 0] + 0.05 * rng.standard_normal(88)
+    new = NEW[:, :89]
+    for rows in (sp.csr_array(X), X + 0.1):  # all of it is not zero
+        model = ConvexNetworkRegressor(rounds=rounds).fit(rows, y)
+        assert sp.issparse(model.network_.standard.base) == sp.issparse(rows)
+        save_model(tmp_path / "model.npz", model)
+        again = load_model(tmp_path / "model.npz")
+        np.testing.assert_array_equal(again.predict(new), model.predict(new))
+        np.testing.assert_array_equal(again.predict_interval(new), model.predict_interval(new))
+        assert again.certificate_.verify(rows, y).relative_gap < 1e-6
+        written = {}
+        exec(model.to_source(), written)
+        np.testing.assert_allclose(written["predict"](new), model.predict(new), atol=1e-9)
 
 
 def test_nothing_is_made_dense():
