@@ -32,6 +32,8 @@ from .paths.path import RegularizationPath as RegularizationPath
 from .paths.path import gated_path as gated_path
 from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
+from .pipeline_export import export_onnx as export_onnx
+from .pipeline_export import export_source as export_source
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .solvers.base import Result as Result

@@ -228,8 +228,10 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
 
     def _program(self, coverage: float | None) -> Program:
         check_is_fitted(self, "estimator_")
-        program: Program = self.estimator_._program(coverage)
-        return program
+        if not isinstance(self.estimator_, Exported):
+            found, hint = describe("a pipeline"), "Use export_onnx or export_source, which take one."
+            raise fail("estimator", "BetaCV", "an estimator alone for this method", found, hint)
+        return self.estimator_._program(coverage)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -48,7 +48,7 @@ class Exported:
         return as_module(self._program(0.9))
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: Any = "float32", coverage: float | None = 0.9) -> Path:
-        """Write the model as an ONNX file, opset 17; needs the extra "onnx".
+        """Write the model as an ONNX file, opset 19; needs the extra "onnx".
 
         The input ``X`` has any number of rows (n, d), raw as in `predict`: scaling is inside. Outputs have the names
         that skl2onnx gives: of a classifier ``label`` (n,) and ``probabilities`` (n, classes), or ``scores`` where the

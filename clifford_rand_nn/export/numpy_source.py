@@ -1,6 +1,8 @@
 """A program as the text of a Python module that needs NumPy alone."""
 
+import keyword
 import os
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable
@@ -13,12 +15,23 @@ from numpy.typing import NDArray
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
 from clifford_rand._files import replaced
-from clifford_rand_nn.export.program import Program, Value, ordered
+from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
 
 LONGEST = 4_000_000  # characters of a text that an editor still opens
+_DIGITS, _SHORT = 22, 64  # characters of a number; numbers that stay in the text
 _WIDTH = 116
-_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<"}
-_BINDS = {"less": 1, "add": 2, "subtract": 2, "multiply": 3, "divide": 3, "matmul": 3, "matmul_t": 3, "call": 5}
+_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "less": "<", "equals": "=="}
+_BINDS = {
+    "less": 1,
+    "equals": 1,
+    "add": 2,
+    "subtract": 2,
+    "multiply": 3,
+    "divide": 3,
+    "matmul": 3,
+    "matmul_t": 3,
+    "call": 5,
+}
 _CALLS = {
     "matmul_t": "{} @ {}.T",
     "maximum": "np.maximum({}, {})",
@@ -28,10 +41,38 @@ _CALLS = {
     "total": "{}.sum()",
     "first": "{}[:, 0]",
     "argmax": "{}.argmax(axis=1)",
+    "numbers": "_numbers(X, {})",
+    "words": "_words(X, {})",
+    "days": "_days(X, {})",
 }
-_CALLS |= {op: f"np.{op}({{}})" for op in ("abs", "sign", "sqrt", "exp", "log", "log1p", "arcsin")}
+_CALLS |= {
+    op: f"np.{op}({{}})" for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log", "log1p", "arcsin")
+}
 _ATOMIC = {op for op, text in _CALLS.items() if text.startswith("np.")}
 
+_TAKEN = {"X", "np", "Path", "CLASSES", "blocks"}
+_COLUMN_FUNCTIONS = '''\
+def _numbers(X, name):
+    """Return a column of a table as numbers (n, 1), NaN where they are missing (None or NaN)."""
+    return np.asarray(X[name], dtype=np.float64).reshape(-1, 1)
+
+
+def _words(X, name):
+    """Return a column of a table as texts (n, 1), empty where they are missing (None or NaN)."""
+    return np.array([_word(cell) for cell in X[name]], dtype=object).reshape(-1, 1)
+
+
+def _word(cell):
+    if cell is None or cell != cell:
+        return ""
+    whole = isinstance(cell, (float, np.floating)) and float(cell).is_integer()
+    return str(int(cell)) if whole else str(cell)
+
+
+def _days(X, name):
+    """Return a column of dates (of datetime, of NumPy, or texts as 2020-01-31) as days (n, 1) since 1970."""
+    times = np.asarray(X[name], dtype="datetime64[us]").reshape(-1, 1)
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86400e6)'''
 # The functions of a module, and what each returns; those with an underline are for the others.
 _FUNCTIONS = {
     "_outputs": ("outputs",),
@@ -55,29 +96,45 @@ def write_source(program: Program, path: str | os.PathLike[str] | None = None) -
     """Return the text, and write it to ``path``, if there is one, with its arrays beside it if these are large."""
     if path is not None and Path(path).suffix != ".py":
         raise fail("path", "to_source", "a file name that ends in .py", str(path))
-    arrays = {value.name: value.data for value in _constants(program) if value.data is not None}
-    large = 25 * sum(array.size for array in arrays.values()) > LONGEST
-    if path is None:
-        if large:
-            need = describe(f"a need of some {25 * sum(array.size for array in arrays.values()) / 1e6:.0f} MB of text")
-            rule = f"given where the text is longer than {LONGEST / 1e6:.0f} MB"
-            raise fail("path", "to_source", rule, need, "Arrays are then written beside it.")
-        return _text(program, {name: _literal(array) for name, array in arrays.items()})
-    if not large:
-        text = _text(program, {name: _literal(array) for name, array in arrays.items()})
+    names = _names(_constants(program))
+    arrays = {names[value]: value.data for value in names if value.data is not None}
+    length = sum(_DIGITS * array.size for array in arrays.values())
+    if path is None and length > LONGEST:
+        rule = f"given where the text is longer than {LONGEST / 1e6:g} MB"
+        need = describe(f"a need of some {length / 1e6:.0f} MB")
+        raise fail("path", "to_source", rule, need, "Arrays are then written beside it.")
+    beside = {name: array for name, array in arrays.items() if array.size > _SHORT and array.dtype == np.float64}
+    literals = {name: _literal(array) for name, array in arrays.items() if length <= LONGEST or name not in beside}
+    if path is None or length <= LONGEST:
+        text = _text(program, literals)
     else:
-        beside = Path(path).with_suffix(".npz")
-        with replaced(beside) as new, open(new, "wb") as stream:
-            np.savez(stream, **cast("Any", arrays))
-        head = f"_ARRAYS = np.load(Path(__file__).with_name({beside.name!r}))\n"
-        text = _text(program, {name: f"_ARRAYS[{name!r}]" for name in arrays}, head)
+        file = Path(path).with_suffix(".npz")
+        with replaced(file) as new, open(new, "wb") as stream:
+            np.savez(stream, **cast("Any", beside))
+        head = f"_ARRAYS = np.load(Path(__file__).with_name({file.name!r}))"
+        text = _text(program, literals | {name: f"_ARRAYS[{name!r}]" for name in beside}, head)
+    if path is None:
+        return text
     with replaced(path) as new:
         new.write_text(text, encoding="utf-8")
     return text
 
 
 def _constants(program: Program) -> list[Value]:
-    return [value for value in ordered(list(program.results.values())) if value.op == "constant"]
+    ends = [*program.results.values(), *([] if program.rows is None else [program.rows])]
+    return [value for value in ordered(ends) if value.op == "constant"]
+
+
+def _names(constants: list[Value]) -> dict[Value, str]:
+    """Return a name of Python for each array, its own one where that is possible."""
+    found: dict[Value, str] = {}
+    for value in constants:
+        name = re.sub(r"\W", "_", value.name)
+        name = name if name.isidentifier() and not keyword.iskeyword(name) else f"_{name}"
+        while name in found.values() or name in _TAKEN:
+            name += "_"
+        found[value] = name
+    return found
 
 
 def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
@@ -91,16 +148,22 @@ def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
     if program.classes is not None:
         functions["predict"] = [program.results["index"]]
     lines = [f'"""{program.model} of clifford-rand {__version__}, which this module does not need: NumPy is enough.']
-    lines += ["", f"Rows X have {program.d} columns{_columns(program)}", *_notes(program), '"""', ""]
+    lines += ["", *(_escaped(line) for line in _described(program)), '"""', ""]
     lines += ["from pathlib import Path", ""] if head else []
     lines += ["import numpy as np", ""]
-    lines += [head] if head else []
+    lines += [head, ""] if head else []
     lines += [f"{name} = {literal}" for name, literal in literals.items()]
     if program.classes is not None:
         lines.append(f"CLASSES = {_literal(program.classes)}")
-    parts = ["\n".join(lines), _rows_function(program.d)]
+    names = _names(_constants(program))
+    if program.rows is None:
+        parts = ["\n".join(lines), _rows_function(program.d)]
+    else:
+        body = "\n".join(f"    {line}" for line in _Body([program.rows], {}, names).lines())
+        said = f'    """Return the columns of a table as numbers (n, {program.d})."""'
+        parts = ["\n".join(lines), _COLUMN_FUNCTIONS, f"def _rows(X):\n{said}\n{body}"]
     order = [name for name in _FUNCTIONS if name in functions and _needed(name, functions)]
-    parts += [_function(name, functions[name], order, functions, program) for name in order]
+    parts += [_function(name, order, functions, program, names) for name in order]
     return "\n\n\n".join(parts) + "\n"
 
 
@@ -112,12 +175,24 @@ def _needed(name: str, functions: dict[str, list[Value]]) -> bool:
     return sum(functions[name][0] in ordered(ends) for ends in users) > 1
 
 
-def _columns(program: Program) -> str:
-    return "." if program.columns is None else ": " + ", ".join(map(str, program.columns)) + "."
+def _described(program: Program) -> list[str]:
+    """Return what rows are, and what there is to say of the model."""
+    if program.rows is not None:
+        kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
+        columns = [f"* {value.name}: {kinds[value.op]}" for value in program.table]
+        rows = [
+            "X is a table, a dict of columns or a data frame, in which cells may be missing, with the columns",
+            *columns,
+        ]
+    else:
+        names = "." if program.columns is None else ": " + ", ".join(program.columns) + "."
+        rows = [f"Rows X have {program.d} columns{names}"]
+    return [*rows, "", *(f"{name}: {text}" for name, text in program.notes.items())]
 
 
-def _notes(program: Program) -> list[str]:
-    return [f"{name}: {text}" for name, text in program.notes.items()]
+def _escaped(text: str) -> str:
+    """Return a text as it may stand in a docstring."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _rows_function(d: int) -> str:
@@ -133,13 +208,14 @@ def _rows_function(d: int) -> str:
 
 
 def _function(
-    name: str, ends: list[Value], order: list[str], functions: dict[str, list[Value]], program: Program
+    name: str, order: list[str], functions: dict[str, list[Value]], program: Program, names: dict[Value, str]
 ) -> str:
     """Return the text of a function; values of functions before it are calls of these."""
+    ends = functions[name]
     known = {functions[other][0]: f"{other}(X)" for other in order[: order.index(name)] if len(functions[other]) == 1}
     known = {value: call for value, call in known.items() if value not in ends}
     calls = any(value in known for value in _reached(ends, known))
-    body = _Body(ends, known).lines()
+    body = _Body(ends, known, names).lines()
     if name == "predict" and program.classes is not None:
         body[-1] = f"return CLASSES[{body[-1].removeprefix('return ')}]"
     block = None if calls else program.block()
@@ -168,25 +244,26 @@ def _reached(ends: list[Value], known: dict[Value, str]) -> list[Value]:
 class _Body:
     """The lines of a function: values with a name, or used twice, have one of their own."""
 
-    def __init__(self, ends: list[Value], known: dict[Value, str]) -> None:
+    def __init__(self, ends: list[Value], known: dict[Value, str], constants: dict[Value, str]) -> None:
         self._ends, self._known = ends, known
         reached = set(_reached(ends, known))
         self._values = [value for value in ordered(ends) if value in reached]
         self._uses = Counter(one for value in self._values if value not in known for one in value.values)
-        self._texts: dict[Value, str] = {}
-        self._names: set[str] = set()
+        self._texts = dict(constants)
+        self._names = set(constants.values())
 
     def lines(self) -> list[str]:
         """Return them, the last one with what is returned."""
         out = []
         for value in self._values:
-            if value.op in ("constant", "rows"):
-                self._texts[value] = value.name
+            if value.op == "rows":
+                self._texts[value] = "X"
+            if value in self._texts:
                 continue
             text = self._known.get(value) or self._expression(value)
             last = value in self._ends and len(self._ends) == 1
-            if not last and (value.name or self._uses[value] > 1 or (value in self._known and self._uses[value] > 1)):
-                name = self._fresh(value.name or "part")
+            if not last and (value.name or self._uses[value] > 1):
+                name = self._fresh("column" if value.op in COLUMNS else value.name or "part")
                 out.append(f"{name} = {text}")
                 self._texts[value] = name
             else:
@@ -197,7 +274,7 @@ class _Body:
     def _fresh(self, name: str) -> str:
         """Return a name that no other value has."""
         found, k = name, 1
-        while found in self._names:
+        while found in self._names or found in _TAKEN:
             k += 1
             found = f"{name}{k}"
         self._names.add(found)
@@ -208,6 +285,11 @@ class _Body:
             left, right = value.operands
             binds = _BINDS[value.op]
             return f"{self._operand(left, binds)} {_BINARY[value.op]} {self._operand(right, binds + 1)}"
+        if value.op in COLUMNS:
+            return _CALLS[value.op].format(repr(value.name))
+        if value.op == "beside":
+            parts = "".join(f"\n            {self._operand(one, 0)}," for one in value.operands)
+            return f"np.concatenate(\n        [{parts}\n        ],\n        axis=1,\n    )"
         binds = 0 if value.op in _ATOMIC else _BINDS["call"]
         return _CALLS[value.op].format(*(self._operand(operand, binds) for operand in value.operands))
 

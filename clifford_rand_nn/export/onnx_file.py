@@ -12,21 +12,25 @@ from clifford_rand._checks import check_choice, describe, fail, quantity
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn._arcsine import ARCSINE
-from clifford_rand_nn.export.program import Program, Value, ordered
+from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
 
-OPSET, _IR = 17, 8  # of 2022, which every runtime of today reads
+OPSET, _IR = 19, 9  # of 2023, the first that compares texts
 _MOST = 2**31 - 1  # bytes of a protocol buffer
 _BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "matmul": "MatMul", "maximum": "Max"}
-_NAMES = _BINARY | {"less": "Less", "where": "Where"}
-_NAMES |= {op: op.capitalize() for op in ("abs", "sign", "sqrt", "exp", "log")}
+_NAMES = _BINARY | {"less": "Less", "equals": "Equal", "where": "Where"}
+_NAMES |= {op: op.capitalize() for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log")}
 _OUTPUTS = {"index": "label", "predict_proba": "probabilities", "predict": "variable", "low": "low", "high": "high"}
 
 
 def write_onnx(program: Program, path: str | os.PathLike[str], dtype: Any = "float32") -> Path:
     """Write a program to a file and return its path."""
+    return save_onnx(onnx_model(program, dtype), path)
+
+
+def save_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
+    """Write an `onnx.ModelProto` to a file and return its path."""
     if Path(path).suffix.lower() != ".onnx":
         raise fail("path", "to_onnx", "a file name that ends in .onnx", str(path))
-    model = onnx_model(program, dtype)
     size = model.ByteSize()
     if size > _MOST:
         rule = f"of a model that takes at most {quantity(_MOST)}, as ONNX files do"
@@ -45,8 +49,16 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
     results = _results(program)
     labels = None if program.classes is None else _labels(program.classes)
     writer = _Writer(onnx)
-    X = helper.make_tensor_value_info("X", number, ["rows", program.d])
-    rows = writer.node("Cast", ["X"], to=types.DOUBLE) if number != types.DOUBLE else "X"
+    if program.rows is None:
+        inputs = [helper.make_tensor_value_info("X", number, ["rows", program.d])]
+        rows = writer.node("Cast", ["X"], to=types.DOUBLE) if number != types.DOUBLE else "X"
+    else:
+        kinds = [types.STRING if value.op == "words" else types.DOUBLE for value in program.table]
+        inputs = [
+            helper.make_tensor_value_info(value.name, kind, ["rows", 1])
+            for value, kind in zip(program.table, kinds, strict=True)
+        ]
+        (rows,) = writer.expressed("", [program.rows])
     block = program.block()
     if block is None:
         found = writer.expressed(rows, list(results.values()))
@@ -63,7 +75,7 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
             continue
         writer.node("Cast", [value], named, to=number)
         outputs.append(helper.make_tensor_value_info(named, number, ["rows", None]))
-    graph = helper.make_graph(writer.nodes, program.model, [X], outputs, initializer=writer.initializers)
+    graph = helper.make_graph(writer.nodes, program.model, inputs, outputs, initializer=writer.initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version, model.producer_name, model.producer_version = _IR, "clifford-rand", __version__
     notes = {"model": program.model, "opset": str(OPSET), "clifford-rand": __version__} | program.notes
@@ -140,6 +152,8 @@ class _Writer:
         for value in ordered(ends):
             if value.op == "rows":
                 names[value] = rows
+            elif value.op in COLUMNS:
+                names[value] = value.name
             elif value.op == "constant":
                 assert value.data is not None
                 names[value] = self.array(value.data, value.name)
@@ -196,7 +210,9 @@ class _Writer:
             case "row_sums":
                 return self.node("ReduceSum", [*operands, self.whole(1)], keepdims=1)
             case "row_largest":
-                return self.node("ReduceMax", operands, axes=[1], keepdims=1)
+                return self.node("ReduceMax", [*operands, self.whole(1)], keepdims=1)
+            case "beside":
+                return self.node("Concat", operands, axis=1)
             case "first":
                 return self.node("Squeeze", [*operands, self.whole(1)])
             case "argmax":

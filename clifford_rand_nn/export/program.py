@@ -5,7 +5,7 @@ computed by that. The result is a graph, of which `numpy_source`, `onnx_file` an
 operation is called in their library, and nothing of the models.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 # Every operation there is, and what it means in NumPy; a, b, c are its operands.
 OPERATIONS = {
     "rows": "the rows X (n, d), float64",
+    "numbers": "a column (n, 1) of a table, float64, NaN where it is missing",
+    "words": "a column (n, 1) of a table, texts, empty where it is missing",
+    "days": "a column (n, 1) of a table, days since 1970 with their fractions, NaN where it is missing",
     "constant": "an array of the model",
     "add": "a + b",
     "subtract": "a - b",
@@ -24,9 +27,13 @@ OPERATIONS = {
     "matmul_t": "a @ b.T",
     "maximum": "np.maximum(a, b)",
     "less": "a < b",
+    "equals": "a == b",
     "where": "np.where(a, b, c)",
     "abs": "np.abs(a)",
     "sign": "np.sign(a)",
+    "floor": "np.floor(a)",
+    "sin": "np.sin(a)",
+    "cos": "np.cos(a)",
     "sqrt": "np.sqrt(a)",
     "exp": "np.exp(a)",
     "log": "np.log(a)",
@@ -37,7 +44,9 @@ OPERATIONS = {
     "total": "a.sum()",
     "first": "a[:, 0]",
     "argmax": "a.argmax(axis=1)",
+    "beside": "np.concatenate([a, b, …], axis=1)",
 }
+COLUMNS = ("numbers", "words", "days")  # what a table holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +131,23 @@ def constant(data: ArrayLike, name: str, trained: bool = False) -> Value:
     return Value("constant", data=np.array(data, dtype=np.float64, order="C"), name=name, trained=trained)
 
 
+def column(kind: str, name: str) -> Value:
+    """Return a column of the table that a program is for; ``kind`` is one of `COLUMNS`."""
+    return Value(kind, name=name)
+
+
+def equals(a: Value, words: Iterable[str] | Iterable[float], name: str) -> Value:
+    """Return whether a column (n, 1) holds each of some texts or numbers, (n, k) of 1 and 0."""
+    found = list(words)
+    data = np.array(found, dtype=object if found and isinstance(found[0], str) else np.float64)
+    return where(Value("equals", (a, Value("constant", data=data, name=name))), 1.0, 0.0)
+
+
+def beside(parts: Iterable[Value]) -> Value:
+    """Return columns side by side."""
+    return Value("beside", tuple(parts))
+
+
 def matmul_t(a: Value, b: Value) -> Value:
     """Return a bᵀ."""
     return Value("matmul_t", (a, b))
@@ -186,6 +212,10 @@ class Program:
         Names of the columns, if the model knows them.
     width : int
         Entries of the widest array, for each row.
+    rows : Value or None
+        What the rows are made of, if the program is for a table.
+    table : tuple of Value
+        The columns of that table, in its order.
     notes : dict of str to str
         What else is to be said of the model.
     """
@@ -197,6 +227,8 @@ class Program:
     classes: NDArray[Any] | None = None
     columns: tuple[str, ...] | None = None
     width: int = 1
+    rows: Value | None = None
+    table: tuple[Value, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
 
     def constants(self) -> list[Value]:

@@ -29,9 +29,13 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
     "matmul_t": lambda a, b: a @ b.T,
     "maximum": lambda a, b: torch.relu(a) if isinstance(b, float) and b == 0 else torch.clamp(a, min=b),
     "less": lambda a, b: a < b,
+    "equals": lambda a, b: a == b,
     "where": torch.where,
     "abs": torch.abs,
     "sign": torch.sign,
+    "floor": torch.floor,
+    "sin": torch.sin,
+    "cos": torch.cos,
     "sqrt": torch.sqrt,
     "exp": torch.exp,
     "log": torch.log,
@@ -42,6 +46,7 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
     "total": torch.sum,
     "first": lambda a: a[:, 0],
     "argmax": lambda a: a.argmax(dim=1),
+    "beside": lambda *parts: torch.cat(parts, dim=1),
 }
 
 

@@ -62,9 +62,21 @@ class NumberReader(Reader):
 
 @dataclass(frozen=True)
 class BooleanReader(Reader):
-    """Reader of truth values."""
+    """Reader of truth values.
 
+    Attributes
+    ----------
+    words : bool
+        Whether they were texts where the model was fitted, such as yes and no.
+    """
+
+    words: bool = False
     kind: ClassVar[str] = TRUTH
+
+    @classmethod
+    def of(cls, name: str, column: Any, format: str | None = None) -> "BooleanReader":
+        """Return the reader for a column of a table that a model is fitted to."""
+        return cls(name, any(isinstance(cell, str) for cell in column))
 
     def read(self, column: Any) -> dict[str, NDArray[Any]]:
         """Return 1 and 0 (and numbers as they are), NaN where they are missing."""

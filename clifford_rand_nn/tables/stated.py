@@ -1,0 +1,157 @@
+"""TableEncoder as operations of a program: columns of a table in, numbers out, without pandas and scikit-learn."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.export.program import Value, apply, beside, column, equals, where
+from clifford_rand_nn.tables.cells import TRUTH
+from clifford_rand_nn.tables.dates import WEEKDAYS
+from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, Reader
+
+_DAY = 86_400_000_000  # microseconds
+_TRUE = (*(case(word) for word, true in TRUTH.items() if true for case in (str, str.upper, str.capitalize)), "1", "1.0")
+_FALSE = (
+    *(case(word) for word, true in TRUTH.items() if not true for case in (str, str.upper, str.capitalize)),
+    *("0", "0.0"),
+)
+
+_Tests = Callable[[list[str], str], Value]  # which of some words cells are, (n, k) of 1 and 0; of "" those not there
+
+
+def stated_table(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
+    """Return the numbers (n, d) that a fitted `TableEncoder` makes, and the columns that it makes them of.
+
+    Raises
+    ------
+    ArgumentError
+        A column holds texts whose words are hashed.
+    """
+    steps = encoder._steps
+    if steps.texts:
+        hint = "Leave it out, or put features of it into columns of their own (clifford-rand embed)."
+        raise fail("model", "export", "without texts of which words are hashed", describe(steps.texts[0]), hint)
+    inputs: list[Value] = []
+    numbers: dict[str, Value] = {}
+    tests: dict[str, _Tests] = {}
+    for reader in encoder._readers:
+        _READ[type(reader)](reader, inputs, numbers, tests)
+    parts = [where(_there(numbers[name]), numbers[name], fill) for name, fill in (steps.fill | steps.truths).items()]
+    parts += [where(_there(numbers[name]), 0.0, 1.0) for name in steps.marked]
+    for name, categories in steps.categories.items():
+        parts += _one_hot(name, categories, tests[name])
+    return beside(parts).named("X"), tuple(inputs)
+
+
+def _one_hot(name: str, categories: Any, test: _Tests) -> list[Value]:
+    """Return a column of 1 and 0 for each word that is not rare, and one for all others if some are."""
+    own = [word for word, rare in zip(categories.words, categories.rare, strict=True) if not rare]
+    words = [word for word in own if word is not None]  # None is the last one
+    parts = [test(words, f"words of {name}")] if words else []
+    if None in own:
+        parts.append(test([""], f"missing of {name}"))
+    if not any(categories.rare):
+        return parts
+    own_one = apply("row_sums", beside(parts)) if parts else 0.0 * test([""], f"missing of {name}")
+    return [*parts, 1.0 - own_one]
+
+
+def _there(a: Value) -> Value:
+    """Return whether a number is one: neither missing nor infinite."""
+    return apply("abs", a) < math.inf
+
+
+def _number(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+    inputs.append(column("numbers", reader.name))
+    numbers[reader.name] = inputs[-1]
+
+
+def _boolean(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+    assert isinstance(reader, BooleanReader)
+    if not reader.words:
+        _number(reader, inputs, numbers, tests)
+        return
+    inputs.append(column("words", reader.name))
+    true, false = (
+        apply("row_sums", equals(inputs[-1], words, f"{which} of {reader.name}"))
+        for words, which in ((_TRUE, "true"), (_FALSE, "false"))
+    )
+    numbers[reader.name] = where(true + false < 0.5, math.inf, true)  # other words are missing
+
+
+def _category(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+    assert isinstance(reader, CategoryReader)
+    inputs.append(column("numbers" if reader.numeric else "words", reader.name))
+    tests[reader.name] = _numbers_as_words(inputs[-1], float) if reader.numeric else _words(inputs[-1])
+
+
+def _date(reader: Reader, inputs: list[Value], numbers: dict[str, Value], tests: dict[str, _Tests]) -> None:
+    assert isinstance(reader, DateReader)
+    days = column("days", reader.name)
+    inputs.append(days)
+    for part in reader.parts:
+        name = f"{reader.name} ({part}"
+        if part == "days":
+            numbers[f"{name})"] = days - reader.start / _DAY
+        elif part == "weekday":
+            tests[f"{name})"] = _numbers_as_words(_modulo(apply("floor", days) + 3.0, 7.0), WEEKDAYS.index)
+        else:
+            turn = _of_the_year(days) if part == "season" else days - apply("floor", days)
+            angle = turn * (2 * math.pi)
+            numbers[f"{name} sin)"], numbers[f"{name} cos)"] = apply("sin", angle), apply("cos", angle)
+
+
+_READ: dict[type[Reader], Callable[..., None]] = {
+    NumberReader: _number,
+    BooleanReader: _boolean,
+    CategoryReader: _category,
+    DateReader: _date,
+}
+
+
+def _words(a: Value) -> _Tests:
+    return lambda words, name: equals(a, words, name)
+
+
+def _numbers_as_words(a: Value, number_of: Callable[[str], float]) -> _Tests:
+    """Return the test of numbers that stand for words."""
+
+    def test(words: list[str], name: str) -> Value:
+        if words == [""]:
+            return where(_there(a), 0.0, 1.0)
+        return equals(a, [float(number_of(word)) for word in words], name)
+
+    return test
+
+
+def _modulo(a: Value, b: float) -> Value:
+    return a - apply("floor", a / b) * b
+
+
+def _of_the_year(days: Value) -> Value:
+    """Return the place in its year, from 0 to 1, of days since 1970.
+
+    Years are counted from March on, so that the day that is not always there is their last one: Howard Hinnant,
+    "chrono-Compatible Low-Level Date Algorithms", 2013.
+    """
+    whole = apply("floor", days)
+    since = whole + 719468.0  # days since the first of March of the year 0
+    era = apply("floor", since / 146097.0)
+    day = since - era * 146097.0
+
+    def share(a: Value, b: float) -> Value:
+        return apply("floor", a / b)
+
+    year = share(day - share(day, 1460.0) + share(day, 36524.0) - share(day, 146096.0), 365.0)
+    since_march = day - (year * 365.0 + share(year, 4.0) - share(year, 100.0))
+    march = year + era * 400.0
+    after = Value("less", (305.0, since_march))
+    own = march + where(after, 1.0, 0.0)  # the calendar's year
+    leap = _divides(4.0, own) - _divides(100.0, own) + _divides(400.0, own)
+    since_january = where(after, since_march - 306.0, since_march + 59.0 + leap)
+    return (since_january + (days - whole)) / (leap + 365.0)
+
+
+def _divides(b: float, a: Value) -> Value:
+    return where(_modulo(a, b) < 0.5, 1.0, 0.0)
