@@ -48,12 +48,13 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     compared and what leave-one-out said. Of a `BetaCV` it holds the estimator and the scores of all betas too. The
     file appears complete or not at all.
 
-    A scikit-learn `Pipeline` that ends with an estimator or a `BetaCV` is saved with its steps. Those of scikit-learn
-    itself (scaling, PCA, `ColumnTransformer`, one-hot, tf-idf, …) are held in the format of skops, a zip of JSON and
-    arrays; another version of scikit-learn reads them with its own warning. Its certificate is of the rows that the
-    last step was given: ``pipeline[-1].certificate_.verify(pipeline[:-1].transform(X), y)``. Functions of one's own,
-    steps of other libraries, and trees and splines, whose indices compiled code would not check, are refused, when they
-    are saved as when they are read. The pipeline's ``memory`` is not kept.
+    A scikit-learn `Pipeline` that ends with an estimator or a `BetaCV` is saved with its steps. A `TableEncoder` is
+    plain data, to which no version of pandas or scikit-learn matters. Steps of scikit-learn itself (scaling, PCA,
+    `ColumnTransformer`, one-hot, tf-idf, …) are held in the format of skops, a zip of JSON and arrays; another version
+    of scikit-learn reads them with its own warning. The certificate is of the rows that the last step was given:
+    ``pipeline[-1].certificate_.verify(pipeline[:-1].transform(X), y)``. Functions of one's own, steps of other
+    libraries, and trees and splines, whose indices compiled code would not check, are refused, when they are saved as
+    when they are read. The pipeline's ``memory`` is not kept.
 
     Parameters
     ----------
@@ -85,7 +86,9 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
     arrays, meta = pipeline.pack(model) if type(model) is Pipeline else estimator.pack(model)
-    arrays["meta"] = np.frombuffer(json.dumps(meta, ensure_ascii=False, indent=1).encode(), dtype=np.uint8)
+    arrays["meta"] = np.frombuffer(
+        json.dumps(meta, ensure_ascii=False, indent=1, default=_item).encode(), dtype=np.uint8
+    )
     with replaced(path) as new, open(new, "wb") as stream:
         np.savez(stream, **arrays)
 
@@ -121,6 +124,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         )
     with _damage_told(name):
         return pipeline.unpack(arrays, meta) if "pipeline" in meta else estimator.unpack(arrays, meta)
+
+
+def _item(value: object) -> Any:
+    """Return a number of NumPy's as one of Python's, which JSON can hold."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is no value of JSON")
 
 
 @contextmanager

@@ -13,15 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.saved.parts import agree, text, truth
 from clifford_rand_nn.saved.scikit import pack_step, read_step
+from clifford_rand_nn.tables.encoder import TableEncoder
 
 VERSION = 8  # of the format, which older readers do not know
 OUTER, INNER = "step", "inner"  # how names of arrays begin: of a pipeline, and of one in a search
-_BYTES = re.compile(rf"({OUTER}|{INNER})\d{{1,3}}")
+_NAME = re.compile(rf"({OUTER}|{INNER})\d{{1,3}}(_[a-z_]{{1,30}})?")  # bytes of a step, or an array of a TableEncoder
 
 
 def rule(name: str) -> str | None:
     """Return the kinds of dtype and numbers of axes of an array of a step; None for names of none."""
-    return "u1" if _BYTES.fullmatch(name) else None
+    found = _NAME.fullmatch(name)
+    return None if found is None else "f12" if found[2] else "u1"
 
 
 def pack_pipeline(arrays: dict[str, NDArray[Any]], prefix: str, pipeline: Pipeline) -> dict[str, Any]:
@@ -55,6 +57,10 @@ def _pack(arrays: dict[str, NDArray[Any]], place: str, name: str, step: Any) -> 
         check_is_fitted(step)
     except (NotFittedError, TypeError) as error:
         raise fail("model", "save_model", f"a pipeline whose step {name!r} is fitted", describe(str(error))) from error
+    if type(step) is TableEncoder:
+        own, values = step.to_plain()
+        arrays |= {f"{place}_{key}": array for key, array in own.items()}
+        return {"kind": "table", "arrays": sorted(own), "encoder": values}
     blob = arrays[place] = pack_step(step, name)
     told = {"kind": "scikit-learn", "class": type(step).__name__, "version": sklearn.__version__}
     return told | {"sha256": hashlib.sha256(blob.tobytes()).hexdigest()}
@@ -64,6 +70,8 @@ def _read(arrays: dict[str, NDArray[Any]], place: str, name: str, told: dict[str
     kind = told["kind"]
     if kind == "passthrough":
         return kind
+    if kind == "table":
+        return TableEncoder.from_plain({key: arrays.pop(f"{place}_{key}") for key in told["arrays"]}, told["encoder"])
     agree(kind == "scikit-learn", f"the step {name!r} is of an unknown kind")
     data = arrays.pop(place).tobytes()
     agree(hashlib.sha256(data).hexdigest() == told["sha256"], f"the step {name!r} is another one than was saved")

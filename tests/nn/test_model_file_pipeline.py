@@ -38,6 +38,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
+from clifford_rand_nn.tables.model import table_model
 from support.damage import damaged_bytes, damaged_members
 
 rng = np.random.default_rng(0)
@@ -162,6 +163,63 @@ def test_a_search_may_be_over_a_pipeline(tmp_path):
         assert found.estimator[-1].get_params() == inner[-1].get_params()
         assert str(found.estimator) == str(inner)
         np.testing.assert_array_equal(back.fit(X, SIDE).predict(NEW), model.predict(NEW))
+
+
+def _customers():
+    pd = pytest.importorskip("pandas")
+    local = np.random.default_rng(1)
+    frame = pd.DataFrame({"city": np.array(["Oslo", "Bergen", "Tromsø", None], dtype=object)[np.arange(40) % 4]})
+    frame["age"] = local.integers(18, 80, 40).astype(float)
+    frame["member"] = local.random(40) > 0.5
+    frame["joined"] = pd.to_datetime("2020-01-01") + pd.to_timedelta(local.integers(0, 900, 40), unit="D")
+    frame.loc[3, "age"] = np.nan
+    return frame.assign(buys=SIDE)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "m.npz"
+    model = table_model(_customers(), "buys", model=_gated())
+    save_model(path, model)
+    return model, path
+
+
+@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableNote")  # of Trondheim
+def test_a_table_model_comes_back_without_skops(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
+    model, path = table
+    back, frame = load_model(path), _customers().drop(columns="buys")
+    new = frame.iloc[::-1].assign(city="Trondheim", age=np.nan)
+    for rows in (frame, new):
+        np.testing.assert_array_equal(back.decision_function(rows), model.decision_function(rows))
+        np.testing.assert_array_equal(back[0].transform(rows), model[0].transform(rows))
+    assert back[0].columns_ == model[0].columns_
+    assert back[0].get_feature_names_out().tolist() == model[0].get_feature_names_out().tolist()
+    assert back[-1].certificate_.verify(back[:-1].transform(frame), SIDE).relative_gap < 0.02
+    save_model(tmp_path / "again.npz", back)
+    one, two = (_contents(file)[0] for file in (path, tmp_path / "again.npz"))
+    assert one.keys() == two.keys()
+    assert all((one[name] == two[name]).all() for name in one.keys() - {"meta"})
+
+
+TABLE_DAMAGE = {
+    "lost": lambda arrays, told: arrays.pop("step0_fill"),
+    "one too many": lambda arrays, told: arrays.update(step0_evil=np.ones(1)),
+    "longer": lambda arrays, told: arrays.update(step0_fill=np.ones(99)),
+    "text": lambda arrays, told: arrays.update(step0_fill=np.array(["a"])),
+    "column": lambda arrays, told: told["columns"][0].update(kind="pickle"),
+    "parameter": lambda arrays, told: told["params"].update(evil=1),
+    "later": lambda arrays, told: told.update(version=99),
+}
+
+
+@pytest.mark.parametrize("fault", TABLE_DAMAGE)
+def test_damaged_tables_give_the_one_error(table, tmp_path, fault):
+    arrays, meta = _contents(table[1])
+    TABLE_DAMAGE[fault](arrays, meta["pipeline"]["steps"][0]["encoder"])
+    _write(tmp_path / "m.npz", arrays, meta)
+    with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged"):
+        load_model(tmp_path / "m.npz")
 
 
 def _grid():
