@@ -251,3 +251,24 @@ def mixed(alg):
     """A batch of a circle and a line."""
     C, L = cga.circle(alg, [1, 2, 3], 2.0, [0, 0, 1]), cga.line(alg, [1, 2, 3], [0, 0, 1])
     return C * np.array([1.0, 0.0]) + L * np.array([0.0, 1.0])
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_what_is_no_blade_is_refused(null):
+    alg = cr.Algebra.cga(3, null_basis=null)
+    rng = np.random.default_rng(3)
+    circles = cga.circle(alg, rng.standard_normal((2, 3)), 1.0, rng.standard_normal((2, 3)))
+    assert (cga.classify(circles).name == "circle").all()
+    a, b, c, d, _ = alg.basis_vectors()
+    for X in (
+        circles.sum(),
+        1e-9 * circles.sum(),
+        cr.concatenate([circles, circles.sum(keepdims=True)]),
+        (a ^ b) + (c ^ d),
+    ):
+        with pytest.raises(
+            cr.ArgumentError, match=r"'X' parameter of classify must be blades\. .*grade (2|3) whose X ~X"
+        ):
+            cga.classify(X)
+    with pytest.raises(cr.ArgumentError, match="must be blades"):
+        cga.distance(circles.sum(), circles[0])

@@ -25,6 +25,7 @@ from clifford_rand.compat.clifford import (
 )
 from clifford_rand.compat.clifford.io import read_ga_file, read_json_file, write_ga_file, write_json_file
 from clifford_rand.compat.clifford.tools.classify import Circle, DualFlat, Flat, Plane, Point, Round, Tangent, classify
+from clifford_rand.presets import cga
 
 METRICS = [(2,), (3,), (1, 3), (3, 0, 1), (4, 1), (1, 1, 1)]
 
@@ -261,9 +262,10 @@ def test_blade_map():
         split(Cl(2)[0].scalar)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_blades_of_the_conformal_model_are_told_by_their_parameters(n):
-    layout = conformalize(Cl(n)[0])[0]
+@pytest.mark.parametrize("base", [(2,), (3,), (4,), (1, 1), (0, 2), (1, 3)])
+def test_blades_of_the_conformal_model_are_told_by_their_parameters(base):
+    """Over every metric, as clifford does; `presets.cga.classify` is for the Euclidean one."""
+    layout, n = conformalize(Cl(*base)[0])[0], sum(base)
     rng = np.random.default_rng(5)
 
     def vector():
@@ -294,6 +296,12 @@ def test_blades_of_the_conformal_model_are_told_by_their_parameters(n):
                     assert np.isclose(found.radius, radius)
                     assert found.direction.isclose(E, rtol=1e-9)
                 assert type(pickle.loads(pickle.dumps(found))) is type(found)
+                if len(base) == 1:
+                    same = cga.classify(made.mv)
+                    names = {Round: "round" if radius else "tangent", Flat: "flat", DualFlat: "dual flat"}
+                    assert same.kind == names[kind]
+                    if kind is not DualFlat:
+                        assert np.allclose(same.location, found.location.value[1 : n + 1], atol=1e-9)
 
 
 def test_classes_of_grades():

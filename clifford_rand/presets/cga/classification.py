@@ -23,6 +23,8 @@ from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import Parts, euclidean, split
 from clifford_rand.presets.inputs import largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 
+BLADE = 1e-6  # X ~X beside its number, for components ≤ 1, from which X is no blade with rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Classified:
@@ -173,7 +175,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     Raises
     ------
     ArgumentError
-        For zero, and for complex or exact coefficients.
+        For zero, for what is clearly no blade, and for complex or exact coefficients.
 
     Examples
     --------
@@ -199,9 +201,23 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     for k, rows in _grades(X, size):
         keys = keys_of_grades(n + 2, (k,))
         part = X._make(keys, X._select(keys).coefficients.reshape(-1, keys.size)[rows])
+        _check_blades(part, k)
         eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else rtol
         groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
     return _gathered(X.algebra, X.shape, X.dtype, groups)
+
+
+def _check_blades(X: Any, k: int) -> None:
+    """Refuse multivectors of one grade that are no blades: X ~X of a blade is a number, up to n = 3 of no other."""
+    if 2 <= k <= X.algebra.d - 2:
+        scaled = unit_scale(X)
+        square = scaled * ~scaled
+        others = square._select(keys_of_grades(square.algebra.d, tuple(g for g in square.grades if g)))
+        if (largest(others.coefficients) > BLADE).any():
+            found = describe(f"a multivector of grade {k} whose X ~X is no number")
+            raise fail(
+                "X", "classify", "blades", found, "A sum of two blades is one only if they share all but a vector."
+            )
 
 
 def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
