@@ -84,12 +84,17 @@ def read_npz(
                     _check_stored([members[name] for name in chosen], size)
                 return {name: _read_array(archive, members[name]) for name in chosen}, list(members)
         except FAULTS as error:
-            if isinstance(error, _ObjectArrayError):
-                raise ArgumentError(f"{os.fspath(path)}: {what} {error}") from error
-            said = " ".join(str(error).split())[:200]
-            raise ArgumentError(
-                f"{os.fspath(path)}: {what} is damaged, or it is something else ({type(error).__name__}: {said})."
-            ) from error
+            raise damaged(path, what, error) from error
+
+
+def damaged(path: str | os.PathLike[str], what: str, error: BaseException) -> ArgumentError:
+    """Return the one error for what a file that is no NPZ raises."""
+    if isinstance(error, _ObjectArrayError):
+        return ArgumentError(f"{os.fspath(path)}: {what} {error}")
+    said = " ".join(str(error).split())[:200]
+    return ArgumentError(
+        f"{os.fspath(path)}: {what} is damaged, or it is something else ({type(error).__name__}: {said})."
+    )
 
 
 def check_archive(data: bytes, others: tuple[str, ...]) -> None:
@@ -153,27 +158,68 @@ def _check_stored(members: Iterable[zipfile.ZipInfo], size: int) -> None:
         raise ValueError("its arrays are compressed, or claim more bytes than it has")
 
 
+@contextmanager
+def npz_rows(
+    path: str | os.PathLike[str], name: str, rows: int
+) -> Iterator[tuple[tuple[int, ...], Iterator[NDArray[Any]]]]:
+    """Open an array (n, …) of an NPZ file: yield its shape, and an iterator of its rows, ``rows`` at a time.
+
+    The array is checked as in `read_npz`. One in Fortran's order is read at once.
+    """
+    with open(path, "rb") as stream:
+        _check_directory(stream, os.fstat(stream.fileno()).st_size)
+        with zipfile.ZipFile(stream) as archive:
+            member = archive.getinfo(f"{name}.npy")
+            with archive.open(member) as source:
+                shape, fortran, dtype = _read_header(source, member)
+                if not fortran:
+                    yield shape, _rows_of(source, shape, dtype, rows)
+                    return
+            array = _read_array(archive, member)
+            yield shape, (array[i : i + rows] for i in range(0, len(array), rows))
+
+
+def _rows_of(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], rows: int) -> Iterator[NDArray[Any]]:
+    for begin in range(0, shape[0], rows):
+        block = np.empty((min(rows, shape[0] - begin), *shape[1:]), dtype=dtype)
+        _fill(stream, block)
+        yield block if dtype.isnative else block.astype(dtype.newbyteorder("="))
+    if stream.read(1):
+        raise ValueError("there is more than the array")
+
+
+def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and dtype of the array that a member holds, checked against its length."""
+    version = npy.read_magic(stream)
+    if version not in _READERS:
+        raise ValueError(f"version {version} of the NPY format")
+    shape, fortran, dtype = _READERS[version](stream, max_header_size=_MOST_HEADER)
+    if dtype.hasobject:
+        raise _ObjectArrayError("holds object arrays, which are not read; save plain arrays, texts as str.")
+    if dtype.kind not in _KINDS or dtype.shape or not dtype.itemsize:
+        raise ValueError(f"an array of dtype {dtype}")
+    length = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or stream.tell() + length != info.file_size:
+        raise ValueError(f"shape {shape} and dtype {dtype} are not those of {info.file_size} bytes")
+    return shape, fortran, dtype
+
+
+def _fill(stream: IO[bytes], array: NDArray[Any]) -> None:
+    """Read a contiguous array."""
+    rest = array.reshape(-1).view(np.uint8).data
+    while len(rest):
+        read = cast("io.BufferedIOBase", stream).readinto(rest[:_CHUNK])
+        if not read:
+            raise EOFError(f"{len(rest)} bytes are missing")
+        rest = rest[read:]
+
+
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
     """Read a member of an archive as an array of numbers, booleans or text."""
     with archive.open(info) as stream:
-        version = npy.read_magic(stream)
-        if version not in _READERS:
-            raise ValueError(f"version {version} of the NPY format")
-        shape, fortran, dtype = _READERS[version](stream, max_header_size=_MOST_HEADER)
-        if dtype.hasobject:
-            raise _ObjectArrayError("holds object arrays, which are not read; save plain arrays, texts as str.")
-        if dtype.kind not in _KINDS or dtype.shape or not dtype.itemsize:
-            raise ValueError(f"an array of dtype {dtype}")
-        length = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or stream.tell() + length != info.file_size:
-            raise ValueError(f"shape {shape} and dtype {dtype} are not those of {info.file_size} bytes")
+        shape, fortran, dtype = _read_header(stream, info)
         array = np.empty(math.prod(shape), dtype=dtype)
-        rest = array.view(np.uint8).data
-        while len(rest):
-            read = cast("io.BufferedIOBase", stream).readinto(rest[:_CHUNK])
-            if not read:
-                raise EOFError(f"{len(rest)} bytes are missing")
-            rest = rest[read:]
+        _fill(stream, array)
         if stream.read(1):  # at the end its checksum is compared, of empty arrays too
             raise ValueError("there is more than the array")
         array = array.reshape(shape[::-1]).T if fortran else array.reshape(shape)

@@ -3,6 +3,7 @@ from .arrays import checked_target as checked_target
 from .arrays import column_target as column_target
 from .arrays import default_target as default_target
 from .arrays import read_table as read_table
+from .blocks import read_blocks as read_blocks
 from .encoder import TableEncoder as TableEncoder
 from .files import check_ending as check_ending
 from .files import existing_table as existing_table

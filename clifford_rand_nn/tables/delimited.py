@@ -3,7 +3,8 @@
 import gzip
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,29 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.dialect import Dialect, not_gzip, not_text
 
 
-def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = ()) -> Any:
-    """Read a file as ``dialect`` says; of the columns ``text`` no number and no gap is made."""
+def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+    """Read a file as ``dialect`` says; cells of ``as_text`` are no numbers, and none of ``text`` is missing either."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    options = pandas_options(dialect)
+    options = pandas_options(dialect, as_text)
+    with reading_csv(file, dialect):
+        frame = pandas.read_csv(file, **options)
+        again = [name for name in dict.fromkeys(text) if name in frame.columns]
+        if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
+            options |= {"dtype": str, "na_filter": False, "usecols": again}
+            frame[again] = pandas.read_csv(file, **options)[again]
+    frame = frame.drop(columns=[frame.columns[i] for i in dialect.left_out])
+    frame.attrs["notes"] = list(dialect.notes)
+    return frame
+
+
+@contextmanager
+def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
+    """Turn what pandas raises on a file that is malformed into the one error."""
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
-            frame = pandas.read_csv(file, low_memory=False, **options)
-            again = [name for name in dict.fromkeys(text) if name in frame.columns]
-            if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
-                written = pandas.read_csv(file, usecols=again, dtype=str, na_filter=False, **options)
-                frame[again] = written[again]
+            yield
     except pandas.errors.EmptyDataError as error:
         raise ArgumentError(f"{file}: the file is empty.") from error
     except pandas.errors.ParserWarning as error:
@@ -35,12 +47,9 @@ def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = ()) -> An
     except pandas.errors.ParserError as error:
         said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
-    frame = frame.drop(columns=[frame.columns[i] for i in dialect.left_out])
-    frame.attrs["notes"] = list(dialect.notes)
-    return frame
 
 
-def pandas_options(dialect: Dialect) -> dict[str, Any]:
+def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, Any]:
     """Return the options of pandas' reader."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
     options: dict[str, Any] = {
@@ -49,6 +58,8 @@ def pandas_options(dialect: Dialect) -> dict[str, Any]:
         "encoding": dialect.encoding,
         "skipinitialspace": dialect.spaces,
         "index_col": False,
+        "low_memory": False,
+        "dtype": {name: str for name in as_text if name in dialect.names},
     }
     if not dialect.header:
         options |= {"header": None, "names": list(dialect.names)}

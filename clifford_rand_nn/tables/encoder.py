@@ -143,6 +143,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unknown, filled = self._steps.compare(cells)
         return self._steps(self.transformer_, cells), Notes(len(frame), ignored, unknown, filled)
 
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Columns of the table that are read as texts: ``as_text`` of `read_frame` and `read_blocks`."""
+        check_is_fitted(self, "transformer_")
+        return tuple(reader.name for reader in self._readers if reader.as_text)
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
         check_is_fitted(self, "transformer_")

@@ -1,23 +1,24 @@
 """Tables from disk as data frames: one function for every kind of file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz, reading_parquet
 from clifford_rand_nn.tables.delimited import read_delimited
 from clifford_rand_nn.tables.dialect import find_dialect
-from clifford_rand_nn.tables.files import existing_table, read_ending, refuse_duplicates
+from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
 
 
 def read_frame(
     path: str | Path,
     *,
     text: Sequence[str] = (),
+    as_text: Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
     header: bool = True,
@@ -31,7 +32,9 @@ def read_frame(
         .csv, .tsv, also compressed (.csv.gz, .tsv.gz), .parquet, .npz or .arff. An NPZ holds features ``X`` (n, d),
         the columns of which are called as its ``feature_names`` say, or x0, x1, …, and other columns as arrays (n,).
     text : sequence of str
-        Columns of a CSV whose cells stay as they are written: "007" and "NA" are texts.
+        Columns of a CSV whose cells stay as they are written: "007" and "NA" are texts, and an empty cell is one.
+    as_text : sequence of str
+        Likewise, but "NA" and empty cells are missing: codes such as "007" that are categories.
     separator : str or None
         Of cells; None finds out which one of ``, ; tab |`` it is.
     decimal : {".", ","} or None
@@ -73,7 +76,7 @@ def read_frame(
 
         return read_arff(file, encoding)
     dialect = find_dialect(file, separator=separator, decimal=decimal, header=header, encoding=encoding)
-    return read_delimited(file, dialect, text)
+    return read_delimited(file, dialect, text, as_text)
 
 
 def last_column(path: str | Path) -> str:
@@ -101,15 +104,26 @@ def _read_arrays(file: Path) -> Any:
     pandas = require("pandas", extra="app", purpose="reading an NPZ as a data frame")
     arrays, there = read_npz(file, None)
     if "X" not in arrays or arrays["X"].ndim != 2:
-        raise ArgumentError(f"{file}: there is no array 'X' (n, d) with the features; the arrays are {there}.")
+        raise ArgumentError(f"{file}: there is no array 'X' (n, d) with the features; the arrays are {listed(there)}.")
     X = arrays.pop("X")
-    names = arrays.pop("feature_names", np.array([f"x{i}" for i in range(X.shape[1])])).ravel().tolist()
-    if len(names) != X.shape[1]:
-        raise ArgumentError(f"{file}: 'feature_names' has {len(names)} names for {X.shape[1]} columns of 'X'.")
-    frame = pandas.DataFrame(X, columns=[str(name) for name in names])
-    for name, column in arrays.items():
-        if column.shape in ((len(X),), (len(X), 1)):
-            frame[name] = column.reshape(-1)
-    refuse_duplicates(file, list(frame.columns))
+    names, beside = named_columns(file, X.shape, arrays)
+    frame = pandas.concat([pandas.DataFrame(X, columns=names), pandas.DataFrame(beside)], axis=1)
     frame.attrs["notes"] = []
     return frame
+
+
+def named_columns(
+    file: Path, shape: tuple[int, ...], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the names of the columns of X, and the arrays that are columns beside them."""
+    given = arrays.get("feature_names")
+    names = [f"x{i}" for i in range(shape[1])] if given is None else [str(name) for name in given.ravel()]
+    if len(names) != shape[1]:
+        raise ArgumentError(f"{file}: 'feature_names' has {len(names)} names for {shape[1]} columns of 'X'.")
+    columns = {
+        name: array.reshape(-1)
+        for name, array in arrays.items()
+        if name not in ("X", "feature_names") and array.shape in ((shape[0],), (shape[0], 1))
+    }
+    refuse_duplicates(file, [*names, *columns])
+    return names, columns

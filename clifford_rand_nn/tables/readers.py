@@ -27,6 +27,11 @@ class Reader:
         return cls(name)
 
     @property
+    def as_text(self) -> bool:
+        """Whether a file's reader should make no numbers of the cells."""
+        return False
+
+    @property
     def families(self) -> dict[str, str]:
         """Names of the cells that come out, and what family they are of."""
         return {self.name: self.kind}
@@ -103,6 +108,11 @@ class CategoryReader(Reader):
         """Return the reader for a column of a table that a model is fitted to."""
         return cls(name, getattr(column.dtype, "kind", "O") in "iuf")
 
+    @property
+    def as_text(self) -> bool:
+        """Whether a file's reader should make no numbers of the cells."""
+        return not self.numeric
+
     def read(self, column: Any) -> dict[str, NDArray[Any]]:
         """Return texts, None where they are missing."""
         if self.numeric and getattr(column.dtype, "kind", "O") not in "iuf":
@@ -169,6 +179,11 @@ class TextReader(Reader):
     """Reader of texts whose words are hashed."""
 
     kind: ClassVar[str] = TEXT
+
+    @property
+    def as_text(self) -> bool:
+        """Whether a file's reader should make no numbers of the cells."""
+        return True
 
     def read(self, column: Any) -> dict[str, NDArray[Any]]:
         """Return texts, empty where they are missing."""

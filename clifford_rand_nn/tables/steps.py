@@ -114,6 +114,11 @@ class Steps:
 
     def __call__(self, transformer: Any, cells: Cells) -> NDArray[np.float64]:
         """Return cells as columns of numbers (n, d)."""
+        if not self.categories and not self.texts and not any(np.isnan(cells[name]).any() for name in cells):
+            rows = np.zeros((len(next(iter(cells.values()))), len(cells) + len(self.marked)))  # nothing to impute
+            for i, name in enumerate((*self.fill, *self.truths)):
+                rows[:, i] = cells[name]
+            return rows
         return np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
 
     def compare(self, cells: Cells) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

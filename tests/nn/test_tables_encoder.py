@@ -119,6 +119,15 @@ def test_rare_categories_and_few_missing_cells():
     ]
 
 
+def test_numbers_without_gaps_go_around_the_imputers_and_are_the_same(frame):
+    some = frame[["bit", "count", "size", "flag"]]
+    encoder = TableEncoder(min_frequency=1).fit(some)
+    full = some[~encoder.transform(some)[:, -1].astype(bool)]
+    with_a_gap = pd.concat([full, some[some["count"] == "?"].iloc[:1]])
+    np.testing.assert_array_equal(encoder.transform(full), encoder.transform(with_a_gap)[:-1])
+    assert encoder.get_feature_names_out().tolist() == ["count", "size", "bit", "flag", "count (missing)"]
+
+
 def test_the_state_as_plain_values_gives_the_same_numbers(frame):
     encoder = TableEncoder(categorical=["zip"], text="hash", dates={"either": "%d/%m/%Y"}, text_features=16).fit(frame)
     arrays, meta = encoder.to_plain()

@@ -1,0 +1,202 @@
+"""Files as people have them: separators, decimal commas, encodings, compression, headers, ARFF; and in blocks."""
+
+import datetime as dt
+import gzip
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables import TableEncoder, default_target, read_blocks, read_frame
+from clifford_rand_nn.tables import blocks as blocks_module
+
+pd = pytest.importorskip("pandas")
+
+
+def _write(path, text, encoding="utf-8"):
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+FILES = {
+    "commas": ("t.csv", "a,b\n1.5,x\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
+    "semicolons": ("t.csv", "a;b\n1,5;x\n2;y\n", [[1.5, 2], ["x", "y"]], "semicolons|with a comma"),
+    "no decimal comma": ("t.csv", "a;b\n1.5;x,z\n2;y,z\n", [[1.5, 2], ["x,z", "y,z"]], "semicolons"),
+    "tabs in .csv": ("t.csv", "a\tb\n1.5\tx, z\n2\ty, z\n", [[1.5, 2], ["x, z", "y, z"]], "tabs"),
+    "tabs": ("t.tsv", "a\tb\n1.5\tx\n2\ty\n", [[1.5, 2], ["x", "y"]], ""),
+    "bars": ("t.csv", "a|b\n1.5|x\n2|y\n", [[1.5, 2], ["x", "y"]], "bars"),
+    "compressed": ("t.csv.gz", "a,b\n1.5,x\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
+    "compressed tabs": ("t.tsv.gz", "a\tb\n1.5\tx\n2\ty\n", [[1.5, 2], ["x", "y"]], ""),
+    "mark": ("t.csv", "\ufeffa,b\n1.5,x\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
+    "index": ("t.csv", ",a,b\n0,1.5,x\n1,2,y\n", [[1.5, 2], ["x", "y"]], "row index and left out"),
+    "last separators": (
+        "t.csv",
+        "a,b,,\n1.5,x,,\n2,y,,\n",
+        [[1.5, 2], ["x", "y"]],
+        "column 3 has neither|column 4 has",
+    ),
+    "quotes": ("t.csv", '"a";"b"\n1,5;"x\n;z"\n2;"y ""u"""\n', [[1.5, 2], ["x\n;z", 'y "u"']], "semicolons|comma"),
+    "spaces": ("t.csv", "a, b\n1.5, x\n2, y\n", [[1.5, 2], ["x", "y"]], ""),
+    "blank lines": ("t.csv", "\n\na,b\n1.5,x\n\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
+    "windows": ("t.csv", "a,b\r\n1.5,x\r\n2,y\r\n", [[1.5, 2], ["x", "y"]], ""),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_how_a_file_is_written_is_found_out_and_said(tmp_path, case):
+    name, text, columns, said = FILES[case]
+    path = _write(tmp_path / name, text)
+    frame = read_frame(path)
+    assert list(frame.columns) == ["a", "b"]
+    assert [frame[name].tolist() for name in frame] == columns
+    notes = frame.attrs["notes"]
+    assert len(notes) == len([part for part in said.split("|") if part])
+    assert all(part in " ".join(notes) for part in said.split("|"))
+    assert default_target(path) == "b"
+    pd.testing.assert_frame_equal(pd.concat(read_blocks(path, rows=1)), frame, check_dtype=False)
+
+
+def test_encodings_and_no_header(tmp_path):
+    path = _write(tmp_path / "t.csv", "\ufeffa,b\n1,å\n2,ß\n", "utf-16-le")
+    assert read_frame(path)["b"].tolist() == ["å", "ß"]
+    assert next(read_blocks(path))["b"].tolist() == ["å", "ß"]
+    path = _write(tmp_path / "t.csv", "a,b\n1,å\n2,ß\n", "cp1252")
+    with pytest.raises(ArgumentError, match=r"not UTF-8 text; save it in UTF-8, or give .* 'cp1252'"):
+        read_frame(path)
+    assert read_frame(path, encoding="cp1252")["b"].tolist() == ["å", "ß"]
+    path = _write(tmp_path / "t.csv", "1;2,5;x\n3;4,5;y\n")
+    frame = read_frame(path, header=False)
+    assert frame.to_dict("list") == {"c1": [1, 3], "c2": [2.5, 4.5], "c3": ["x", "y"]}
+    assert "the columns are called c1 to c3" in frame.attrs["notes"][-1]
+    assert next(read_blocks(path, header=False))["c2"].tolist() == [2.5, 4.5]
+    assert read_frame(path, header=False, separator=";", decimal=".")["c2"].tolist() == ["2,5", "4,5"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"separator": "ab"}, "The 'separator' parameter of read_frame must be one character"),
+        ({"decimal": ":"}, "The 'decimal' parameter of read_frame must be '.' or ','"),
+        ({"encoding": "klingon"}, "must be an encoding that Python knows"),
+    ],
+)
+def test_what_is_given_is_checked(tmp_path, given, message):
+    with pytest.raises(ArgumentError, match=message):
+        read_frame(_write(tmp_path / "t.csv", "a,b\n1,2\n"), **given)
+
+
+def test_damaged_compression(tmp_path):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-9])
+    for read in (read_frame, lambda path: list(read_blocks(path))):
+        with pytest.raises(ArgumentError, match="not a readable gzip file"):
+            read(path)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ArgumentError, match="not a readable gzip file"):
+        read_frame(path)
+
+
+ARFF = """% made here
+@RELATION sales
+@ATTRIBUTE price NUMERIC
+@ATTRIBUTE 'the city' {Oslo, 'New York'}
+@attribute day date "yyyy-MM-dd"
+@ATTRIBUTE note STRING
+@DATA
+1.5,Oslo,2020-01-31,'a, b'
+?,'New York',2020-02-01,?
+"""
+
+
+def test_arff(tmp_path):
+    path = _write(tmp_path / "t.arff", ARFF)
+    frame = read_frame(path)
+    assert frame["price"].tolist()[0] == 1.5
+    assert frame["price"].isna().tolist() == [False, True]
+    assert frame["the city"].tolist() == ["Oslo", "New York"]
+    assert isinstance(frame["the city"].dtype, pd.CategoricalDtype)
+    assert frame["day"].tolist() == ["2020-01-31", "2020-02-01"]
+    assert frame["note"].tolist()[0] == "a, b"
+    assert default_target(path) == "note"
+    assert len(list(read_blocks(path, rows=1))) == 2
+    with pytest.raises(ArgumentError, match="malformed ARFF"):
+        read_frame(_write(tmp_path / "bad.arff", ARFF.replace("1.5,Oslo", "1.5,Bergen")))
+
+
+def test_parquet_with_dates_and_booleans(tmp_path):
+    path = tmp_path / "t.parquet"
+    days = [dt.date(2020, 1, 1) + dt.timedelta(days=7 * i) for i in range(80)]
+    frame = pd.DataFrame(
+        {
+            "day": days,
+            "stamp": pd.date_range("2021-01-01", periods=80, freq="5h", tz="Europe/Oslo"),
+            "flag": pd.array([True, False, None, True] * 20, dtype="boolean"),
+            "count": pd.array([1, 2, None, 4, 5] * 16, dtype="Int64"),
+        }
+    )
+    frame.to_parquet(path, row_group_size=30)
+    whole = read_frame(path)
+    encoder = TableEncoder().fit(whole)
+    assert [kind.kind for kind in encoder.columns_] == ["date", "date", "boolean", "number"]
+    X = np.vstack([encoder.transform(block) for block in read_blocks(path, rows=13)])
+    np.testing.assert_array_equal(X, encoder.transform(whole))
+    np.testing.assert_array_equal(X[:, 0], 7 * np.arange(80))
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npz_by_rows(tmp_path, compressed, order):
+    path = tmp_path / "t.npz"
+    X = np.asarray(np.arange(14.0).reshape(7, 2), order=order)
+    (np.savez_compressed if compressed else np.savez)(path, X=X, y=np.array(list("abcabca")), other=[1, 2, 3])
+    frame = read_frame(path)
+    assert list(frame.columns) == ["x0", "x1", "y"]
+    np.testing.assert_array_equal(frame[["x0", "x1"]], X)
+    found = list(read_blocks(path, rows=3))
+    assert [len(block) for block in found] == [3, 3, 1]
+    pd.testing.assert_frame_equal(pd.concat(found), frame)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo("X.npy")
+    begin = member.header_offset + 30 + sum(struct.unpack_from("<HH", data, member.header_offset + 26))
+    data[begin + member.compress_size - 9] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(ArgumentError, match="this NPZ file is damaged"):
+        list(read_blocks(path, rows=3))
+
+
+def test_blocks_are_the_file_whatever_the_number_of_threads(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=500), "code": [f"{i:03d}" for i in range(500)]})
+    frame["text"] = [f"line {i}" if i < 300 else f'line\n"{i}"' for i in range(500)]
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False, sep=";", decimal=",")
+    for threads in (1, 3):
+        monkeypatch.setattr(blocks_module, "_MOST_THREADS", threads)
+        found = list(read_blocks(path, rows=40, as_text=["code"]))
+        assert len(found) > 8
+        pd.testing.assert_frame_equal(pd.concat(found), frame, check_dtype=False)
+    part = pd.concat(read_blocks(path, rows=40, columns=["text", "a"]))
+    assert list(part.columns) == ["text", "a"]
+    with pytest.raises(ArgumentError, match=r"there is no column 'A'; the columns are .* \(is 'a' meant\?\)"):
+        list(read_blocks(path, columns=["A"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n", "the table has columns but no rows"),
+        ("a,b\n1,2\n1,2,3\n", "malformed CSV"),
+        ("a,b\n1,2,3\n1,2,3\n", "rows have more cells than the first line"),
+        ('a,b\n1,2\n1,"2\n', "malformed CSV"),
+        ("a,,b\n1,2,3\n", "column 2 has no name in the first line"),
+    ],
+)
+def test_faults_in_blocks(tmp_path, text, message):
+    with pytest.raises(ArgumentError, match=message):
+        list(read_blocks(_write(tmp_path / "t.csv", text)))
+    with pytest.raises(ArgumentError, match=message):
+        list(read_blocks(_write(tmp_path / "t.csv", text), columns=["b"], rows=1))
