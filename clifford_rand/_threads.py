@@ -3,6 +3,7 @@
 import functools
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
@@ -12,11 +13,23 @@ _Value = TypeVar("_Value")
 
 
 def cpu_count() -> int:
-    """Return the number of processors that this process may use."""
+    """Return the number of processors that this process may use.
+
+    Those of its affinity, and no more than the environment's NUMBA_NUM_THREADS: joblib gives each of its processes its
+    share of the machine by that name, as it does to the libraries' own threads.
+    """
     try:
-        return max(1, len(os.sched_getaffinity(0)))
+        found = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
-        return max(1, os.cpu_count() or 1)
+        found = os.cpu_count() or 1
+    return max(1, min(found, _most_threads()))
+
+
+@cache
+def _most_threads() -> int:
+    """Return what the environment allows; as Numba does, it is read once."""
+    said = os.environ.get("NUMBA_NUM_THREADS", "")
+    return int(said) if said.isdecimal() else sys.maxsize
 
 
 def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1) -> None:

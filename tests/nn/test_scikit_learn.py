@@ -270,6 +270,26 @@ def test_in_other_estimators():
 
 
 @pytest.mark.slow
+def test_processes_share_the_cores():
+    """joblib gives two processes half of the cores each: our own threads keep to it, as BLAS's and Numba's do."""
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = joblib.Parallel()(joblib.delayed(_threads)() for _ in range(2))
+    assert max(found) <= max(1, joblib.cpu_count() // 2)
+    search = GridSearchCV(CLASSIFIERS["network"], {"beta": [0.01, 0.1]}, cv=2)
+    one, two = (clone(search).set_params(n_jobs=n).fit(X, LABELS).cv_results_ for n in (None, 2))
+    np.testing.assert_array_equal(one["mean_test_score"], two["mean_test_score"])
+
+
+def _threads():
+    import numba
+    from threadpoolctl import threadpool_info
+
+    from clifford_rand._threads import cpu_count
+
+    return max(cpu_count(), numba.get_num_threads(), *(pool["num_threads"] for pool in threadpool_info()))
+
+
+@pytest.mark.slow
 def test_a_hundred_classes():
     rng = np.random.default_rng(0)
     centres = 2 * rng.standard_normal((100, 20))
