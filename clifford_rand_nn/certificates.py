@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import check_bias, with_feature
-from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, has_delta
+from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.network import KernelNetwork
@@ -219,7 +219,7 @@ class Certificate:
         if self.sample_weight is not None:
             check_array(self.sample_weight, "sample_weight", owner, (None,))
 
-    def verify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
+    def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
         The dual point is scaled into its norm constraints, so the bound returned holds whatever was stored.
@@ -240,7 +240,7 @@ class Certificate:
         """
         owner = "Certificate.verify"
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
-        labels = np.asarray(y)
+        labels = y.toarray() if issparse(y) else np.asarray(y)
         if len(labels) != data.shape[0]:
             raise fail("y", owner, f"the training targets, {data.shape[0]} of them", describe(f"{len(labels)}"))
         units = Units.of(data, self._targets(labels, owner)[0] if self.classes is None else None, owner)
@@ -351,6 +351,10 @@ class Certificate:
         loss = as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
         if self.classes is None:
             return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), loss
+        if y.ndim == 2:
+            if y.shape[1] != len(self.classes):
+                raise fail("y", owner, f"{len(self.classes)} labels a row", describe(f"{y.shape[1]}"))
+            return encode_marks(y), loss
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), loss)

@@ -152,6 +152,17 @@ def encode_labels(index: NDArray[np.intp], n_classes: int, loss: str | Loss) -> 
     return np.where(marks, on, off), loss
 
 
+def encode_marks(marks: NDArray[Any]) -> Array:
+    """Targets (n, L) of squares for labels that rows have, not 0, or have not: 1 and -1.
+
+    Examples
+    --------
+    >>> encode_marks(np.array([[1, 0], [1, 1]])).tolist()
+    [[1.0, -1.0], [1.0, 1.0]]
+    """
+    return np.where(marks != 0, 1.0, -1.0)
+
+
 def labels_of(targets: Array) -> NDArray[np.intp]:
     """Class (n,) of every row of targets, or outputs, (n, C): one column decides by its sign, more by the largest.
 

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
@@ -45,7 +47,29 @@ def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **option
     _refuse_words(X, type(model).__name__)
     rows, targets = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, **options)
     _refuse_gaps(rows, model)
-    return rows, np.asarray(targets)
+    return rows, targets if issparse(targets) else np.asarray(targets)
+
+
+def training_labels(y: Any, owner: str, several: bool = False) -> NDArray[Any]:
+    """Return labels (n,) as `training_data` gives them or, if there may be ``several`` a row, which rows have which.
+
+    The latter is an indicator (n, L) of 0 and 1, from one that may be sparse.
+
+    Raises
+    ------
+    ArgumentError
+        y has several columns, and not this meaning; the sentence names scikit-learn's MultiOutputClassifier.
+    ValueError
+        Of scikit-learn: y is no target of a classifier.
+    """
+    kind = type_of_target(y, input_name="y")
+    if kind == "multilabel-indicator" and several:
+        return np.asarray(y.toarray() if issparse(y) else y).astype(np.intp)
+    if kind in ("multilabel-indicator", "multiclass-multioutput"):
+        hint = f"For several a row, a network of each: sklearn.multioutput.MultiOutputClassifier({owner}())."
+        raise fail("y", owner, "one label a row", describe(f"{y.shape[1]} columns"), hint)
+    check_classification_targets(y)
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def new_rows(model: Any, X: Any, dtypes: Any = np.float64) -> Any:
@@ -135,6 +159,8 @@ def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: An
     rule = "None, 'balanced' or a dict with a number ≥ 0 for classes"
     if not isinstance(class_weight, dict) and not (isinstance(class_weight, str) and class_weight == "balanced"):
         raise fail("class_weight", owner, rule, class_weight)
+    if labels.ndim == 2:
+        raise fail("class_weight", owner, "None with several labels a row", class_weight)
     own = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if own.shape != (len(labels),):
         return sample_weight  # refused by name, where weights are checked

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, with_class_weight
+from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
 from clifford_rand_nn.export.program import Program, apply
 
@@ -51,8 +50,8 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         self._check_parameters()
         owner = type(self).__name__
         as_array(y, "y", owner)
-        rows, labels = training_data(self, X, y, self._dtypes)
-        check_classification_targets(labels)
+        rows, labels = training_data(self, X, y, self._dtypes, multi_output=True)
+        labels = training_labels(labels, owner)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         data = dense_training_rows(rows, owner, self.max_memory)
         data, labels, weights = self._weighted_rows(data, labels, sample_weight)

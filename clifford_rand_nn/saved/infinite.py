@@ -5,6 +5,7 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import describe, fail
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.few import NeuronScore
@@ -75,6 +76,9 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         meta["rounds"] = {"shape": rounds.shape, "rounds": int(rounds.rounds), "factors": list(rounds.factors)}
         meta["rounds"]["trials"] = [_values(trial) for trial in rounds.trials]
     if isinstance(model, ConvexNetworkClassifier):
+        if model._several:
+            several = describe(f"{len(model.classes_)} labels a row")
+            raise fail("model", "save_model", "fitted to one label a row", several, "joblib.dump keeps it.")
         arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
         arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
         found = model.calibration_

@@ -17,6 +17,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV, cross_validate
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import (
@@ -36,6 +38,7 @@ from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
+    save_model,
 )
 
 EQUIVALENCE = (check_sample_weight_equivalence_on_dense_data, check_sample_weight_equivalence_on_sparse_data)
@@ -209,6 +212,44 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
     for wrong in ("even", {"none": 2.0}):
         with pytest.raises(ArgumentError, match=r"'class_weight' parameter of \w+ must be"):
             clone(CLASSIFIERS[name]).set_params(class_weight=wrong).fit(X, y)
+
+
+def test_several_labels_a_row():
+    """Of the network natively, as outputs of one kernel; of the others by MultiOutputClassifier, which they name."""
+    marks = np.column_stack([Y > 0.5, X[:, 0] > 0.3, X[:, 1] > 0, np.zeros(48)]).astype(int)
+    network = ConvexNetworkClassifier()
+    several = clone(network).set_params(rounds=0).fit(X, sp.csr_array(marks), GROUPS % 3)
+    p = several.predict_proba(X)
+    mlp = MLPClassifier((2,), max_iter=1).fit(X, marks)
+    assert several.classes_.tolist() == mlp.classes_.tolist()
+    for method in ("predict", "predict_proba"):
+        assert getattr(several, method)(X).shape == getattr(mlp, method)(X).shape
+    np.testing.assert_array_equal(several.predict(X), p > 0.5)
+    np.testing.assert_allclose(several.decision_function(X), np.log(p / (1 - p)), atol=1e-6)
+    assert several.score(X, marks) > 0.9
+    assert p[:, 3].max() < 0.1  # no row has it
+    assert several.loo_predictions_.shape == (48, 4)
+    assert several.loo_score_ > 0.6
+    found = several.certificate_.verify(X, marks)
+    assert found.relative_gap < 1e-6
+    np.testing.assert_allclose(found.primal, several.certificate_.primal, rtol=1e-9)
+    squares = ConvexNetworkRegressor(rounds=0).fit(X, 2 * marks - 1, GROUPS % 3)  # the same network
+    np.testing.assert_allclose(squares.predict(X), several.network_.predict(X), atol=1e-9)
+    few = clone(CLASSIFIERS["few"]).fit(X, marks)
+    assert few.predict(X).shape == (48, 4)
+    with pytest.raises(ArgumentError, match=r"'model' parameter of save_model must be fitted to one label a row"):
+        save_model("several.npz", several)
+    with pytest.raises(ArgumentError, match=r"one label a row. Got 4 labels a row .*MultiOutputClassifier"):
+        several.to_source()
+    with pytest.raises(ArgumentError, match=r"'loss' parameter of ConvexNetworkClassifier must be 'auto' or 'squared'"):
+        ConvexNetworkClassifier(loss="logistic").fit(X, marks)
+    for model in (GATED, CLASSIFIERS["relu"], CLASSIFIERS["lasso"]):
+        with pytest.raises(ArgumentError, match=r"label a row. Got 4 columns instead.*MultiOutputClassifier\(\w+\(\)"):
+            clone(model).fit(X, marks)
+    with pytest.raises(ArgumentError, match=r"one label a row. Got 2 columns"):
+        clone(network).fit(X, np.column_stack([LABELS, LABELS]))
+    each = MultiOutputClassifier(clone(GATED)).fit(X, marks[:, :3])
+    np.testing.assert_array_equal(each.predict(X)[:, 1], clone(GATED).fit(X, marks[:, 1]).predict(X))
 
 
 def test_weights_and_groups_are_routed():

@@ -18,9 +18,8 @@ from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, te
 from clifford_rand_nn.estimators.rows import by_blocks, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.training import DECOMPOSED, Choices, Trained, train
+from clifford_rand_nn.infinite.training import DECOMPOSED, Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
@@ -194,8 +193,8 @@ class NetworkWithoutKnobs(Parameters):
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""
 
-    def _train(self, data: Data, classes: NDArray[Any] | None) -> LeftOut:
-        """Choose, solve and certify."""
+    def _train(self, data: Data, classes: NDArray[Any] | None, mistakes: Mistakes | None = None) -> LeftOut:
+        """Choose, solve and certify; ``mistakes`` says which rows are decided wrongly."""
         owner = type(self).__name__
         distinct = Distinct.of(data)
         problem = distinct.problem
@@ -221,7 +220,6 @@ class NetworkWithoutKnobs(Parameters):
                 places = self._places[distinct.first]
                 self.spanning_rows_ = [places[rows[rows < len(distinct)]] for rows in found.rows]
         else:
-            mistakes = None if classes is None else wrong_class
             found = train(problem, Choices(beta, self._rounds, mistakes, self.max_time, self.max_memory))
             claim = KernelClaim(found.network, found.landmarks)
             proved = Proved(claim, found.beta, found.primal, found.dual, found.dual_point, found.scope, 0)

@@ -6,22 +6,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.datafits.choice import encode_labels, encode_marks
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
+from clifford_rand_nn.estimators.network.each_label import EachLabel, calibration_of, calibration_of_each
 from clifford_rand_nn.estimators.network.labelled import Labelled
-from clifford_rand_nn.estimators.rows import training_data, with_class_weight
+from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
-from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 from clifford_rand_nn.infinite.choice import Compared
+from clifford_rand_nn.infinite.learned.rounds import wrong_class, wrong_label
 from clifford_rand_nn.infinite.logistic.choice import CURVATURE, LogisticChoice, choose_logistic
 from clifford_rand_nn.infinite.logistic.path import seconds
 from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
@@ -54,7 +56,9 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
             Labels may be anything that scikit-learn takes. Two classes are one output with targets -1 and 1, more are
-            one output each; all are solved for at once.
+            one output each; all are solved for at once. Several labels a row, an indicator (n, L) of 0 and 1, are one
+            output each too, by squares, with kernel and β in common; ``score`` is the share of rows that are right in
+            all of them. Model files and exports are of one label a row.
             """,
         "class_weight": """
             loss : {"auto", "squared", "logistic"}, default "auto"
@@ -74,7 +78,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             loo_probabilities_ : (n, n_classes) array, or None
                 Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. They are not
                 in model files.
-            calibration_ : Calibration
+            calibration_ : Calibration, or EachLabel
                 From outputs of the network to probabilities.
             """,
         "errors": """
@@ -97,9 +101,12 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         """
         owner = type(self).__name__
         self._check_parameters()
-        as_array(y, "y", owner)
-        rows, labels = training_data(self, X, y)
-        check_classification_targets(labels)
+        if not issparse(y):
+            as_array(y, "y", owner)
+        rows, labels = training_data(self, X, y, multi_output=True)
+        labels = training_labels(labels, owner, several=True)
+        if labels.ndim == 2:
+            return self._fit_each_label(rows, labels, sample_weight, groups)
         rows = self._training_rows(rows)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         kept, weights = self._weighted(rows, sample_weight)
@@ -110,11 +117,11 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         targets, _ = encode_labels(index, len(self.classes_), "squared")
         data = Data(rows[kept], targets, weights, self._grouped(groups, kept))
         began = time.perf_counter()
-        left = self._train(data, self.classes_)
+        left = self._train(data, self.classes_, wrong_class)
         labelled = Labelled.make(left.place, index, len(self.classes_), weights)
         self.loss_, self.losses_ = "squared", {}
         if self.loss != "logistic":
-            self.calibration_ = self._calibration(left, labelled)
+            self.calibration_: Any = calibration_of(left, labelled, len(self.classes_))  # or EachLabel
             self.losses_["squared"] = self.calibration_.loss
         asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labelled.first)))
         if asked and left.compared is not None:
@@ -133,6 +140,40 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.loo_predictions_[kept] = guessed
         self.calibration_ = self.calibration_.ordered()
         return self
+
+    def _fit_each_label(self, rows: Any, marks: NDArray[np.intp], sample_weight: Any, groups: Any) -> Self:
+        """Train one network for all labels that rows (n, d) have or not, by squares, each with its own probability."""
+        owner = type(self).__name__
+        if self.loss == "logistic":
+            hint = "Its leave-one-out is that of one label; or take MultiOutputClassifier."
+            raise fail("loss", owner, "'auto' or 'squared' with several labels a row", self.loss, hint)
+        rows = self._training_rows(rows)
+        kept, weights = self._weighted(rows, with_class_weight(self.class_weight, marks, sample_weight, owner))
+        self.classes_, given = np.arange(marks.shape[1]), marks[kept]
+        data = Data(rows[kept], encode_marks(given), weights, self._grouped(groups, kept))
+        left = self._train(data, self.classes_, wrong_label)
+        self.loss_ = "squared"
+        self.calibration_ = calibration_of_each(left, given, weights)
+        self.losses_ = {"squared": self.calibration_.loss}
+        self._keep_variance(self.calibration_.share > 0)
+        variance = None if left.variance is None else left.variance[left.place]
+        logs = self.calibration_.log_probabilities(left.outputs[left.place], variance)
+        guessed, told = self._labels(logs), left.honest[left.place]
+        some = None if weights is None else weights[told]
+        self.loo_score_ = float(accuracy_score(given[told], guessed[told], sample_weight=some))
+        self._set_left_out(kept, told)
+        self.loo_probabilities_ = np.full(marks.shape, np.nan)
+        self.loo_probabilities_[kept] = np.where(told[:, None], np.exp(logs), np.nan)
+        often = np.average(given, axis=0, weights=weights) > 0.5
+        self.loo_predictions_ = np.tile(often.astype(np.intp), (len(marks), 1))
+        self.loo_predictions_[kept] = guessed
+        self.calibration_ = self.calibration_.ordered()
+        return self
+
+    @property
+    def _several(self) -> bool:
+        """Whether rows have several labels."""
+        return isinstance(self.calibration_, EachLabel)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -215,32 +256,43 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.losses_ = dict(zip(("squared", "logistic"), losses, strict=True))
         return losses[1] < losses[0] and wrong[1] <= wrong[0]
 
-    def _calibration(self, left: LeftOut, labelled: Labelled) -> Calibration:
-        """Return probabilities by what was said of rows left out."""
-        told = left.honest[labelled.place]
-        place, index, mass = labelled.place[told], labelled.label[told], labelled.mass[told]
-        variance = None if left.variance is None else left.variance[place]
-        return fit_calibration(left.outputs[place], index, len(self.classes_), mass, variance)
-
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of `predict_proba`."""
         rows = self._rows(X)
-        return self.calibration_.log_probabilities(self._outputs(rows), self._variance_at(rows))
+        return np.asarray(self.calibration_.log_probabilities(self._outputs(rows), self._variance_at(rows)))
 
     def predict_proba(self, X: Any) -> Array:
-        """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows."""
+        """Class probabilities (n, n_classes), by `Calibration` on the leave-one-out outputs of the training rows.
+
+        With several labels a row, the probability (n, L) of each, as of scikit-learn's MLPClassifier.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def decision_function(self, X: Any) -> Array:
-        """Log-odds (n,) of ``classes_[1]`` for two classes, else the logarithms (n, n_classes) of the probabilities."""
+        """Log-odds (n,) of ``classes_[1]`` for two classes, else the logarithms (n, n_classes) of the probabilities.
+
+        With several labels a row, the log-odds (n, L) of each.
+        """
+        check_is_fitted(self, "network_")
+        if self._several:
+            rows = self._rows(X)
+            return np.asarray(self.calibration_.log_odds(self._outputs(rows), self._variance_at(rows)))
         logs = self.predict_log_proba(X)
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable labels (n,)."""
+        """Most probable labels (n,), or which of several rows have: 0 and 1 (n, L)."""
         return self._labels(self.predict_log_proba(X))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     def _program(self, coverage: float | None) -> Program:
+        if self._several:
+            rule, hint = "fitted to one label a row", "Export the estimators_ of a MultiOutputClassifier one by one."
+            raise fail("model", "export", rule, describe(f"{len(self.classes_)} labels a row"), hint)
         network = stated_network(self)
         scores = self.calibration_.stated(network.outputs, self._stated_variance(network))
         logs = log_softmax(scores)
@@ -248,4 +300,6 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         return classifier_program(self, network, scores, decision, probabilistic=True)
 
     def _labels(self, logs: Array) -> NDArray[Any]:
+        if self._several:
+            return np.asarray(logs > np.log(0.5), dtype=np.intp)
         return np.asarray(self.classes_[logs.argmax(axis=1)])

@@ -223,6 +223,18 @@ def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
     return np.asarray(labels_of(predictions) != labels_of(targets))
 
 
+def wrong_label(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, L) are wrong in one label or more of L, each decided by its sign.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wrong_label(np.array([[0.2, -1.0], [0.1, 0.1]]), np.array([[1.0, -1.0], [1.0, -1.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray(((predictions > 0) != (targets > 0)).any(axis=1))
+
+
 class _Judged(NamedTuple):
     """One candidate on all folds: its kernels and coefficients, predictions and errors of held-out rows."""
 
