@@ -57,7 +57,7 @@ class RegularizationPathDisplay:
     >>> y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60)
     >>> drawn = RegularizationPathDisplay.from_path(lasso_path(X, y), X, y, ax=Figure().subplots())
     >>> [line.get_label() for line in drawn.ax_.lines]
-    ['mean loss of these rows', 'training objective']
+    ['mean loss of rows held out', 'training objective']
     >>> model = ConvexNetworkRegressor(rounds=0).fit(X, y)
     >>> drawn = RegularizationPathDisplay.from_estimator(model, X, y, ax=Figure().subplots())
     >>> bool(drawn.unseen.min() < drawn.unseen[0])
@@ -116,7 +116,7 @@ class RegularizationPathDisplay:
             out = [network.predict(X).reshape(targets.shape) for network in path.networks]
             unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
         return cls(
-            path.betas, unseen, None, "mean loss of these rows", path.objectives, path.n_neurons.astype(np.float64)
+            path.betas, unseen, None, "mean loss of rows held out", path.objectives, path.n_neurons.astype(np.float64)
         ).plot(ax=ax, **kwargs)
 
     @classmethod

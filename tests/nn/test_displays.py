@@ -328,3 +328,10 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
         LearningCurveDisplay.from_left_out(gated, points, labels)
     with pytest.raises(ArgumentError, match="must be shares of the rows"):
         LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))
+
+
+@pytest.mark.slow
+def test_the_example_draws_all_of_them():
+    from examples.displays import draw
+
+    assert len([ax for ax in draw().axes if ax.get_xlabel() or ax.get_title()]) == 6
