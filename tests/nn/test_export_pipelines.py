@@ -19,6 +19,8 @@ from clifford_rand_nn import (
     TableEncoder,
     export_onnx,
     export_source,
+    load_model,
+    save_model,
     table_model,
 )
 from support.exported import fitted, rows, training
@@ -135,6 +137,14 @@ def test_the_source_of_a_table_encodes_as_the_pipeline_does(model, new):
     plain["when"] = [None if cell is pandas.NaT else cell.isoformat() for cell in new["when"]]
     assert module["predict"](plain).tolist() == model.predict(new).tolist()
     assert '* a \\"quoted\\" \\\\name: numbers' in text
+
+
+def test_a_model_from_a_file_gives_the_same_file(model, tmp_path):
+    pytest.importorskip("onnx")
+    save_model(tmp_path / "model.npz", model)
+    again = load_model(tmp_path / "model.npz")
+    one, two = (export_onnx(each, tmp_path / "model.onnx").read_bytes() for each in (model, again))
+    assert one == two
 
 
 def test_every_row_of_a_rare_column_and_one_without_words():
