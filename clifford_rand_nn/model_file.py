@@ -2,12 +2,16 @@
 
 import json
 import os
+import platform
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
+import sklearn
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
@@ -28,7 +32,8 @@ Model: TypeAlias = estimator.Estimator | Pipeline
 
 # What each array is: kinds of dtype, and numbers of axes (version 1 kept those of a single output without an axis).
 _ARRAYS = {"meta": "u1", "dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1"} | estimator.ARRAYS
-_WITH_GAPS = ("search_scores", "loo_predictions")  # NaN for betas without time, and for rows of weight zero
+# NaN for betas without time, rows of weight zero or not left out, and gaps of what has no bound yet.
+_WITH_GAPS = ("search_scores", "loo_predictions", "loo_probabilities")
 
 
 class _Known(Container[object]):
@@ -86,9 +91,11 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
     arrays, meta = pipeline.pack(model) if type(model) is Pipeline else estimator.pack(model)
-    arrays["meta"] = np.frombuffer(
-        json.dumps(meta, ensure_ascii=False, indent=1, default=_item).encode(), dtype=np.uint8
-    )
+    versions = {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
+    meta["libraries"] = {"python": platform.python_version()} | versions
+    meta["saved"] = datetime.now(UTC).isoformat(timespec="seconds")
+    text = json.dumps(meta, ensure_ascii=False, indent=1, default=_item)
+    arrays["meta"] = np.frombuffer(text.encode(), dtype=np.uint8)
     with replaced(path) as new, open(new, "wb") as stream:
         np.savez(stream, **arrays)
 

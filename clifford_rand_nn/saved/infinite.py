@@ -33,15 +33,18 @@ from clifford_rand_nn.saved.parts import (
     truth,
     whole,
 )
+from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 _VERSION = 5
-_ADDED = "network_rows"  # which files of version 5 may lack, and readers may pass over
+# What files may lack, and readers of before pass over.
+_ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
 ARRAYS = (
-    {"noise": "f1", "metric": "f2"}
+    _ADDED
+    | {"noise": "f1", "metric": "f2"}
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
-    | {"standard_mean": "f1", "standard_rate": "f1", _ADDED: "i1"}
+    | {"standard_mean": "f1", "standard_rate": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
@@ -92,14 +95,15 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if model._variance is not None:
         arrays["noise"] = model._noise
     meta["arrays"] = sorted(arrays)
-    if model.network_rows_ is not None:
-        arrays[_ADDED] = model.network_rows_
-    return arrays, meta
+    added = {name: getattr(model, f"{name}_", None) for name in _ADDED}
+    history = [row for row in model.history_ if np.isfinite(row).all()]
+    added["history"] = np.array(history, dtype=np.float64) if history else None
+    return arrays | {name: value for name, value in added.items() if value is not None}, meta
 
 
 def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
-    there = sorted(name for name in arrays if name not in ("meta", _ADDED))
+    there = sorted(name for name in arrays if name != "meta" and name not in _ADDED)
     agree(
         there == meta["arrays"], f"its arrays are {there}"
     )  # one that may be absent is not told from one that is lost
@@ -108,8 +112,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model._check_parameters()
     d = set_features(model, meta)
     claim: KernelClaim | NetworkClaim
-    model.path_ = model.spanning_rows_ = model.selection_certificate_ = model.left_out_ = None
-    model.history_ = ()
+    model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
+    model.history_ = _history(arrays.get("history"))
     if "few" in meta:
         claim = _read_few(arrays, meta["few"], model, d)
         model.network_ = claim.network_on_rows()
@@ -125,15 +129,20 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model.candidates_ = [_record(Candidate, told) for told in meta["candidates"]]
     weights = model._sample_weight = checked_weights(arrays, outputs)
     n_rows = len(arrays["dual_point"] if weights is None else weights)
-    model.network_rows_ = found = arrays.get(_ADDED)
+    model.network_rows_ = found = arrays.get("network_rows")
     agree(found is None or (len(found) == n and _within(found, n_rows)), "the rows of the network")
+    model.left_out_ = arrays.get("left_out")
+    agree(model.left_out_ is None or len(model.left_out_) == n_rows, "the rows that were left out")
     model.rounds_ = _rounds(arrays, meta["rounds"], n_rows, outputs) if "rounds" in meta else None
     classes = None
     if isinstance(model, ConvexNetworkClassifier):
         classes = model.classes_ = read_classes(arrays, meta, outputs)
         left = arrays["loo_classes"]
         agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
-        model.loo_predictions_, model.loo_probabilities_ = classes[left], None
+        model.loo_predictions_, model.loo_probabilities_ = classes[left], arrays.get("loo_probabilities")
+        odds = model.loo_probabilities_
+        fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
+        agree(fits, "the probabilities of rows that were left out")
         scales = {name: number(value) for name, value in meta["calibration"].items()}
         model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
         agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
@@ -170,6 +179,9 @@ def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any,
     family = pack_neurons(arrays, claim)
     arrays |= {"standard_mean": claim.standard.mean, "standard_rate": claim.standard.rate}
     meta["few"] = {"family": family, "feature": claim.family.feature, "path": [_values(one) for one in model.path_]}
+    chosen = model.selection_certificate_
+    if chosen is not None:  # what was proved of the choice, for people: its dual point and its neurons are not kept
+        meta["few"]["selection"] = {name: getattr(chosen, name) for name in ("primal", "dual", "relative_gap", "scope")}
     if model.spanning_rows_ is not None:
         meta["few"]["spanning_rows"] = [rows.tolist() for rows in model.spanning_rows_]
 
@@ -199,6 +211,11 @@ def _rounds(arrays: dict[str, NDArray[Any]], told: dict[str, Any], n: int, outpu
     agree(predictions.shape == (len(rows), outputs) and _within(rows, n), "the held-out rows")
     factors, trials = tuple(map(number, told["factors"])), tuple(_record(Trial, one) for one in told["trials"])
     return LearnedRounds(str(told["shape"]), whole(told["rounds"]), factors, trials, rows, predictions)
+
+
+def _history(rows: NDArray[np.float64] | None) -> tuple[HistoryRow, ...]:
+    agree(rows is None or rows.shape[1] == len(HistoryRow._fields), "the history")
+    return () if rows is None else tuple(HistoryRow(int(row[0]), *map(float, row[1:])) for row in rows)
 
 
 def _within(places: NDArray[Any], n: int) -> bool:

@@ -4,6 +4,7 @@ import json
 import pickle
 import tracemalloc
 import zipfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,9 @@ def test_file_is_plain_arrays_and_one_json_entry(tmp_path):
     meta = json.loads(arrays["meta"].tobytes())
     assert (meta["format"], meta["version"], meta["params"]["n_gates"]) == ("clifford-rand-model", 2, 12)
     assert meta["library"]
+    assert meta["n_rows"] == 60
+    assert meta["libraries"]["numpy"] == np.__version__
+    assert abs(datetime.fromisoformat(meta["saved"]) - datetime.now(UTC)) < timedelta(minutes=5)
     assert meta["certificate"]["relative_gap"] <= 1e-4
     assert not any(array.dtype == object for array in arrays.values())
 

@@ -21,7 +21,18 @@ LABELS = {
     "integers": SIDE.astype(np.int32) - 7,
     "booleans": SIDE > 0,
 }
-SAID = ("network_rows_", "beta_", "loo_score_", "loo_predictions_", "candidates_", "metric_", "reason_")
+ADDED = ("network_rows", "left_out", "loo_probabilities", "history")  # which older files lack
+SAID = (
+    "network_rows_",
+    "left_out_",
+    "history_",
+    "beta_",
+    "loo_score_",
+    "loo_predictions_",
+    "candidates_",
+    "metric_",
+    "reason_",
+)
 
 
 def _there_and_back(tmp_path, model):
@@ -31,6 +42,8 @@ def _there_and_back(tmp_path, model):
     assert back.get_params() == model.get_params()
     for name in SAID:
         np.testing.assert_array_equal(getattr(back, name), getattr(model, name))
+    if hasattr(model, "classes_"):
+        np.testing.assert_array_equal(back.loo_probabilities_, model.loo_probabilities_)
     for name in ("primal", "dual", "relative_gap", "scope", "loss", "beta", "n_patterns", "fit_intercept"):
         assert getattr(back.certificate_, name) == getattr(model.certificate_, name)
     return back
@@ -144,9 +157,11 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     assert same.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
 
 
-def test_files_that_do_not_say_which_rows_the_network_has(tmp_path):
-    path = _rewritten(tmp_path, lambda arrays, meta: arrays.pop("network_rows"))
-    assert load_model(path).network_rows_ is None
+def test_files_of_before_say_less(tmp_path):
+    path = _rewritten(tmp_path, lambda arrays, meta: [arrays.pop(name) for name in ADDED])
+    back = load_model(path)
+    assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
+    assert back.history_ == ()
 
 
 def test_a_loaded_estimator_can_be_fitted_again(tmp_path):
@@ -180,7 +195,7 @@ def _rewritten(tmp_path, change, model=None):
     assert (meta["format"], meta["version"]) == ("clifford-rand-model", 5)
     change(arrays, meta)
     if set(meta.get("arrays", [])) < set(arrays):  # one that was added
-        meta["arrays"] = sorted(name for name in arrays if name not in ("meta", "network_rows"))
+        meta["arrays"] = sorted(name for name in arrays if name not in ("meta", *ADDED))
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     np.savez(path, **arrays)
     return path
@@ -228,6 +243,10 @@ DAMAGE = {
     "reason": lambda arrays, meta: meta.update(reason=3),
     "claim": lambda arrays, meta: meta["certificate"].update(claim={"network": 3}),
     "dual": _cut("dual_point", 60, 1),
+    "left out": _cut("left_out", 59),
+    "odds": _cut("loo_probabilities", 60, 2),
+    "odds of two": lambda arrays, meta: arrays.update(loo_probabilities=arrays["loo_probabilities"] + 2),
+    "history": lambda arrays, meta: arrays.update(history=np.ones((2, 3))),
     "weights": lambda arrays, meta: arrays.update(sample_weight=np.ones(7)),
 }
 

@@ -96,7 +96,8 @@ class NetworkWithoutKnobs(Parameters):
         predicted as before learning.
     left_out_ : (n,) bool array, or None
         The rows that ``loo_score_`` is of: ``loo_predictions_`` come for them from fits without them. With many rows
-        these are some, and the predictions of the others are of a fit that has seen them. It is not in model files.
+        these are some, and the predictions of the others are of a fit that has seen them; None for models from
+        files that do not say.
     candidates_ : list of Candidate
         What was compared, best first. For finite networks too it is infinitely many gates that scaling and constant
         feature are compared with.
@@ -117,7 +118,8 @@ class NetworkWithoutKnobs(Parameters):
         M, if gates were learned: which standardised columns, and which combinations of them, matter.
     history_ : tuple of HistoryRow
         Objective and gap of the program that ``certificate_`` is of, against the seconds of its solver; where one
-        decomposition solves it there are two rows, the best constant and the solution. It is not in model files.
+        decomposition solves it there are two rows, the best constant and the solution; none for models from files that
+        do not say.
     certificate_ : Certificate
         What is proved of the training; ``certificate_.verify(X, y)`` recomputes it. It says nothing of new rows;
         ``loo_score_`` does.

@@ -76,8 +76,8 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             losses_ : dict
                 Of each loss that was tried, the mean negative log-likelihood of its probabilities by leave-one-out.
             loo_probabilities_ : (n, n_classes) array, or None
-                Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. They are not
-                in model files.
+                Those of ``loo_predictions_``, by the same calibration; NaN for rows not in ``left_out_``. None for
+                models from files that do not say.
             calibration_ : Calibration, or EachLabel
                 From outputs of the network to probabilities.
             """,
