@@ -80,6 +80,7 @@ class ConvergenceDisplay:
         )
         ax.set(yscale="log", xlabel="seconds" if self.seconds else "iterations")
         ax.set_ylabel("relative duality gap", color=FIRST)
+        ax.locator_params(axis="x", nbins=6)
         ax.grid(axis="y", alpha=0.25)
         if objective:
             self.objective_ax_ = right = ax.twinx()

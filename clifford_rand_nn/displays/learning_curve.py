@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
 from sklearn.utils import _safe_indexing, resample
@@ -36,6 +36,8 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         estimator: Any,
         X: Any,
         y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         *,
         train_sizes: ArrayLike = (0.1, 0.2, 0.4, 0.7, 1.0),
         n_draws: int = 1,
@@ -54,6 +56,8 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             Fitted to X and y.
         X : (n, d) array or DataFrame
         y : (n,) array
+        sample_weight, groups : (n,) arrays, optional
+            Those of the fit; of bare estimators.
         train_sizes : shares of the rows, at most 1
             Parts of fewer than 20 rows are not tried. They are drawn as the classes are.
         n_draws : int
@@ -78,14 +82,16 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         if not len(shares) or shares[0] <= 0 or shares[-1] > 1:
             raise fail("train_sizes", owner, "shares of the rows, above 0 and at most 1", train_sizes)
         n, classes = len(labels), is_classifier(model)
+        of_rows = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: np.asarray(value) for name, value in of_rows.items() if value is not None}
         rng = np.random.RandomState(random_state)
         sizes, seen, unseen = [], [], []
         for m in np.unique(np.round(shares * n).astype(int)):
             if m == n:
-                every = float(estimator.score(X, labels))
+                every = _score(estimator, X, labels, given)
                 found = [(every, model.loo_score_)] * n_draws
             elif m >= _LEAST:
-                found = [cls._part(estimator, X, labels, int(m), classes, rng) for _ in range(n_draws)]
+                found = [_part(estimator, X, labels, given, int(m), classes, rng) for _ in range(n_draws)]
             else:
                 continue
             sizes.append(int(m))
@@ -97,19 +103,10 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             test_scores=np.array(unseen),
             score_name="accuracy" if classes else "R²",
         )
-        return shown._drawn(axes_of(ax), **kwargs)
+        return shown.drawn(axes_of(ax), **kwargs)
 
-    @staticmethod
-    def _part(estimator: Any, X: Any, y: Any, m: int, classes: bool, rng: Any) -> tuple[float, float]:
-        """Return the score of a fit to m rows on these, and what it promises for others."""
-        rows = resample(
-            np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes else None
-        )
-        some = _safe_indexing(X, rows)
-        one = clone(estimator).fit(some, y[rows])
-        return float(one.score(some, y[rows])), float(network_of(one).loo_score_)
-
-    def _drawn(self, ax: Any, **kwargs: Any) -> Self:
+    def drawn(self, ax: Any, **kwargs: Any) -> Self:
+        """Draw on axes in the colours of this library."""
         self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))
         looks = ((FIRST, "--", "s", "rows it was fitted to"), (SECOND, "-", "o", "rows left out"))
         for line, (colour, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
@@ -118,3 +115,18 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
+
+
+def _part(
+    estimator: Any, X: Any, y: NDArray[Any], given: dict[str, NDArray[Any]], m: int, classes: bool, rng: Any
+) -> tuple[float, float]:
+    """Return the score of a fit to m rows on these, and what it promises for others."""
+    rows = resample(np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes else None)
+    some, own = _safe_indexing(X, rows), {name: value[rows] for name, value in given.items()}
+    one = clone(estimator).fit(some, y[rows], **own)
+    return _score(one, some, y[rows], own), float(network_of(one).loo_score_)
+
+
+def _score(estimator: Any, X: Any, y: NDArray[Any], given: dict[str, NDArray[Any]]) -> float:
+    weights = {name: value for name, value in given.items() if name == "sample_weight"}
+    return float(estimator.score(X, y, **weights))

@@ -7,6 +7,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.route import Rows, named
+from clifford_rand_nn.explanation.sums import KernelSum
 
 _PERMUTED = 500  # rows, at most, that columns are permuted on
 _COLUMNS = 60  # that are permuted, if there are more: those of the largest slopes
@@ -59,14 +60,8 @@ def gradient_sizes(context: Context, rows: Rows | None) -> Array:
 
 def _own_rows(context: Context) -> Array:
     """Return rows as the network sees them where none were given: those that it is made of, or the one it knows."""
-    inner = getattr(context.network, "network", None)
-    if inner is None:
-        return context.reference[1][None]
-    standard, rows = inner.standard, inner.rows
-    if standard.bound:
-        rows = rows / np.sqrt(np.maximum(1 - (rows / standard.bound) ** 2, np.finfo(float).tiny))
-    rate = standard.rate
-    return np.asarray(standard.mean + np.divide(rows, rate, out=np.zeros_like(rows), where=rate > 0))
+    network = context.network
+    return network.own_rows(_AT) if isinstance(network, KernelSum) else context.reference[1][None]
 
 
 def importances(context: Context, repeats: int, random_state: Any) -> list[ColumnImportance]:

@@ -15,6 +15,8 @@ from clifford_rand_nn.explanation.training import Numbers, are_training_rows, ro
 
 _MANY = 10  # distinct values of a column whose entries can be high or low
 _SHOWN = 4  # columns of a row that are written
+_KNOWN = 1000  # rows of a network, at most, that deviations and ranks are of
+_SAME = 1e-9  # of the largest entry: rows of a network, brought back to what they came from, are off by rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +97,7 @@ class Context:
         if self.rows is not None:
             return np.asarray(self.rows.encoded.std(axis=0))
         if isinstance(self.network, KernelSum) and self.route.matrix is None:
-            standard = self.network.network.standard
-            inside = self.network.network.rows
-            if standard.bound:  # back to the rows as they come
-                inside = inside / np.sqrt(np.maximum(1 - (inside / standard.bound) ** 2, np.finfo(float).tiny))
-            rate = standard.rate
-            return np.asarray(np.divide(inside.std(axis=0), rate, out=np.zeros_like(rate), where=rate > 0))
+            return np.asarray(self.network.own_rows(_KNOWN).std(axis=0))
         return None
 
     def shares_below(self, encoded: Array, seen: Array) -> Array:
@@ -111,14 +108,14 @@ class Context:
         if self.rows is not None:
             known, own = self.rows.encoded, encoded
         elif isinstance(self.network, KernelSum) and self.route.matrix is None:
-            known, own = self.network.network.rows, self.network.network.standard.rows(seen)
+            known, own = self.network.own_rows(_KNOWN), seen
         else:
             return np.full(encoded.shape, np.nan)
         found = np.full(own.shape, np.nan)
         for k in range(own.shape[1]):
             values = np.sort(known[:, k])
             if 1 + np.count_nonzero(np.diff(values)) > _MANY:
-                slack = 1e-12 * max(1.0, float(np.abs(values[[0, -1]]).max()))
+                slack = _SAME * max(1.0, float(np.abs(values[[0, -1]]).max()))
                 low = np.searchsorted(values, own[:, k] - slack)
                 high = np.searchsorted(values, own[:, k] + slack, side="right")
                 found[:, k] = 0.5 * (low + high) / len(values)
@@ -128,7 +125,10 @@ class Context:
         """Return a training row in words, by its target and some of its columns; nothing if it is not known."""
         if not self.training or self.rows is None:
             return ""
-        parts = ["has"] if self.targets is None else [f"is {cell(self.targets[number])}:"]
+        parts = ["has"]
+        if self.targets is not None:
+            kind = "is" if hasattr(self.estimator, "classes_") else "has the target"
+            parts = [f"{kind} {cell(self.targets[number])}:"]
         for j in list(columns)[:_SHOWN]:
             value = cell(self.route.column(self.rows.given, j)[number])
             parts.append(f"{self.route.names[j]} {value},")

@@ -96,4 +96,6 @@ def _bars(
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
+    """Return text that is not too long, in which a dollar sign begins no formula."""
+    short = text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
+    return short.replace("$", r"\$")

@@ -67,15 +67,14 @@ def _headline(one: "PredictionExplanation", c: int) -> list[str]:
     if len(one.output_names) > 1:
         lines.append(f"Output of the network for {one.output_names[c]!r}: {f}")
     else:
-        border = cell(round(_border(one), 3))
-        lines.append(
-            f"Output of the network: {f}, for {str(classes[0])!r} below {border} and {str(classes[1])!r} above"
-        )
+        border, (low, high) = _border(one), (str(label) for label in classes)
+        where = "" if border is None else f", for {low!r} below {cell(round(border, 3))} and {high!r} above"
+        lines.append(f"Output of the network: {f}{where}")
     return [*lines, *_calibration_lines(one)]
 
 
-def _border(one: "PredictionExplanation") -> float:
-    """Return the output of a network for two classes at which odds are even, by its calibration if it has one."""
+def _border(one: "PredictionExplanation") -> float | None:
+    """Return the output of a network for two classes at which odds are even, by its calibration; None without one."""
     found = getattr(one.context.estimator, "calibration_", None)
     if found is None or found.keeps_order:
         return 0.0
@@ -89,7 +88,7 @@ def _border(one: "PredictionExplanation") -> float:
     while log_odds(ends[0]) > 0 or log_odds(ends[1]) < 0:
         ends = [2 * ends[0], 2 * ends[1]]
         if ends[1] > _FAR:
-            return float("nan")
+            return None
     return float(brentq(log_odds, *ends))
 
 

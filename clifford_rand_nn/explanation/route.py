@@ -215,6 +215,8 @@ def as_table(x: Any, names: Sequence[str]) -> tuple[Any, bool]:
     if hasattr(x, "columns"):
         return x, False
     array = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+    if array.dtype.kind in "UO" and array.ndim < 2 and len(names) == 1:
+        return np.atleast_1d(array).tolist(), array.ndim == 0  # texts
     if array.ndim == 1 and len(array) == len(names):
         return array[None], True
     if array.ndim != 2:
@@ -228,7 +230,7 @@ def _names(first: Any, table: Any) -> list[str]:
         known = table.columns
     if known is not None:
         return [str(name) for name in known]
-    return [f"x{j}" for j in range(first.n_features_in_)]
+    return [f"x{j}" for j in range(getattr(first, "n_features_in_", 1))]  # of a vectorizer one, of texts
 
 
 def _names_out(step: Any, names: Sequence[str], count: int) -> list[str]:

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import GatedClaim, NetworkClaim
 from clifford_rand_nn.infinite.network import KernelNetwork
+from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.slopes import kernel_slopes
 from clifford_rand_nn.networks import TwoLayerNetwork
 
@@ -125,6 +127,8 @@ class KernelSum:
     def as_they_come(self) -> bool:
         """Whether the rows of the network are those of training as they come."""
         standard = self.network.standard
+        if isinstance(standard, RowSpan):
+            return False
         return not standard.bound and not standard.mean.any() and bool((standard.rate == 1).all())
 
     def parts(self, X: Array) -> Array:
@@ -135,16 +139,48 @@ class KernelSum:
 
     def local(self, X: Array, reference: Array) -> Local:
         """Return the linear functions that hold at rows (m, d)."""
-        network, standard = self.network, self.network.standard
-        rows, origin = standard.rows(X), standard.rows(reference[None])[0]
-        found = kernel_slopes(network.kernel, network.rows, network.alpha, rows)
-        slopes = found.columns * _rates(X, standard)[:, None, :]
+        network, span = self.network, self.network.standard
+        standard = span.standard if isinstance(span, RowSpan) else span
+        inner, origin = standard.rows(X), standard.rows(reference[None])[0]
+        coordinates = span.rows(X)
+        found = kernel_slopes(network.kernel, network.rows, network.alpha, coordinates)
+        by_columns = (
+            _through_span(found.columns, coordinates, inner, span) if isinstance(span, RowSpan) else found.columns
+        )
+        slopes = by_columns * _rates(X, standard)[:, None, :]
         secants = slopes
         if standard.bound:
             step = X - reference
-            moved = np.divide(rows - origin, step, out=np.zeros_like(rows), where=step != 0)
-            secants = found.columns * moved[:, None, :]
-        return Local(slopes, secants, found.constant + network.intercept + found.columns @ origin)
+            moved = np.divide(inner - origin, step, out=np.zeros_like(inner), where=step != 0)
+            secants = by_columns * moved[:, None, :]
+        return Local(slopes, secants, found.constant + network.intercept + by_columns @ origin)
+
+    def own_rows(self, most: int) -> Array:
+        """Return rows as they come, at most so many, of those that the network is made of."""
+        inner, standard = self.network.rows, self.network.standard
+        n = len(inner)
+        some = np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+        if isinstance(standard, RowSpan):
+            base = standard.base[some]
+            return np.asarray(base.toarray() if issparse(base) else base, dtype=np.float64)
+        rows = inner[some]
+        if standard.bound:
+            rows = rows / np.sqrt(np.maximum(1 - (rows / standard.bound) ** 2, np.finfo(float).tiny))
+        rate = standard.rate
+        return np.asarray(standard.mean + np.divide(rows, rate, out=np.zeros_like(rows), where=rate > 0))
+
+
+def _through_span(slopes: Array, t: Array, inner: Array, span: RowSpan) -> Array:
+    r"""Return slopes by standardised columns (m, C, d) from those by the coordinates of a span (m, C, r + 1).
+
+    The last coordinate is :math:`\sqrt{|s|^2-|t|^2}`, whose gradient by s is the part of s beyond the span over it.
+    """
+    m, C, width = slopes.shape
+    found = span.combined(slopes.reshape(-1, width)[:, :-1] @ span.whiten.T).reshape(m, C, -1)
+    beyond = inner - span.combined(t[:, :-1] @ span.whiten.T)
+    length = t[:, -1:]
+    unit = np.divide(beyond, length, out=np.zeros_like(beyond), where=length > 0)
+    return np.asarray(found + slopes[:, :, -1:] * unit[:, None, :])
 
 
 def _rates(X: Array, standard: Any) -> Array:

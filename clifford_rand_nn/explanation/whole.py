@@ -242,6 +242,8 @@ def _directions(context: Context) -> list[Direction] | None:
     metric = getattr(context.estimator, "metric_", None)
     if not isinstance(context.estimator, NetworkWithoutKnobs) or metric is None:
         return None
+    if len(metric) != context.estimator.n_features_in_:  # of coordinates in the span of the rows
+        return None
     values, vectors = np.linalg.eigh(metric)
     total = float(values.sum()) or 1.0
     found = []

@@ -138,6 +138,15 @@ class RowSpan:
             out[start : start + _BLOCK] = np.column_stack([t, beside])
         return out
 
+    def combined(self, weights: Array) -> Array:
+        """Return combinations of the standardised training rows, weights (k, m) times S, (k, d)."""
+        of = self._training
+        out = np.empty((len(weights), len(self.mean)))
+        out[:, self._often] = weights @ of.dense
+        if of.sparse is not None:
+            out[:, ~self._often] = (of.sparse.T @ weights.T).T + weights.sum(axis=1)[:, None] * of.shift
+        return out
+
     def stated(self, X: Value) -> Value:
         r"""Return what `rows` does, as operations of a program, whose rows are dense: :math:`t=sA`, A = SᵀW.
 
@@ -149,10 +158,7 @@ class RowSpan:
         d, r = len(self.mean), self.width - 1
         check_fits(_COPIES * 8 * d * (r + 1), "model", "export", hint="Fit it to fewer columns or rows.")
         across = np.zeros((d, r + 1))
-        of = self._training
-        across[self._often, :r] = of.dense.T @ self.whiten
-        if of.sparse is not None:
-            across[~self._often, :r] = of.sparse.T @ self.whiten + np.outer(of.shift, self.whiten.sum(axis=0))
+        across[:, :r] = self.combined(self.whiten.T).T
         s = self.standard.stated(X)
         t = (s @ constant(across, "across")).named("t")
         beside = roots(maximum(apply("row_sums", s * s) - apply("row_sums", t * t), 0.0)).named("beside")

@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.inspection import permutation_importance
 from sklearn.pipeline import make_pipeline
@@ -35,6 +37,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.explanation.origins import origins_of
 from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.slopes import kernel_slopes
 
 rng = np.random.default_rng(0)
@@ -65,6 +68,11 @@ MODELS = {
     "lasso, several": (CrossProductLassoRegressor(subsample=30, beta=0.01, penalty="l2", random_state=0), TWO),
 }
 FINITE = [name for name in MODELS if "infinite" not in name]
+SLOW = ("few, classes", "relu, classes", "infinite, logistic")  # to fit
+
+
+def _quick_first(names):
+    return [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +96,7 @@ def _outputs(model, rows):
     return out.reshape(len(rows), -1)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", _quick_first(MODELS))
 @pytest.mark.parametrize("known", [False, True])
 def test_contributions_add_up_to_the_output(fitted, name, known):
     model, _ = fitted(name)
@@ -110,7 +118,7 @@ def test_contributions_add_up_to_the_output(fitted, name, known):
     np.testing.assert_allclose(one.outputs, f[:1], rtol=0, atol=1e-12 * size)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", _quick_first(MODELS))
 def test_slopes_are_those_of_differences(fitted, name):
     model, _ = fitted(name)
     slopes = explain(model, NEW[:6]).slopes
@@ -120,7 +128,7 @@ def test_slopes_are_those_of_differences(fitted, name):
     np.testing.assert_allclose(slopes, np.stack(apart, axis=2), rtol=0, atol=1e-6 * np.abs(slopes).max())
 
 
-@pytest.mark.parametrize("name", FINITE)
+@pytest.mark.parametrize("name", _quick_first(FINITE))
 def test_rows_speak_in_finite_networks_too(fitted, name):
     """Optimality makes weights a sum over rows: what is left is the gap, and biases that are not penalised."""
     model, _ = fitted(name)
@@ -427,3 +435,38 @@ def test_slopes_of_every_kernel(bias, frame, angle):
     h = 1e-6
     apart = [(kernel(at + s, rows) - kernel(at - s, rows)) @ alpha / (2 * h) for s in h * np.eye(D)]
     np.testing.assert_allclose(found.columns, np.stack(apart, axis=2), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_networks_that_know_rows_by_their_products(sparse):
+    local = np.random.default_rng(0)
+    shown = 0.02 if sparse else 0.5
+    rows = local.standard_normal((34, 4200)) * (local.uniform(size=(34, 4200)) < shown)
+    model = ConvexNetworkRegressor(rounds=0, beta=0.01).fit(csr_array(rows), rows[:, :30].sum(axis=1))
+    assert isinstance(model.network_.standard, RowSpan)
+    new = local.standard_normal((3, 4200)) * (local.uniform(size=(3, 4200)) < shown)
+    new = np.vstack([new, rows[:1]])
+    found = explain(model, csr_array(new))
+    f = model.predict(new)
+    np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], f, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found.rows.sum(axis=2)[:, 0] + found.intercept, f, rtol=0, atol=1e-10)
+    for k in np.abs(found.slopes[0, 0]).argsort()[-3:]:
+        step = 1e-5 * (np.arange(4200) == k)
+        apart = (model.predict(new[:3] + step) - model.predict(new[:3] - step)) / 2e-5
+        np.testing.assert_allclose(found.slopes[:3, 0, k], apart, rtol=1e-4)
+    assert len(explain(model).columns) == 4200
+
+
+def test_columns_of_texts_are_words():
+    local = np.random.default_rng(0)
+    words = np.array(["good", "fine", "nice", "bad", "poor", "sad", "the", "a", "film", "was", "very", "so"])
+    texts = [" ".join(local.choice(words, 8)) for _ in range(60)]
+    y = [sum(text.count(w) for w in words[:3]) > sum(text.count(w) for w in words[3:6]) for text in texts]
+    model = make_pipeline(TfidfVectorizer(), ConvexNetworkClassifier(rounds=0, beta=0.01)).fit(texts, y)
+    found = explain(model, "the film was good", rows=texts, targets=np.array(y))
+    assert found.context.training
+    by_word = dict(zip(found.column_names, found.slopes[0, 0], strict=True))
+    assert min(by_word["good"], by_word["nice"]) > 0 > max(by_word["bad"], by_word["sad"])
+    assert "good 0." in str(found)
+    whole = explain(model, rows=texts, targets=np.array(y), n_repeats=1)
+    assert {one.name for one in whole.columns[:4]} <= set(words[:6])

@@ -1,0 +1,269 @@
+"""The page of a fit: what is in it, that it is whole in one file, and that text of the table stays text."""
+
+import base64
+import json
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor  # noqa: E402
+from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
+from clifford_rand_nn.reporting.figures import picture  # noqa: E402
+from clifford_rand_nn.reporting.gather import gather_facts  # noqa: E402
+from clifford_rand_nn.reporting.influence import find_influence  # noqa: E402
+from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
+from clifford_rand_nn.tables import TableEncoder  # noqa: E402
+from support.browser import open_page, start_browser  # noqa: E402
+
+NASTY = "<script>alert('x')</script> & $x^$"
+LONG = "Durchschnittliche Kreditwürdigkeitsprüfungsgebühr" + "sgesellschaftsvertrag" * 8
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, ids, words, and tags that were not closed in turn."""
+
+    void = ("meta", "link", "img", "br", "hr")
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self.open, self.crossed = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            self.crossed.append(tag)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def made_table(n, classes):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["rot", "grün", "<b>blau</b>"], n)
+    frame = pandas.DataFrame({NASTY: rng.standard_normal(n), LONG: rng.standard_normal(n), "kind": kind})
+    frame.loc[:2, NASTY] = np.nan
+    value = frame[NASTY].fillna(0) + (kind == "rot") + 0.3 * rng.standard_normal(n)
+    y = np.array(["<i>ja</i>", "nein"])[(value > 0.5).astype(int)] if classes else value.to_numpy()
+    return frame, y
+
+
+def rows_of(frame, y, target="ziel"):
+    encoder = TableEncoder().fit(frame)
+    names = tuple(encoder.get_feature_names_out())
+    return Rows(
+        encoder.transform(frame),
+        y,
+        names=names,
+        origin=tuple(encoder.origin_),
+        frame=frame,
+        columns=encoder.columns_,
+        path="tabelle.csv",
+        target=target,
+        read=len(y),
+    )
+
+
+@pytest.fixture(scope="module")
+def classes():
+    rows = rows_of(*made_table(90, True), target=NASTY)
+    model = ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, rows.y)
+    facts = gather_facts(model, rows, seconds=0.1)
+    return rows, model, facts, report_page(facts, model, rows)
+
+
+def test_every_section_is_there_and_the_page_is_well_formed(classes):
+    page = Page(classes[3])
+    assert not page.open
+    assert not page.crossed
+    sections = [one["id"] for one in page.of("section")]
+    assert sections == [
+        "quality",
+        "mistakes",
+        "calibration",
+        "growth",
+        "influence",
+        "hardest",
+        "columns",
+        "chosen",
+        "proof",
+    ]
+    assert [one["href"] for one in page.of("a")] == [f"#{name}" for name in sections]
+    ids = [one["id"] for _, one in page.tags if "id" in one]
+    assert len(ids) == len(set(ids))
+    for landmark in ("header", "nav", "main", "footer", "h1"):
+        assert len(page.of(landmark)) == 1
+    assert page.of("html") == [{"lang": "en"}]
+    for image in page.of("img"):
+        assert len(image["alt"]) > 15
+        assert int(image["width"]) > 100
+    assert all(one["scope"] in ("col", "row") for one in page.of("th"))
+    assert all(one["tabindex"] == "0" and one["aria-label"] for one in page.of("div") if one.get("class") == "scroll")
+
+
+def test_the_numbers_are_those_of_the_facts(classes):
+    _, model, facts, text = classes
+    page = Page(text)
+    found = facts.left_out
+    assert f"is right on {100 * found.model.accuracy:.1f}\N{NO-BREAK SPACE}% of them" in " ".join(page.words)
+    assert "logistic regression" in page.text
+    assert "says nothing about new rows" in page.text
+    assert f"{facts.proof.objective:.6g}" in page.text
+    worst = int(
+        np.argmin([p[list(model.classes_).index(t)] for p, t in zip(found.probabilities, found.truth, strict=True)])
+    )
+    hard = text[text.index('id="hardest"') :]
+    assert re.search(r'<th scope="row" class="right">(\d+)</th>', hard)[1] == str(found.rows[worst] + 1)
+    for caution in facts.cautions:
+        assert caution.text[1:20] in page.text
+
+
+def test_text_of_the_table_stays_text(classes):
+    """Column names, labels, cells and the target hold tags; a dollar sign begins no formula."""
+    text = classes[3]
+    page = Page(text)
+    assert not page.of("script")
+    assert not page.of("i")
+    assert not page.of("b")
+    assert NASTY in page.text
+    assert "<i>ja</i>" in page.text
+    assert "<b>blau</b>" in page.text
+    assert LONG in page.text
+
+
+def test_nothing_comes_from_elsewhere(classes):
+    page = Page(classes[3])
+    links = [one[name] for _, one in page.tags for name in ("src", "href", "srcset", "action") if name in one]
+    assert all(link.startswith(("#", "data:")) for link in links)
+    assert "http" not in classes[3]
+    assert "url(" not in classes[3]
+    assert "@import" not in classes[3]
+    for image in page.of("img"):
+        head, _, body = image["src"].partition(",")
+        assert head == "data:image/svg+xml;base64"
+        svg = base64.b64decode(body).decode()
+        assert ET.fromstring(svg).tag.endswith("svg")
+        assert "<script" not in svg
+        assert not re.search(r'(href|src)="(?!#|data:)', svg)
+
+
+def test_colours_of_pictures_follow_the_screen():
+    found = picture(lambda ax: ax.plot([0, 1], color="#0072B2"), "a line")
+    svg = base64.b64decode(found.uri.partition(",")[2]).decode()
+    assert "stroke: var(--first)" in svg
+    assert "var(--ink)" in svg
+    assert "prefers-color-scheme:dark" in svg
+    assert "#123457" not in svg
+
+
+@pytest.mark.slow
+def test_a_page_of_numbers(tmp_path):
+    rows = rows_of(*made_table(70, False))
+    model = ConvexNetworkRegressor(rounds=0).fit(rows.X, rows.y)
+    facts = gather_facts(model, rows, seconds=0.1)
+    assert write_report(tmp_path / "report.html", facts, model, rows) > 0
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    names = [one["id"] for one in page.of("section")]
+    assert "calibration" not in names
+    assert "mistakes" in names
+    assert f"R² {facts.left_out.model.r2:.3f}" in page.text
+    assert "ridge regression" in page.text
+    far = np.abs(facts.left_out.predicted - facts.left_out.truth)
+    assert f"within {np.median(far):.4g} of the truth" in page.text
+
+
+@pytest.mark.slow
+def test_a_page_of_few_gates_and_arrays():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    rows = Rows(X, np.abs(X[:, 0]))
+    model = GatedReLURegressor(n_gates=4, random_state=0, beta=1e-3).fit(X, rows.y)
+    text = report_page(gather_facts(model, rows, seconds=0.01), model, rows)
+    page = Page(text)
+    assert "growth" in [one["id"] for one in page.of("section")]
+    assert "the target" in page.text
+    slow = report_page(gather_facts(model, rows, seconds=9.0, compare=False), model, rows)
+    page = Page(slow)
+    assert "took too long to be done again" in page.text
+    assert "influence" not in [one["id"] for one in page.of("section")]
+    assert "nothing is known of new rows" in page.text
+
+
+def test_influence_is_that_of_the_table_column():
+    """The label is one category of a column, or noise: all the codes of the column are shuffled together."""
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"noise": rng.standard_normal(150), "kind": rng.choice(["a", "b", "c"], 150)})
+    y = np.where(frame["kind"] == "a", "yes", "no")
+    rows = rows_of(frame, y)
+    found = find_influence(ConvexNetworkClassifier(loss="squared", rounds=0).fit(rows.X, y), rows)
+    assert found.names == ("kind", "noise")
+    assert found.losses[0].mean() > 0.5
+    assert abs(found.losses[1].mean()) < 0.05
+    assert (found.trained, found.judged) == (105, 45)
+    copies = rows_of(pandas.concat([frame.iloc[:2]] * 30, ignore_index=True), np.tile(y[:2], 30))
+    assert find_influence(ConvexNetworkClassifier(), copies) is None  # two rows that differ
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    found = start_browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.quit()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_page_in_a_browser(classes, browser, tmp_path, width, dark):
+    """No overflow but in boxes of their own, no message, no request, every picture there, text that can be read."""
+    file = tmp_path / "report.html"
+    file.write_text(classes[3], encoding="utf-8")
+    browser.get_log("performance")
+    browser.get_log("browser")
+    open_page(browser, file, width, dark)
+    assert browser.execute_script("return innerWidth") == width
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    wide = "return [...document.querySelectorAll('main *, header *')].filter(e => !e.closest('.scroll')"
+    assert (
+        browser.execute_script(f"{wide} && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML)")
+        == []
+    )
+    images = browser.execute_script("return [...document.images].map(i => [i.complete, i.naturalWidth])")
+    assert len(images) >= 7
+    assert all(complete and width > 0 for complete, width in images)
+    assert browser.get_log("browser") == []
+    sent = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
+    asked = [one["params"] for one in sent if one["method"] == "Network.requestWillBeSent"]
+    urls = [one["request"]["url"] for one in asked if one["documentURL"] == file.as_uri()]  # not the first empty page
+    assert urls.count(file.as_uri()) == 1
+    assert all(url == file.as_uri() or url.startswith("data:") for url in urls)
+    contrast = """
+      const of = c => c.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+        .map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+        .reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+      const ground = e => { while (e && getComputedStyle(e).backgroundColor == 'rgba(0, 0, 0, 0)') e = e.parentElement;
+        return getComputedStyle(e || document.body).backgroundColor };
+      return [...document.querySelectorAll('p, a, th, td, caption, li, h1, h2')].map(e => {
+        const [a, b] = [of(getComputedStyle(e).color), of(ground(e))];
+        return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) })"""
+    assert min(browser.execute_script(contrast)) >= 4.5  # WCAG 2.2, level AA
+    shown = browser.execute_script("return document.body.innerText")
+    assert NASTY in " ".join(shown.split())
