@@ -100,7 +100,14 @@ class Algebra(Space):
         return self.scalar(value)
 
     def blade(self, name: str) -> Multivector:
-        """Return a basis blade by its name, with sign: ``alg.blade("e21")`` is -e12."""
+        """Return a basis blade by its name, with sign: ``alg.blade("e21")`` is -e12.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).blade("e21")
+        -e12
+        """
         mask, sign = self.parse_blade(name)
         return self._new(keys_of_masks(self.d, (mask,)), np.array([sign]))
 
@@ -116,17 +123,39 @@ class Algebra(Space):
 
     @cached_property
     def blades(self) -> Blades:
-        """The basis blades by name: ``alg.blades["e12"]``, and as a mapping in storage order."""
+        """The basis blades by name: ``alg.blades["e12"]``, and as a mapping in storage order.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> alg.blades["e21"], list(alg.blades)
+        (-e12, ['1', 'e1', 'e2', 'e12'])
+        """
         return Blades(self)
 
     @cached_property
     def I(self) -> Multivector:  # noqa: E743  # the field's name
-        """The pseudoscalar e1∧…∧ed."""
+        """The pseudoscalar e1∧…∧ed.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).I, cr.Algebra(3).I ** 2
+        (e123, -1)
+        """
         return self._new(keys_of_grades(self.d, (self.d,)), np.ones(1, dtype=np.int64))
 
     @cached_property
     def inverse_I(self) -> Multivector:
-        """I⁻¹ = ~I / det G."""
+        """I⁻¹ = ~I / det G.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).inverse_I, cr.Algebra.sta().inverse_I
+        (-e123, -g0123)
+        """
         determinant = self.form.determinant
         if self.form.is_degenerate:
             raise fail("metric", "inverse_I", "non-degenerate", describe(repr(self)), "Use left_complement or star.")
@@ -135,7 +164,15 @@ class Algebra(Space):
         return self.I.reverse() / determinant
 
     def basis_vectors(self) -> list[Multivector]:
-        """Return the d basis vectors in order."""
+        """Return the d basis vectors in order.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> e1, e2, e3 = cr.Algebra(3).basis_vectors()
+        >>> e1 * e2 * e3
+        e123
+        """
         check_size(self.d**2 // 64, "basis_vectors", "the list")  # a mask of d bits each
         return [self.blade(self.names.vector(i)) for i in range(self.d)]
 
@@ -211,11 +248,26 @@ class Algebra(Space):
         return self.multivector(X, 1)
 
     def bivector(self, values: ArrayLike) -> Multivector:
-        """Return bivectors from their components e12, e13, …, e23, …: (..., d(d-1)/2)."""
+        """Return bivectors from their components e12, e13, …, e23, …: (..., d(d-1)/2).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).bivector([1, 2, 3])
+        e12 + 2*e13 + 3*e23
+        """
         return self.multivector(values, 2)
 
     def scalar(self, value: ArrayLike) -> Multivector:
-        """Return a scalar, or a batch of scalars."""
+        """Return a scalar, or a batch of scalars.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> alg.scalar(2), alg.scalar([1, 2, 3]).shape
+        (2, (3,))
+        """
         if value.__class__ is not np.ndarray and is_tensor(value):
             return multivector_of(
                 self, self._keys_of_tensor(0, "scalar", "value"), as_tensor(value, "value", "scalar")[..., None]
@@ -268,6 +320,12 @@ class Algebra(Space):
         grades : int or iterable of int, optional
             All by default.
         dtype : float32, float64, complex64 or complex128
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).random_multivector(0, shape=5, grades=2)
+        <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
         """
         generator = as_generator(rng, "random_multivector")
         keys = self._keys(grades, "random_multivector", "grades")
@@ -356,6 +414,13 @@ class Algebra(Space):
         ------
         ArgumentError
             If M is not the matrix of a product X ↦ X A.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(2)
+        >>> alg.from_right_matrix(alg("1 + 2*e12").right_matrix())
+        1 + 2*e12
         """
         return geometry.linear_maps.from_right_matrix(self, M, rtol)
 

@@ -60,22 +60,51 @@ class Space:
 
     @property
     def p(self) -> int:
-        """The number of positive directions of the metric."""
+        """The number of positive directions of the metric.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra.pga(3)
+        >>> alg.p, alg.q, alg.r
+        (3, 0, 1)
+        """
         return self.form.counts[0]
 
     @property
     def q(self) -> int:
-        """The number of negative directions of the metric."""
+        """The number of negative directions of the metric.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra.sta().q, cr.Algebra(metric=[[0, 1], [1, 0]]).q
+        (3, 1)
+        """
         return self.form.counts[1]
 
     @property
     def r(self) -> int:
-        """The number of null directions of the metric."""
+        """The number of null directions of the metric.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(metric=[[1, 1], [1, 1]]).r
+        1
+        """
         return self.form.counts[2]
 
     @property
     def signature(self) -> tuple[int, ...]:
-        """The squares of the basis vectors (1, -1, 0) if these are all; else the signs of the metric's eigenvalues."""
+        """The squares of the basis vectors (1, -1, 0) if these are all; else the signs of the metric's eigenvalues.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra.pga(2).signature, cr.Algebra(metric=[[0, 1], [1, 0]]).signature
+        ((0, 1, 1), (1, -1))
+        """
         if self.form.is_unit:
             assert self.form.diagonal is not None
             return tuple(self.form.diagonal.tolist())
@@ -84,7 +113,16 @@ class Space:
 
     @property
     def metric(self) -> NDArray[Any]:
-        """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only."""
+        """The Gram matrix e_i·e_j of the basis vectors (d, d), read-only.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra.cga(1, null_basis=True).metric
+        array([[ 1,  0,  0],
+               [ 0,  0, -1],
+               [ 0, -1,  0]])
+        """
         return self.form.gram
 
     def __eq__(self, other: object) -> bool:
@@ -111,12 +149,27 @@ class Space:
 
     @classmethod
     def vga(cls, n: int) -> Self:
-        """Return the algebra of Euclidean n-space, Cl(n)."""
+        """Return the algebra of Euclidean n-space, Cl(n).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra.vga(3)
+        Algebra(3)
+        """
         return cls(check_integer(n, "n", "Algebra.vga"))
 
     @classmethod
     def pga(cls, n: int) -> Self:
-        """Return the plane-based projective algebra of n-space, Cl(n, 0, 1): e0² = 0, then e1 to en."""
+        """Return the plane-based projective algebra of n-space, Cl(n, 0, 1): e0² = 0, then e1 to en.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra.pga(2)
+        >>> alg.basis_vectors(), alg.e0 * alg.e0
+        ([e0, e1, e2], 0)
+        """
         return cls(check_integer(n, "n", "Algebra.pga"), 0, 1)
 
     @classmethod
@@ -125,6 +178,13 @@ class Space:
 
         The last two basis vectors square to 1 and -1; with ``null_basis=True`` they are the origin ``eo`` and infinity
         ``ei`` with eo·ei = -1 and both squares 0.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra.cga(2, null_basis=True)
+        >>> alg.eo * alg.eo, alg.eo | alg.ei, cr.Algebra.cga(2)
+        (0, -1, Algebra(3, 1))
         """
         check_integer(n, "n", "Algebra.cga")
         check_dimension(n, "Algebra.cga")
@@ -137,13 +197,28 @@ class Space:
 
     @classmethod
     def sta(cls) -> Self:
-        """Return the space-time algebra Cl(1, 3), basis vectors g0 (square 1), g1, g2, g3 (square -1)."""
+        """Return the space-time algebra Cl(1, 3), basis vectors g0 (square 1), g1, g2, g3 (square -1).
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra.sta()
+        >>> alg.g0 * alg.g0, alg.g1 * alg.g1
+        (1, -1)
+        """
         return cls(1, 3, names=["g0", "g1", "g2", "g3"])
 
     # ---- names and grades
 
     def parse_blade(self, name: str) -> tuple[int, int]:
-        """Return (mask, sign) of a blade's name: bit i of the mask is basis vector i."""
+        """Return (mask, sign) of a blade's name: bit i of the mask is basis vector i.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(3).parse_blade("e31")
+        (5, -1)
+        """
         found = self.names.parse(name) if isinstance(name, str) else None
         if found is None:
             raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
@@ -165,7 +240,16 @@ class Space:
         return self.form.shelf.put(keys.label, keys)
 
     def place(self, keys: Keys, name: str) -> tuple[int, int]:
-        """Return (position, sign) of a blade, by its name, among the components of ``keys``; position -1 for none."""
+        """Return (position, sign) of a blade, by its name, among the components of ``keys``; position -1 for none.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> alg = cr.Algebra(3)
+        >>> A = alg("2*e1 + 3*e13")
+        >>> alg.place(A.keys, "e31"), alg.place(A.keys, "e2")
+        ((1, -1), (-1, 1))
+        """
         try:
             return self._places[keys, name]
         except KeyError:

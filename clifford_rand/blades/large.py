@@ -121,7 +121,15 @@ class LargeBlade:
 
     @property
     def d(self) -> int:
-        """The dimension of the space."""
+        """The dimension of the space.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import clifford_rand as cr
+        >>> cr.LargeBlade(np.eye(2, 10_000)).d
+        10000
+        """
         return self._source.shape[1]
 
     @property

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 
-def as_field(chart: Any, F: Any, owner: str) -> "Multivector":
+def as_field(chart: Any, F: Any, owner: str = "as_field") -> "Multivector":
     """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar.
 
     Examples
     --------
     >>> import clifford_rand as cr
     >>> polar = cr.Coordinates.named("polar")
-    >>> polar.as_field(polar.symbols[0], "slope").grades
+    >>> polar.as_field(polar.symbols[0]).grades
     (0,)
     """
     if not hasattr(F, "algebra"):

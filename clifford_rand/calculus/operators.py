@@ -65,7 +65,16 @@ class DifferentialOperator:
     # ---- products
 
     def product(self, rule: str, other: Any) -> Any:
-        """Return D times a field, or times another operator, by the name of a product of multivectors."""
+        """Return D times a field, or times another operator, by the name of a product of multivectors.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> r, theta = polar.symbols
+        >>> polar.grad.product("fat_dot", r * polar.algebra.er), polar.grad | (r * polar.algebra.er)
+        (2, 2)
+        """
         if isinstance(other, DifferentialOperator):
             return self._after(rule, other)
         F = self.chart.as_field(other, rule)
@@ -74,7 +83,16 @@ class DifferentialOperator:
         return _summed(parts, F)
 
     def product_from_left(self, rule: str, A: Any) -> "DifferentialOperator":
-        """Return the operator A times D, which acts on what follows it."""
+        """Return the operator A times D, which acts on what follows it.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> r, theta = polar.symbols
+        >>> polar.grad.product_from_left("fat_dot", polar.algebra.etheta) * theta
+        1/r
+        """
         field = self.chart.as_field(A, rule)
         return self._like({word: getattr(field, rule)(coefficient) for word, coefficient in self.terms.items()})
 
@@ -253,7 +271,16 @@ class LeftwardOperator:
         self.operator = operator
 
     def product_from_left(self, rule: str, F: Any) -> Multivector:
-        """Return Σ (D_I F) ⊙ C_I by the name of a product of multivectors."""
+        """Return Σ (D_I F) ⊙ C_I by the name of a product of multivectors.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> polar = cr.Coordinates.named("polar")
+        >>> r, theta = polar.symbols
+        >>> polar.grad.leftward.product_from_left("gp", r * polar.algebra.er)
+        2
+        """
         chart = self.operator.chart
         field = chart.as_field(F, rule)
         known: dict[Word, Multivector] = {(): field}

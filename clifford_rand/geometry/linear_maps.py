@@ -141,7 +141,15 @@ def left_matrix(A: "Multivector") -> NDArray[Any]:
 
 
 def right_matrix(A: "Multivector") -> NDArray[Any]:
-    """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12."""
+    """Return the matrix of X ↦ X A on all components, (..., 2^d, 2^d), for d ≤ 12.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> alg.e12.right_matrix()[:, 1]  # e1 e12 = e2
+    array([0, 0, 1, 0])
+    """
     return _matrix(A, "right_matrix", left=False)
 
 

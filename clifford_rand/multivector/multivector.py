@@ -182,12 +182,26 @@ class Multivector(BladeAttributes):
 
     @property
     def ndim(self) -> int:
-        """The number of batch axes."""
+        """The number of batch axes.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(2).e1.ndim, cr.Algebra(2).vector([[1, 2], [3, 4]]).ndim
+        (0, 1)
+        """
         return self.coefficients.ndim - 1
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the coefficients."""
+        """The dtype of the coefficients.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> cr.Algebra(2).e1.dtype, (0.5 * cr.Algebra(2).e1).dtype
+        (dtype('int64'), dtype('float64'))
+        """
         return self.coefficients.dtype
 
     @property

@@ -481,3 +481,43 @@ def test_failures():
         polar.grad * "F"
     with pytest.raises(TypeError):
         polar.grad.leftward * polar.algebra.er
+
+
+@pytest.mark.parametrize("name", ["polar", "hyperbolic plane", "Rindler"])
+def test_christoffel_symbols_and_the_connection_keep_the_metric(name):
+    """∂_k g_ij = Γ_ikj + Γ_jki, Γ^k_ij = Γ^k_ji, and ∂_i γ_ab = γ_ac ω^c_b + γ_bc ω^c_a; their known values."""
+    chart = cr.Coordinates.named("polar") if name == "polar" else _charts()[name]()
+    lowered, n = chart.christoffel_first(), chart.d
+    gamma = chart.frame.T.dot(chart.gram).dot(chart.frame)
+    for i, symbol in enumerate(chart.symbols):
+        slopes = chart.connection[i].T.dot(gamma)
+        for a in range(n):
+            for b in range(n):
+                assert _zero(sp.diff(chart.gram[a, b], symbol) - lowered[a, i, b] - lowered[b, i, a])
+                assert _zero(chart.christoffel[i, a, b] - chart.christoffel[i, b, a])
+                assert _zero(sp.diff(gamma[a, b], symbol) - slopes[a, b] - slopes[b, a])
+    assert np.any(chart.connection != 0) != chart.is_constant
+
+
+@pytest.mark.parametrize("rule", ["gp", "wedge", "fat_dot", "lc", "commutator"])
+def test_products_by_name_are_those_of_the_operators(rule):
+    chart = cr.Coordinates.named("polar")
+    r, theta = chart.symbols
+    er, et = chart.algebra.basis_vectors()
+    A, F = r * er + theta * et, theta**2 * er + r * theta * et
+    once = sum((getattr(e, rule)(chart.covariant(F, i)) for i, e in enumerate(chart.reciprocal)), 0 * er)
+    assert _zero(chart.grad.product(rule, F) - once)
+    along = sum((getattr(A, rule)(e) * chart.covariant(F, i) for i, e in enumerate(chart.reciprocal)), 0 * er)
+    assert _zero(chart.grad.product_from_left(rule, A) * F - along)
+    left = sum((getattr(chart.covariant(F, i), rule)(e) for i, e in enumerate(chart.reciprocal)), 0 * er)
+    assert _zero(chart.grad.leftward.product_from_left(rule, F) - left)
+
+
+def test_christoffel_symbols_of_the_sphere():
+    sphere = cr.Coordinates.named("sphere")
+    theta = sphere.symbols[0]
+    assert _zero(sphere.christoffel[0, 1, 1] + sp.sin(theta) * sp.cos(theta))  # Γ^θ_φφ
+    assert _zero(sphere.christoffel[1, 0, 1] - sp.cot(theta))  # Γ^φ_θφ
+    assert sphere.as_field(theta) == sphere.algebra.scalar(theta)
+    with pytest.raises(cr.ArgumentError, match="as_field"):
+        sphere.as_field(cr.Algebra(3).e1)

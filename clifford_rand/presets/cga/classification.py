@@ -70,40 +70,104 @@ class Classified:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the batch."""
+        """The shape of the batch.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> cga.classify(cga.sphere(alg, [[1, 2, 3], [4, 5, 6]], 1)).shape
+        (2,)
+        """
         return np.shape(self.kind)
 
     @property
     def dimension(self) -> Any:
-        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles."""
+        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> int(cga.classify(cga.circle(alg, [1, 2, 3], 4, [0, 0, 1])).dimension)
+        2
+        """
         drop = np.array([DROP[one] for one in np.ravel(self.kind).tolist()], dtype=np.int64).reshape(self.shape)
         return (self.grade - drop)[()]
 
     @property
     def radius(self) -> Any:
-        """The radii; nan for imaginary rounds and for what has none."""
+        """The radii; nan for imaginary rounds and for what has none.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> float(cga.classify(cga.sphere(alg, [1, 2, 3], 4)).radius.round(9))
+        4.0
+        """
         square = np.asarray(self.radius_squared)
         return np.sqrt(np.where(square >= 0, square, np.nan))[()]
 
     @property
     def imaginary(self) -> Any:
-        """Where rounds have a negative radius²: no point lies on them."""
+        """Where rounds have a negative radius²: no point lies on them.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> far = cga.sphere(alg, [[0, 0, 0], [5, 0, 0]], 1)
+        >>> bool(cga.intersect(far[0], far[1]).imaginary)
+        True
+        """
         return np.asarray(np.nan_to_num(np.asarray(self.radius_squared)) < 0)[()]
 
     @property
     def has_points(self) -> Any:
-        """Where finite points lie on the blade: flats, tangents and real rounds but vectors that are no points."""
+        """Where finite points lie on the blade: flats, tangents and real rounds but vectors that are no points.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> bool(cga.classify(cga.infinity(alg)).has_points), bool(cga.classify(cga.up(alg, [1, 2, 3])).has_points)
+        (False, True)
+        """
         real_round = (np.asarray(self.kind) == ROUND) & (np.asarray(self.grade) > 1) & ~np.asarray(self.imaginary)
         return np.asarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
 
     @property
     def name(self) -> Any:
-        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on."""
+        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> str(cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 1])).name)
+        'line'
+        """
         columns = (np.ravel(x).tolist() for x in (self.kind, self.grade, self.dimension, self.imaginary))
         return np.array([_name(*one) for one in zip(*columns, strict=True)], dtype=str).reshape(self.shape)[()]
 
     def directions(self) -> NDArray[Any]:
-        """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m."""
+        """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> abs(cga.classify(cga.line(alg, [1, 2, 3], [0, 0, 2])).directions()).tolist()
+        [[0.0, 0.0, 1.0]]
+        """
         m = np.unique(self.dimension)
         if len(m) != 1:
             raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {m.tolist()}"))
@@ -111,7 +175,17 @@ class Classified:
         return span_of(self.direction._select(keys_of_grades(n, (int(m[0]),))).coefficients, n, int(m[0]))[0]
 
     def blade(self, *, dual: bool = False) -> Multivector:
-        """Return the blades again, with their weights; batches of several grades have all of them."""
+        """Return the blades again, with their weights; batches of several grades have all of them.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(3)
+        >>> X = -3 * cga.circle(alg, [1, 2, 3], 4, [0, 0, 1])
+        >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
+        (True, True)
+        """
         made = assemble(self, self.algebra)
         return made.dual() if dual else made
 

@@ -55,7 +55,18 @@ class VersorParts:
     weight: Any
 
     def versors(self) -> tuple[Multivector, Multivector, Multivector, Multivector]:
-        """Return T, R, D, and K or J."""
+        """Return T, R, D, and K or J.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(2)
+        >>> V = cga.translator(alg, [1, 2]) * cga.dilator(alg, 3)
+        >>> T, R, D, K = cga.decompose(V).versors()
+        >>> T.isclose(cga.translator(alg, [1, 2])), R.isclose(1), (T * R * D * K).isclose(V)
+        (True, True, True)
+        """
         alg, where = self.algebra, np.asarray(self.inverted)
         K = transversion(alg, self.transversion)
         J = inversion(alg, np.zeros(alg.d - 2), 1.0).astype(K.dtype)
@@ -63,7 +74,17 @@ class VersorParts:
         return translator(alg, self.translation), self.rotor, dilator(alg, self.factor), last
 
     def versor(self) -> Multivector:
-        """Return the product again, with its weight."""
+        """Return the product again, with its weight.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import cga
+        >>> alg = cr.Algebra.cga(2)
+        >>> V = -2 * cga.inversion(alg, [1, 2], 3.0)
+        >>> cga.decompose(V).versor().isclose(V)
+        True
+        """
         T, R, D, K = self.versors()
         return T * R * D * K * self.weight
 

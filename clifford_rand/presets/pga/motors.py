@@ -140,7 +140,17 @@ class Screw(NamedTuple):
 
     @property
     def pitch(self) -> NDArray[Any]:
-        """The shift for each radian, h in robotics: 2π times that in a turn; inf without a turn."""
+        """The shift for each radian, h in robotics: 2π times that in a turn; inf without a turn.
+
+        Examples
+        --------
+        >>> import clifford_rand as cr
+        >>> from clifford_rand.presets import pga
+        >>> alg = cr.Algebra.pga(3)
+        >>> axis = pga.line(alg, [0, 0, 0], [0, 0, 1])
+        >>> float(pga.screw(pga.motor(alg, axis, 0.5, 2)).pitch.round(12))
+        4.0
+        """
         angle, shift = np.asarray(self.angle), np.asarray(self.shift)
         slides = angle == 0
         return np.where(slides, np.where(shift == 0, 0, np.inf), shift / np.where(slides, 1, angle))[()]

@@ -1,0 +1,50 @@
+"""Every public name of geometric algebra has an example, a line in the page of those who move over, and a test."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.calculus.operators import DifferentialOperator
+from clifford_rand.presets import cga, pga, sta
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_between", "rotor_from_points"]
+FUNCTIONS += ["motor_from_points", "robust_motor_from_points", "gradient", "geometric_derivative", "fused"]
+CLASSES = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator]
+CLASSES += [cr.LargeBlade, cr.RotorSpline, cr.RobustMotor, cga.Classified, cga.VersorParts, pga.Screw]
+RECORDS = {"InverseKinematics", "Screw", "VersorParts", "RobustMotor", "DifferentialOperator"}  # what functions return
+
+
+def public_names():
+    """(where, name, docstring) of functions, classes, and their methods and properties; fields have their class's."""
+    found = [(f"cr.{name}", name, getattr(cr, name)) for name in FUNCTIONS]
+    found += [(f"cr.{one.__name__}", one.__name__, one) for one in CLASSES if one.__name__ not in RECORDS]
+    for preset in (pga, cga, sta):
+        short = preset.__name__.rpartition(".")[2]
+        found += [(f"{short}.{k}", k, v) for k, v in vars(preset).items() if k[0] != "_" and not inspect.ismodule(v)]
+    for owner in CLASSES:
+        fields = {"count", "index", *getattr(owner, "_fields", ())}  # of named tuples
+        for name in dir(owner):
+            if name[0] == "_" or name in fields or (owner is cr.Multivector and re.fullmatch(r"e\d+", name)):
+                continue
+            held = inspect.getattr_static(owner, name)
+            if inspect.isroutine(held) or isinstance(held, property) or hasattr(held, "__set_name__"):
+                found.append((f"{owner.__name__}.{name}", name, getattr(owner, name)))
+    return [(where, name, inspect.getdoc(held) or "") for where, name, held in found]
+
+
+def test_every_name_has_an_example():
+    names = public_names()
+    assert len(names) > 300
+    assert [where for where, _, text in names if ">>>" not in text] == []
+
+
+@pytest.mark.parametrize("place", ["migration", "tests"])
+def test_every_name_stands_where_it_is_looked_for(place):
+    files = [ROOT / "docs" / "migration.md"] if place == "migration" else (ROOT / "tests" / "core").glob("*.py")
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files if file != Path(__file__))
+    known = set(re.findall(r"[A-Za-z_]\w*", text)) | (RECORDS if place == "tests" else set())
+    assert [where for where, name, _ in public_names() if name not in known] == []
