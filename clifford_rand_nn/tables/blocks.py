@@ -67,7 +67,7 @@ def read_blocks(
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
-    >>> _ = path.write_text("a,b\\n" + "1,x\\n" * 5)
+    >>> _ = path.write_text("a,b\n" + "1,x\n" * 5)
     >>> [frame.shape for frame in read_blocks(path, columns=["a"])]
     [(5, 1)]
     """

@@ -1,5 +1,6 @@
 """Cells of a column as numbers, truth values or words, and which of them are something else."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ MISSING = frozenset(
     ("", "?", "-", "--", "---", ".", "..", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "#n/a", "#na", "<na>",
      "missing", "unknown", "n/k", "n.k.", "not available", "not applicable")
 )  # fmt: skip
+_UNIT = re.compile(r"[$€£¥]?\s*(?P<number>[+-]?(\d+\.?\d*|\.\d+))\s*[%$€£¥]?")
 TRUTH = {"yes": True, "no": False, "y": True, "n": False, "true": True, "false": False, "t": True, "f": False}
 
 
@@ -42,11 +44,13 @@ def is_missing(word: object) -> bool:
 def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
 
+    Of "12 %" and "$9.50" it is the number.
+
     Examples
     --------
     >>> import pandas as pd
-    >>> numbers(pd.Series(["1.5", "?", None, "inf", "old"]))
-    (array([1.5, nan, nan, nan, nan]), ['old'])
+    >>> numbers(pd.Series(["1.5", "?", None, "inf", "old", "12 %"]))
+    (array([ 1.5,  nan,  nan,  nan,  nan, 12. ]), ['old'])
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
     types, odd = pandas.api.types, []
@@ -58,8 +62,14 @@ def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
         cells = column.astype(object)
         values = pandas.to_numeric(cells, errors="coerce")
         unread = cells[cells.notna() & values.isna()]
-        odd = [cell for cell in pandas.unique(unread.map(as_word)) if not is_missing(cell)]
-        found = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        found = np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        if len(unread):
+            texts = unread.map(as_word)
+            with_units = {text: _UNIT.fullmatch(text.strip()) for text in pandas.unique(texts)}
+            odd = [text for text, match in with_units.items() if match is None and not is_missing(text)]
+            known = {text: float(match["number"]) for text, match in with_units.items() if match}
+            if known:
+                found[(cells.notna() & values.isna()).to_numpy()] = texts.map(known).to_numpy(dtype=np.float64)
     infinite = np.isinf(found)
     return (np.where(infinite, np.nan, found) if infinite.any() else found), odd
 

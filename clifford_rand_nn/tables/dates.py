@@ -1,5 +1,6 @@
 """Dates: found in text without a guess, and as columns that a network can use."""
 
+import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -12,6 +13,7 @@ from clifford_rand_nn.tables.cells import MISSING
 
 NATIVE, ISO = "native", "ISO8601"  # moments of the file itself; texts such as 2020-01-31T12:00
 _ISO_TEXT = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
+_BEGINNING = re.compile(r"\d{1,4}[./-]\d{1,2}|\d{1,2}[ -][A-Za-z]{3,}|[A-Za-z]{3,} \d{1,2}")
 _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
     *("%Y-%m", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
@@ -49,12 +51,11 @@ def date_formats(column: Any) -> list[str]:
     values = values[~values.str.casefold().isin(MISSING)]
     if not len(values):
         return []
-    likely = [ISO] if values.str.fullmatch(_ISO_TEXT).iloc[0] else _matching(_FORMATS, values.iloc[:1])
-    return (
-        [ISO]
-        if likely == [ISO] and values.str.fullmatch(_ISO_TEXT).all() and _matching([ISO], values)
-        else ([] if likely == [ISO] else _matching(likely, values))
-    )
+    if not _BEGINNING.match(values.iloc[0]):
+        return []
+    if not values.str.fullmatch(_ISO_TEXT).iloc[0]:
+        return _matching(_matching(_FORMATS, values.iloc[:1]), values)
+    return _matching([ISO], values) if values.str.fullmatch(_ISO_TEXT).all() else []
 
 
 def _matching(formats: Sequence[str], values: Any) -> list[str]:
@@ -69,7 +70,8 @@ def _parsed(values: Any, format: str) -> Any:
 def moments(column: Any, format: str) -> NDArray[np.datetime64]:
     """Return the cells of a column as datetime64[us] in UTC; NaT where they are missing or of another format."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    if not pandas.api.types.is_datetime64_any_dtype(column.dtype):
+    dates = pandas.api.types.is_datetime64_any_dtype(column.dtype)
+    if not dates or isinstance(column.dtype, pandas.ArrowDtype):
         values = column.astype(object)
         if format == NATIVE:  # a CSV of what once was a Parquet
             format = ISO if all(isinstance(value, str) for value in values.dropna()) else format
@@ -85,14 +87,15 @@ def useful_parts(found: NDArray[np.datetime64]) -> tuple[str, ...]:
     """Return which parts of dates can matter: those that differ within the table.
 
     "days", since the first one; "season", the place in the year, where the dates span more than one, else days say the
-    same; "weekday"; "hour", the place in the day.
+    same; "weekday", unless all are the first of a month; "hour", the place in the day.
     """
     there = found[~np.isnat(found)].astype(np.int64)
     days = there // _DAY
     parts = ["days"]
     if days.max() - days.min() > _YEAR:
         parts.append("season")
-    if len(np.unique((days + 3) % 7)) > 1:
+    monthly = (there.astype("datetime64[us]").astype("datetime64[M]").astype("datetime64[D]").astype(int) == days).all()
+    if not monthly and len(np.unique((days + 3) % 7)) > 1:
         parts.append("weekday")
     if len(np.unique(there % _DAY)) > 1:
         parts.append("hour")

@@ -232,7 +232,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 known = f"{_OWNER} is expecting {self.n_features_in_} features as input"
                 raise ArgumentError(f"X has {frame.shape[1]} features, but {known}.")
             frame.columns = list(self._names)
-        frame = frame.rename(columns=str) if any(not isinstance(name, str) for name in frame.columns) else frame
         there = set(frame.columns)
         missing = [reader.name for reader in self._readers if reader.name not in there]
         if missing:
@@ -250,7 +249,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def as_frame(X: Any) -> tuple[Any, bool]:
-    """Return a data frame, and whether its columns have names; those of an array are called x0, x1, …."""
+    """Return a data frame with texts as names, and whether it had names; columns of an array are called x0, x1, …."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if hasattr(X, "to_pandas"):  # of polars and Arrow
         X = X.to_pandas()
@@ -260,7 +259,7 @@ def as_frame(X: Any) -> tuple[Any, bool]:
             twice = next(name for name in names if names.count(name) > 1)
             raise ArgumentError(f"the column name {twice!r} appears more than once; rename or drop one.")
         _check_rows(X.shape)
-        return X, True
+        return (X if names == list(X.columns) else X.set_axis(names, axis=1)), True
     if hasattr(X, "toarray"):
         hint = "Encode what is sparse before, or give X.toarray()."
         raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe("a sparse matrix"), hint)

@@ -164,6 +164,8 @@ def _texts(column: Any, words: list[str], n: int, every: bool) -> tuple[str, str
 
 def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
     one = _several(values[0], values[-1], every) if len(values) == 1 else None
+    if one is None and len(values) == 1:
+        return "category", f"{_shown(values[0])} or nothing"
     return one or ("category", f"{len(values)} {what}")
 
 

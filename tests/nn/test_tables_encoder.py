@@ -1,7 +1,9 @@
 """Data frames of any columns as numbers: what each column is taken for, what is learned, what is said of new rows."""
 
+import datetime as dt
 import json
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, TableNote
 
 pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
 N = 120
 
 
@@ -198,6 +201,42 @@ def test_the_set_output_of_scikit_learn(frame, encoder):
         out.columns.tolist() == TableEncoder(categorical=["zip"]).fit(frame.iloc[5:]).get_feature_names_out().tolist()
     )
     assert out.index.tolist() == frame.index[5:].tolist()
+
+
+ODD = {
+    "percent": (["12 %", "7%", None, "$3.5"] * 10, "number", "numbers"),
+    "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "number", "numbers"),
+    "bytes": ([b"a", b"b"] * 20, "category", "2 different texts"),
+    "times": ([dt.time(i % 24) for i in range(40)], "left out", "cells such as 00:00:00 are neither numbers nor text"),
+    "with gaps": ([True, None, False, True] * 10, "boolean", "false and true"),
+    "one word": (["yes", None] * 20, "category", "'yes' or nothing"),
+    "marks": (["?", None] * 20, "left out", "every cell says '?'"),
+    "months": ([f"20{10 + i % 9}-0{1 + i % 9}" for i in range(40)], "date", "dates such as '2010-01'"),
+    "bare": ([f"2020{1 + i % 9:02d}15" for i in range(40)], "number", "numbers"),
+    "years": (list(range(1980, 2020)), "number", "numbers"),
+    "custId": (list(range(5039, 4999, -1)), "left out", "whole numbers 5000 to 5039, each once: an identifier"),
+    "complex": ([1j, 2.0] * 20, "left out", "complex numbers"),
+    "infinite": ([np.inf, 1.0, 2.0, -np.inf] * 10, "number", "numbers"),
+    "days": (pd.to_timedelta([1, 2, 3, 4] * 10, unit="D"), "number", "durations, in days"),
+    "arrow": (pd.array([dt.date(2020, 1, 1 + i % 28) for i in range(40)], pd.ArrowDtype(pa.date32())), "date", "dates"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_columns_of_every_sort(name):
+    column, kind, why = ODD[name]
+    frame = pd.DataFrame({name: column, 7: np.arange(40) % 13})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.columns_[0].kind == kind
+    assert encoder.columns_[0].why.startswith(why)
+    X = encoder.transform(frame)
+    assert np.isfinite(X).all()
+    if name == "percent":
+        assert X[:4, 0].tolist() == [12, 7, 7, 3.5]
+    gaps = pd.DataFrame({name: pd.Series([None] * 3, dtype=object), "7": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(encoder.transform(gaps)).all()
 
 
 @pytest.mark.slow
