@@ -17,7 +17,8 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ReLUCoefficients
 from clifford_rand_nn.solvers.base import Result
 
-_BLOCK_BYTES = 64 * 2**20
+_BLOCK_BYTES = 2**20  # of rows and neurons at a time, within a cache: 2.3 times as fast as 64 MiB of fresh pages
+_FEWEST = 64  # rows, so that a product of matrices remains one
 _ON_PLANE = 1e-12  # of |x| |w| + |b|: a row within it lies on the hyperplane, and its side is rounding
 
 
@@ -28,7 +29,7 @@ def gated_predictions(X: NDArray[Any], gates: Gates, coefficients: Coefficients)
     active = np.flatnonzero(coef.any(axis=(0, 2)) | gate_intercept.any(axis=0))
     kept, U, b = gates.take(active), coef[:, active].reshape(C * active.size, d).T, gate_intercept[:, active]
     out = np.empty((len(X), C))
-    block = max(1, _BLOCK_BYTES // (8 * max(1, U.shape[1] + d)))
+    block = max(_FEWEST, _BLOCK_BYTES // (8 * max(1, U.shape[1] + d)))
     for start in range(0, len(X), block):
         rows = np.asarray(X[start : start + block], dtype=np.float64)
         inside = (rows @ U).reshape(len(rows), C, active.size) + b
@@ -265,7 +266,7 @@ class TwoLayerNetwork(Exported):
             rule = f"of shape (n, {self.W1.shape[1]})"
             raise fail("X", "TwoLayerNetwork.predict", rule, describe(f"shape {data.shape}"))
         out = np.empty((len(data), len(self.b2)))
-        block = max(1, _BLOCK_BYTES // (8 * max(1, len(self.b1) + self.W1.shape[1])))
+        block = max(_FEWEST, _BLOCK_BYTES // (8 * max(1, len(self.b1) + self.W1.shape[1])))
         for start in range(0, len(data), block):
             rows = np.asarray(data[start : start + block], dtype=np.float64)
             hidden = rows @ self.W1.T + self.b1

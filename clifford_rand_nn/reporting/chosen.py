@@ -80,7 +80,7 @@ def _scaling(model: Any) -> list[Choice]:
     by = f"squared error of {best.n} rows left out, {best.score:.3f} of the variance"
     found = []
     if len(scalings) > 1:
-        among = "; ".join(SCALINGS[name] for name in sorted(scalings))
+        among = f"{len(scalings)} scalings ({', '.join(sorted(scalings))})"
         found.append(Choice("scaling", SCALINGS[best.scaling], among, by))
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
@@ -105,6 +105,9 @@ def _gates(model: Any) -> list[Choice]:
         return []
     most = f"0 to {max(trial.rounds for trial in rounds.trials)} rounds of learning"
     before = rounds.trials[0].error
+    if model.metric_ is None and rounds.rounds:
+        value = "as it is, not learned: there was no time for the logistic loss on learned gates"
+        return [Choice("law of the gates", value, most, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
         tried = [trial.error for trial in rounds.trials[1:]]
         why = f"error of held-out rows {before:.3g}, with learned gates {min(tried):.3g}" if tried else "held-out rows"

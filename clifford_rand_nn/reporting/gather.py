@@ -119,7 +119,7 @@ def score_cautions(facts: Facts) -> list[Caution]:
         mine, least = compared.model.main, compared.simplest.main
         if mine <= least:
             text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than to say {compared.guess} always"
-            found.append(Caution("no_better_than_simplest", f"{text} ({least:.4f}): its columns may tell nothing."))
+            found.append(Caution("no_better_than_simplest", f"{text} ({least:.4f})."))
         linear, difference, error = compared.linear, compared.difference, compared.error
         if linear is not None and difference is not None and error is not None and difference < -error:
             text = f"on {where} {facts.linear} is better ({linear.main:.4f}, here {mine:.4f})"
@@ -167,7 +167,8 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
     mine = Predicted(every, model.predict(test.X), sure)
     weights = rows.weights
     given = {} if weights is None else {"sample_weight": weights}
-    simple = Predicted(every, simplest(classes).fit(rows.X, rows.y, **given).predict(test.X))
+    least = simplest(classes).fit(rows.X, rows.y, **given)
+    simple = Predicted(every, least.predict(test.X), least.predict_proba(test.X) if classes else None)
     linear = None
     if compare:
         best = linear_model(rows.X, rows.y, weights, rows.groups, classes=classes)

@@ -2,6 +2,7 @@ from .arrays import Table as Table
 from .arrays import checked_target as checked_target
 from .arrays import column_target as column_target
 from .arrays import default_target as default_target
+from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
 from .blocks import read_blocks as read_blocks
 from .encoder import TableEncoder as TableEncoder

@@ -178,14 +178,24 @@ def _from_frame(
     if not names:
         beside = f"the target {target!r}" + ("" if weights is None else f" and the weights {weights!r}")
         raise ArgumentError(f"{file}: there is no feature column beside {beside}.")
-    _refuse_not_numeric(file, frame[names])
-    X = np.ascontiguousarray(frame[names].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
-    _refuse_not_finite(file, X, names)
+    X = numeric_features(file, frame, names)
     y = None if target is None else column_target(file, target, frame[target])
     w = None if weights is None else column_weights(file, weights, frame[[weights]])
     g = None if groups is None else column_target(file, groups, frame[groups], "column of groups")
     ignored = tuple(name for name in there if name not in {*names, target, weights, groups})
     return Table(file, tuple(names), X, y, ignored, w, g)
+
+
+def numeric_features(file: Path, frame: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return columns of a frame as numbers (n, d); refuse other cells, empty and infinite ones."""
+    part = frame[list(names)]
+    _refuse_not_numeric(file, part)
+    if all(getattr(dtype, "kind", "O") in "biuf" and isinstance(dtype, np.dtype) for dtype in part.dtypes):
+        X = np.ascontiguousarray(part.to_numpy(dtype=np.float64))
+    else:
+        X = np.ascontiguousarray(part.astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan))
+    _refuse_not_finite(file, X, names)
+    return X
 
 
 def column_target(file: str | Path, name: str, column: Any, what: str = "target") -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """How a fit from the command line runs: weights of rows, solvers, limits of time, refinement, Ctrl-C."""
 
+import json
 import re
 from contextlib import contextmanager
 
@@ -24,7 +25,7 @@ TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(
     value=np.abs(X[:, 0]) - X[:, 1],
     times=WEIGHTS,
 )
-SMALL = ("--n-gates", "8", "--beta", "0.02")
+SMALL = ("--n-gates", "8", "--beta", "0.02", "--no-compare")
 QUICK = ("--model", "gated", *SMALL)
 
 
@@ -38,17 +39,24 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(*arguments, code=0):
-    result = runner.invoke(app, [str(argument) for argument in arguments])
+    forced = ("--force",) if "--out" in arguments and arguments[0] in ("fit", "predict") else ()
+    result = runner.invoke(app, [str(argument) for argument in (*arguments, *forced)])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     assert result.exit_code == code, result.output + result.stderr
     return result
 
 
 def fit(*arguments, code=0, target="kind", table="train.csv"):
-    """Run fit; return the facts that it reports, and stderr."""
-    result = run("fit", table, "--target", target, *arguments, code=code)
-    lines = (re.split(r" {2,}", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
-    return dict(lines), result.stderr
+    """Run fit; return the facts that it reports as JSON, and stderr."""
+    quiet = "--quiet" in arguments
+    result = run("fit", table, "--target", target, *(() if quiet else ("--json",)), *arguments, code=code)
+    return json.loads(result.stdout) if result.stdout else {}, result.stderr
+
+
+def fitted(path):
+    """Return the estimator of a model file, which for a table is the last step of a pipeline."""
+    model = load_model(path)
+    return model[-1] if hasattr(model, "steps") else model
 
 
 # ---------------------------------------------------------------------------------------------------- weights
@@ -56,8 +64,8 @@ def fit(*arguments, code=0, target="kind", table="train.csv"):
 
 def test_weights_are_no_feature_and_count_in_every_score(folder):
     facts, _ = fit("--weights", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
-    assert facts["rows"] == "48, with weights from 1 to 3; 12 of weight zero left out"
-    assert facts["features"].startswith("2,")
+    assert (facts["rows_read"], facts["rows_used"], facts["weights"]) == (48, 36, [1, 3])
+    assert [column["name"] for column in facts["columns"]] == ["a", "b"]
     model = load_model("m.npz")
     assert model.feature_names_in_.tolist() == ["a", "b"]
 
@@ -66,50 +74,64 @@ def test_weights_are_no_feature_and_count_in_every_score(folder):
 
     train, test = TABLE[:48], TABLE[48:]
     assert score(test, test.times) != score(test, None)
-    assert facts["train accuracy"] == f"{score(train, train.times):.4f}, weighted"
-    assert facts["test accuracy"] == f"{score(test, test.times):.4f}, weighted on 32 rows"
+    assert facts["train"]["accuracy"] == pytest.approx(score(train, train.times))
+    assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, test.times))
     facts, stderr = fit("--weights", "times", "--test", "plain.csv", *QUICK)
-    assert facts["test accuracy"] == f"{score(test, None):.4f} on 32 rows"
+    assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, None))
+    assert facts["test"]["how"] == "32 rows of plain.csv"
     assert stderr == ""
 
     result = run("predict", "m.npz", "test.csv", "--out", "p.csv")
-    assert result.stderr == "note: test.csv: columns that the model does not use are ignored: kind, times\n"
+    assert result.stderr == "note: test.csv: 2 columns are not used by the model: 'kind', 'times'\n"
     facts, _ = fit(*QUICK)
-    assert facts["features"].startswith("3,")  # without the option, a column like any other
+    assert facts["n_features"] == 3  # without the option, a column like any other
+    words = run("fit", "train.csv", "--target", "kind", "--weights", "times", *QUICK).stdout
+    assert "36 used; weights from 1 to 3; 12 of weight zero left out" in words
 
 
 def test_score_of_a_regression_is_weighted(folder):
     TABLE.drop(columns="kind").to_parquet("value.parquet")
     facts, _ = fit("--weights", "times", "--out", "m.npz", *QUICK, target="value", table="value.parquet")
     expected = r2_score(TABLE.value, load_model("m.npz").predict(TABLE[["a", "b"]]), sample_weight=WEIGHTS)
-    assert facts["train R²"] == f"{expected:.4f}, weighted"
+    assert facts["train"]["r2"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("model", [("gated", "--solver", "kernel"), ("gated", "--solver", "fista"), ("relu",)])
 def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
-    options = ("--gates", "exhaustive", "--no-bias", "--beta", "0.02", "--loss", "logistic", "--model", *model)
+    options = (
+        "--no-compare",
+        "--gates",
+        "exhaustive",
+        "--no-bias",
+        "--beta",
+        "0.02",
+        "--loss",
+        "logistic",
+        "--model",
+        *model,
+    )
     TABLE.loc[TABLE.index.repeat(WEIGHTS), ["a", "b", "kind"]].to_csv("copies.csv", index=False)
     TABLE.drop(columns="value").to_csv("weighted.csv", index=False)
     copies, _ = fit(*options, table="copies.csv")
     weighted, _ = fit(*options, "--weights", "times", table="weighted.csv")
     TABLE[["a", "b", "kind"]].to_csv("unweighted.csv", index=False)
     unweighted, _ = fit(*options, table="unweighted.csv")
-    assert float(weighted["objective"]) == pytest.approx(float(copies["objective"]), rel=3e-6)  # two gaps of 1e-6
-    assert float(unweighted["objective"]) != pytest.approx(float(copies["objective"]), rel=1e-3)
+    assert weighted["proof"]["objective"] == pytest.approx(copies["proof"]["objective"], rel=3e-6)  # two gaps of 1e-6
+    assert unweighted["proof"]["objective"] != pytest.approx(copies["proof"]["objective"], rel=1e-3)
 
 
 def test_weights_of_an_npz(folder):
     np.savez("t.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str), times=WEIGHTS)
     np.savez("plain.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str))
     facts, _ = fit("--weights", "times", "--test", "plain.npz", *QUICK, table="t.npz")
-    assert facts["train accuracy"].endswith(", weighted")
-    assert re.fullmatch(r"\d\.\d{4} on 80 rows", facts["test accuracy"])
+    assert facts["weights"] == [1, 3]
+    assert facts["test"]["model"]["n"] == 80
 
 
 @pytest.mark.parametrize(
     ("table", "column", "message"),
     [
-        ("plain.csv", "times", "plain.csv: there is no column 'times' of weights; the columns are 'a', 'b', 'kind'."),
+        ("plain.csv", "times", "plain.csv: there is no column 'times'; the columns are 'a', 'b', 'kind'."),
         ("train.csv", "Times", "(is 'times' meant?)."),
         ("train.csv", "b", "the weights 'b' must be numbers ≥ 0: "),
     ],
@@ -128,20 +150,24 @@ def test_solvers_agree_and_the_report_names_them(folder):
     found = {}
     for solver in ("auto", "kernel", "fista"):
         facts, _ = fit("--solver", solver, "--out", f"{solver}.npz", *QUICK)
-        found[solver] = float(facts["objective"])
+        found[solver] = facts["proof"]["objective"]
         name, steps = re.match(r"(\w+), (\d+) steps?", facts["solver"]).groups()
         assert name == ("kernel" if solver == "auto" else solver)
-        assert int(steps) == load_model(f"{solver}.npz").n_iter_
+        assert int(steps) == fitted(f"{solver}.npz").n_iter_
         assert (";" in facts["solver"]) == (solver == "auto")  # a reason for what was chosen, not for what was asked
-        assert load_model(f"{solver}.npz").solver == solver
+        assert fitted(f"{solver}.npz").solver == solver
     assert max(found.values()) <= min(found.values()) * (1 + 3e-6)
 
 
 def test_other_models_have_their_solvers(folder):
-    working_set, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02", "--solver", "working_set")
-    interior, _ = fit("--model", "lasso", "--subsample", "200", "--beta", "0.02", "--solver", "interior_point")
+    working_set, _ = fit(
+        "--model", "lasso", "--subsample", "200", "--beta", "0.02", "--no-compare", "--solver", "working_set"
+    )
+    interior, _ = fit(
+        "--model", "lasso", "--subsample", "200", "--beta", "0.02", "--no-compare", "--solver", "interior_point"
+    )
     assert working_set["solver"] != interior["solver"]
-    assert float(working_set["objective"]) == pytest.approx(float(interior["objective"]), rel=3e-6)
+    assert working_set["proof"]["objective"] == pytest.approx(interior["proof"]["objective"], rel=3e-6)
 
 
 def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
@@ -149,10 +175,11 @@ def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
     assert re.fullmatch(
         r"warning: not converged: stopped after 0\.\d s at a relative gap of \S+: try a larger --max-time\.\n", stderr
     )
-    gap = load_model("m.npz").certificate_.relative_gap
+    gap = fitted("m.npz").certificate_.relative_gap
     assert gap > 1e-6
-    assert facts["certified gap"].startswith(f"{gap:.1e} ")
-    assert load_model("m.npz").max_time == 1e-9
+    assert facts["proof"]["relative_gap"] == gap
+    assert not facts["proof"]["converged"]
+    assert fitted("m.npz").max_time == 1e-9
     _, stderr = fit("--max-time", "60", *QUICK)
     assert stderr == ""
 
@@ -160,8 +187,8 @@ def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
 def test_refinement_lowers_the_objective(folder):
     plain, _ = fit(*QUICK)
     refined, _ = fit("--refine", "2", *QUICK)
-    assert float(refined["objective"]) < 0.99 * float(plain["objective"])
-    assert refined["gates"].startswith("8 cross, then refined up to 2 times; ")
+    assert refined["proof"]["objective"] < 0.99 * plain["proof"]["objective"]
+    assert refined["details"]["gates"].startswith("8 cross, then refined up to 2 times; ")
 
 
 # ---------------------------------------------------------------------------------------------------- Ctrl-C
@@ -201,7 +228,7 @@ RELU, LASSO = ("--model", "relu", *SMALL), ("--model", "lasso", "--subsample", "
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, options, quiet):
     facts, stderr = fit("--out", "m.npz", "--tol", "1e-9", *options, *quiet, code=130)
-    model = load_model("m.npz")
+    model = fitted("m.npz")
     proof = model.certificate_.verify(TABLE[:48][["a", "b", "times"]].to_numpy(), TABLE[:48].kind)
     assert 1e-9 < proof.relative_gap < 1
     assert proof.relative_gap == pytest.approx(model.certificate_.relative_gap, rel=1e-3)
@@ -210,16 +237,17 @@ def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, options, q
     if quiet:
         assert facts == {}
     else:
-        assert facts["certified gap"].startswith(f"{model.certificate_.relative_gap:.1e} ")
-        assert facts["objective"] == f"{model.certificate_.primal:.8g}"
+        assert facts["proof"]["relative_gap"] == model.certificate_.relative_gap
+        assert facts["proof"]["objective"] == model.certificate_.primal
+        assert facts["left_out"] is None  # no more fits once one was interrupted
     run("predict", "m.npz", "train.csv", "--out", "p.csv")
 
 
 def test_ctrl_c_ends_refinement_too(folder, interrupt):
     facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
     assert stderr.startswith("interrupted: this is the best network after ")
-    assert load_model("m.npz").certificate_.relative_gap < 1
-    assert float(facts["seconds"]) < 30
+    assert fitted("m.npz").certificate_.relative_gap < 1
+    assert facts["seconds"] < 30
 
 
 def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
@@ -236,14 +264,14 @@ def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
     monkeypatch.setattr(refinement, "climbed", pressed)
     facts, stderr = fit("--refine", "50", "--out", "m.npz", *QUICK, code=130)
     assert "interrupted: " in stderr
-    assert float(facts["objective"]) < 0.99 * float(plain["objective"])
-    assert load_model("m.npz").certificate_.relative_gap <= 1e-5  # what rounds are solved to
+    assert facts["proof"]["objective"] < 0.99 * plain["proof"]["objective"]
+    assert fitted("m.npz").certificate_.relative_gap <= 1e-5  # what rounds are solved to
 
 
 def test_time_is_shared_by_refinement_and_solver(folder):
     facts, _ = fit("--refine", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)
-    assert float(facts["seconds"]) < 10
-    assert load_model("m.npz").certificate_.relative_gap <= 1e-2
+    assert facts["seconds"] < 10
+    assert fitted("m.npz").certificate_.relative_gap <= 1e-2
 
 
 def test_ctrl_c_without_out_says_that_nothing_is_kept(folder, interrupt):

@@ -1,0 +1,97 @@
+"""``clifford-rand info``: what a model file holds, in words or as JSON."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from clifford_rand_nn._archives import read_npz
+from clifford_rand_nn.cli.console import say, show_pairs
+from clifford_rand_nn.cli.facts import show_kinds
+from clifford_rand_nn.cli.models import LoadedModel, read_model
+from clifford_rand_nn.reporting.chosen import choices, describe_model, prove
+
+_SHOWN = 12  # names in one line
+
+
+def run_info(path: Path, as_json: bool) -> None:
+    """Read and say."""
+    loaded = read_model(path)
+    arrays, _ = read_npz(path, ("meta",), what="this model file", stored=True)
+    meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
+    if as_json:
+        typer.echo(json.dumps(_plain(path, loaded, meta), ensure_ascii=False, indent=1))
+        return
+    show_pairs(_pairs(path, loaded, meta))
+    if loaded.encoder is not None:
+        show_kinds(loaded.encoder.columns_)
+    chosen = choices(loaded.model)
+    if chosen:
+        say()
+        say("chosen by the data", "bold")
+        show_pairs([(one.name, f"{one.value}; among {one.among}; by {one.by}") for one in chosen])
+
+
+def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[str, str]]:
+    model = loaded.model
+    size = path.stat().st_size
+    rows = [
+        ("file", f"{path}, {size / 1e6:.3g} MB, format {meta['version']}, written by clifford-rand {meta['library']}"),
+        ("model", describe_model(model)),
+    ]
+    if loaded.front is not None:
+        rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.front.steps)))
+    if loaded.encoder is None:
+        names = loaded.names
+        shown = "without names" if names is None else _listed(names)
+        rows.append(("columns", f"{loaded.n_columns} of numbers: {shown}"))
+    else:
+        rows.append(("columns", f"{len(loaded.needed or ())} used, encoded as {model.n_features_in_} numbers"))
+    if loaded.is_classifier:
+        rows.append(("classes", f"{len(model.classes_)}: {_listed([str(label) for label in model.classes_])}"))
+    if hasattr(model, "loo_score_"):
+        score = "accuracy" if loaded.is_classifier else "R²"
+        rows.append((f"left-out {score}", f"{model.loo_score_:.4f}, of training rows by fits without them"))
+    rows.append(("beta", f"{model.beta_:.3g}"))
+    rows.append(("certificate", prove(model)))
+    return rows
+
+
+def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, Any]:
+    model, proof = loaded.model, loaded.model.certificate_
+    columns = [] if loaded.encoder is None else [dataclasses.asdict(column) for column in loaded.encoder.columns_]
+    parameters = {name: value for name, value in model.get_params().items() if _is_plain(value)}
+    return {
+        "path": str(path),
+        "bytes": path.stat().st_size,
+        "format": meta["version"],
+        "library": f"clifford-rand {meta['library']}",
+        "model": describe_model(model),
+        "estimator": type(model).__name__,
+        "parameters": parameters,
+        "columns": columns,
+        "feature_names": None if loaded.names is None else list(loaded.names),
+        "n_features": int(model.n_features_in_),
+        "classes": model.classes_.tolist() if loaded.is_classifier else None,
+        "left_out_score": getattr(model, "loo_score_", None),
+        "chosen": [dataclasses.asdict(choice) for choice in choices(model)],
+        "proof": {
+            "sentence": prove(model),
+            "objective": proof.primal,
+            "bound": proof.dual,
+            "relative_gap": proof.relative_gap,
+            "scope": proof.scope,
+            "loss": proof.loss,
+            "beta": proof.beta,
+        },
+    }
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")

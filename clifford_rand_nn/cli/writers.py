@@ -1,0 +1,147 @@
+"""Columns written block by block: CSV, Parquet or NPZ by the ending of the file, CSV to stdout without one."""
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from clifford_rand._files import replaced
+from clifford_rand._optional import available, require
+
+ENDINGS = (".csv", ".parquet", ".npz")
+Write = Callable[[Mapping[str, Any]], None]
+
+
+@contextmanager
+def written_columns(path: Path | None) -> Iterator[Write]:
+    """Yield a function that writes columns of one length below those before; the file appears complete or not at all.
+
+    CSV is written by pyarrow where it is installed, else by Python: numbers so that they are read back bit for bit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "out.csv"
+    >>> with written_columns(path) as write:
+    ...     write({"prediction": np.array(["a", "b"]), "score": np.array([0.1, -2.5])})
+    ...     write({"prediction": np.array(["c"]), "score": np.array([3.5])})
+    >>> path.read_text().splitlines()
+    ['prediction,score', 'a,0.1', 'b,-2.5', 'c,3.5']
+    """
+    if path is None:
+        with _csv(sys.stdout.buffer) as write:
+            yield write
+        return
+    with replaced(path) as new:
+        if path.suffix.lower() == ".npz":
+            with _arrays(new) as write:
+                yield write
+        elif path.suffix.lower() == ".parquet":
+            with _parquet(new) as write:
+                yield write
+        else:
+            with open(new, "wb") as stream, _csv(stream) as write:
+                yield write
+
+
+def _csv(stream: Any) -> AbstractContextManager[Write]:
+    return _arrow_csv(stream) if available("pyarrow") else _plain_csv(stream)
+
+
+@contextmanager
+def _plain_csv(stream: Any) -> Iterator[Write]:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    writer, begun = csv.writer(text, lineterminator="\n"), False
+
+    def write(columns: Mapping[str, Any]) -> None:
+        nonlocal begun
+        if not begun:
+            writer.writerow(columns)
+            begun = True
+        writer.writerows(zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True))
+
+    yield write
+    text.detach()
+
+
+@contextmanager
+def _arrow_csv(stream: Any) -> Iterator[Write]:
+    from pyarrow import csv as arrow_csv
+
+    begun: dict[str, Any] = {}
+
+    def write(columns: Mapping[str, Any]) -> None:
+        if not begun:
+            stream.write((",".join(map(_quoted, columns)) + "\n").encode())
+        table = _table({name: _words(values) for name, values in columns.items()}, begun)
+        style = "needed" if any(_has_marks(column) for column in table.columns) else "none"  # "needed": all texts
+        arrow_csv.write_csv(table, stream, arrow_csv.WriteOptions(include_header=False, quoting_style=style))
+
+    yield write
+    stream.flush()
+
+
+def _has_marks(column: Any) -> bool:
+    """Tell whether a column holds texts that must be quoted."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return False
+    return bool(compute.any(compute.match_substring_regex(column, '[",\n\r]')).as_py())
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    require("pandas", extra="app", purpose="Parquet")
+    parquet = require("pyarrow.parquet", extra="app", purpose="Parquet")
+    writer: Any = None
+    begun: dict[str, Any] = {}
+
+    def write(columns: Mapping[str, Any]) -> None:
+        nonlocal writer
+        table = _table(columns, begun)
+        writer = writer or parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+
+    yield write
+    if writer is not None:
+        writer.close()
+
+
+@contextmanager
+def _arrays(path: Path) -> Iterator[Write]:
+    """Keep all blocks: an array is written at once."""
+    blocks: list[Mapping[str, Any]] = []
+    yield blocks.append
+    arrays = {name: np.concatenate([np.asarray(block[name]) for block in blocks]) for name in blocks[0]}
+    plain = {name: values.astype(str) if values.dtype == object else values for name, values in arrays.items()}
+    with open(path, "wb") as stream:
+        np.savez(stream, **cast("Any", plain))
+
+
+def _table(columns: Mapping[str, Any], begun: dict[str, Any]) -> Any:
+    """Return an Arrow table; columns are of the types of the first block, which ``begun`` holds."""
+    import pyarrow as pa
+
+    made = {}
+    for name, values in columns.items():
+        array = pa.array(values, type=begun.get(name), from_pandas=True)
+        begun.setdefault(name, array.type)
+        made[name] = array
+    return pa.table(made)
+
+
+def _words(values: Any) -> Any:
+    """Return truth values as Python writes them, other values as they are."""
+    dtype = getattr(values, "dtype", None)
+    return np.asarray(values).astype(str) if dtype == np.bool_ else values
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n\r') else name
