@@ -91,6 +91,9 @@ class ConvexNetwork(Parameters):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows X (n, d) with labels or targets y and, if given, weights (n,) ≥ 0 of the rows.
 
+        X may be sparse: the fit works on a dense copy, and is refused where memory is short of some of these;
+        predictions make few rows dense at a time. NaN and text are refused by name of the step that takes them.
+
         y is (n,), or (n, outputs) for regressors. Loss and objective are means with these weights, of which only the
         ratios matter: ``beta`` means what it means without weights, and a whole number is as good as so many copies of
         a row. Rows of weight zero are left out before anything else, so ``patterns_``, ``result_`` and indices of rows

@@ -202,6 +202,11 @@ def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
         hint = "Of a search of scikit-learn give best_estimator_." if hasattr(inner, "best_estimator_") else ""
         raise fail("model", "explain", rule, describe(f"a {type(inner).__name__}"), hint)
     check_is_fitted(inner, "network_")
+    if getattr(inner, "_several", False):
+        hint = "Explain the estimators_ of a MultiOutputClassifier one by one."
+        raise fail(
+            "model", "explain", "fitted to one label a row", describe(f"{len(inner.classes_)} labels a row"), hint
+        )
     return steps, last, inner
 
 

@@ -38,6 +38,7 @@ from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
+    explain,
     save_model,
 )
 
@@ -136,7 +137,7 @@ def test_a_dense_copy_that_is_too_large_is_refused_before_it_is_made(model):
     ):
         clone(model).fit(wide, target(model))
     name = "estimator__max_memory" if isinstance(model, BetaCV) else "max_memory"
-    with pytest.raises(ArgumentError, match=r"a need of 3 KiB instead.*a max_memory above 3 KiB"):
+    with pytest.raises(ArgumentError, match=r"a need of 12 KiB instead.*a max_memory above 12 KiB"):
         clone(model).set_params(**{name: 1000}).fit(sp.csr_array(X), target(model))
 
 
@@ -241,6 +242,8 @@ def test_several_labels_a_row():
         save_model("several.npz", several)
     with pytest.raises(ArgumentError, match=r"one label a row. Got 4 labels a row .*MultiOutputClassifier"):
         several.to_source()
+    with pytest.raises(ArgumentError, match=r"'model' parameter of explain must be fitted to one label a row"):
+        explain(several, X[0])
     with pytest.raises(ArgumentError, match=r"'loss' parameter of ConvexNetworkClassifier must be 'auto' or 'squared'"):
         ConvexNetworkClassifier(loss="logistic").fit(X, marks)
     for model in (GATED, CLASSIFIERS["relu"], CLASSIFIERS["lasso"]):

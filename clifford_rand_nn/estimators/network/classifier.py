@@ -58,7 +58,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             Labels may be anything that scikit-learn takes. Two classes are one output with targets -1 and 1, more are
             one output each; all are solved for at once. Several labels a row, an indicator (n, L) of 0 and 1, are one
             output each too, by squares, with kernel and β in common; ``score`` is the share of rows that are right in
-            all of them. Model files and exports are of one label a row.
+            all of them. Model files, exports and `explain` are of one label a row.
             """,
         "class_weight": """
             loss : {"auto", "squared", "logistic"}, default "auto"
@@ -93,6 +93,8 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         Parameters
         ----------
         X, y
+            X may be sparse. With infinitely many gates, up to 3000 rows, and more columns than these and than 4096, no
+            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies.
         sample_weight : (n,) array of numbers ≥ 0, optional
             Of which only the ratios matter.
         groups : (n,) array, optional
