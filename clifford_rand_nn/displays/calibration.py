@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.displays.style import FIRST, axes_of, network_of
+from clifford_rand_nn.displays.style import FIRST, axes_of, literal, network_of
 
 
 class CalibrationDisplay(_CalibrationDisplay):
@@ -39,12 +39,12 @@ class CalibrationDisplay(_CalibrationDisplay):
         """Draw ``loo_probabilities_`` of a fitted `ConvexNetworkClassifier`, or of one at the end of a pipeline.
 
         Of two classes it is the probability of ``classes_[1]``; of more, that of the class that is predicted, against
-        how often it is right.
+        how often it is right; with several labels a row, of each of them.
 
         Parameters
         ----------
         estimator
-        y : (n,) array
+        y : (n,) or (n, labels) array
             The labels of the training, in the same order.
         n_bins, strategy
             As in scikit-learn.
@@ -55,7 +55,8 @@ class CalibrationDisplay(_CalibrationDisplay):
         Raises
         ------
         ArgumentError
-            There are no such probabilities: another estimator, or one from a model file; y has another length.
+            There are no such probabilities: another estimator, or one from a file of an older version. Or y has another
+            length.
         """
         model, labels = network_of(estimator), np.asarray(y)
         told = getattr(model, "loo_probabilities_", None)
@@ -65,6 +66,12 @@ class CalibrationDisplay(_CalibrationDisplay):
         if len(labels) != len(told):
             raise fail("y", cls.__name__, f"the {len(told)} labels of the training", describe(f"{len(labels)} labels"))
         kept = np.isfinite(told).all(axis=1)
+        if labels.ndim == 2:  # several labels a row: of each whether a row has it
+            pairs = np.column_stack([1 - told[kept].ravel(), told[kept].ravel()])
+            marks = (labels[kept].ravel() != 0).astype(int)
+            shown = cls.from_probabilities(pairs, marks, (0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs)
+            shown.ax_.set_xlabel("probability of a label")
+            return shown
         return cls.from_probabilities(
             told[kept], labels[kept], model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
         )
@@ -92,7 +99,5 @@ class CalibrationDisplay(_CalibrationDisplay):
         shown: Self = cls.from_predictions(
             right.astype(int), np.clip(sure, 0.0, 1.0), n_bins=n_bins, strategy=strategy, ax=axes, **look
         )
-        from clifford_rand_nn.displays.style import literal
-
         axes.set(xlabel=literal(of), ylabel="how often it is so")
         return shown

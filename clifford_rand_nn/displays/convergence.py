@@ -57,12 +57,12 @@ class ConvergenceDisplay:
         Raises
         ------
         ArgumentError
-            Nothing was recorded: a model file, from which the estimator comes, has no history.
+            Nothing was recorded: the file that the estimator comes from has no history.
         """
         model = network_of(estimator)
         history = getattr(model, "history_", ()) or getattr(getattr(model, "result_", None), "history", ())
         if not history:
-            hint = "Model files hold no history."
+            hint = "Model files of older versions, and those of other estimators, hold no history."
             found = describe(f"a {type(model).__name__} without a history")
             raise fail("estimator", cls.__name__, "one that was fitted here", found, hint)
         return cls(history, seconds=seconds).plot(ax=ax, **kwargs)

@@ -121,7 +121,9 @@ def _part(
     estimator: Any, X: Any, y: NDArray[Any], given: dict[str, NDArray[Any]], m: int, classes: bool, rng: Any
 ) -> tuple[float, float]:
     """Return the score of a fit to m rows on these, and what it promises for others."""
-    rows = resample(np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes else None)
+    rows = resample(
+        np.arange(len(y)), replace=False, n_samples=m, random_state=rng, stratify=y if classes and y.ndim == 1 else None
+    )
     some, own = _safe_indexing(X, rows), {name: value[rows] for name, value in given.items()}
     one = clone(estimator).fit(some, y[rows], **own)
     return _score(one, some, y[rows], own), float(network_of(one).loo_score_)

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.choice import as_loss, encode_labels, split_weights
+from clifford_rand_nn.datafits.choice import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
@@ -189,7 +189,9 @@ class RegularizationPathDisplay:
             raise fail("X", owner, "the rows of the training, with y", describe("None"), hint)
         rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
         kept, weights, _ = split_weights(sample_weight, len(rows), owner)
-        if is_classifier(model):
+        if is_classifier(model) and labels.ndim == 2:
+            targets = encode_marks(labels[kept])
+        elif is_classifier(model):
             index = np.searchsorted(model.classes_, labels[kept])
             targets = encode_labels(index, len(model.classes_), "squared")[0]
         else:

@@ -330,6 +330,21 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
         LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))
 
 
+def test_several_labels_a_row():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    marks = (X + 0.5 * rng.standard_normal((60, 2)) > 0).astype(int)
+    model = ConvexNetworkClassifier(rounds=0).fit(X, marks)
+    shown = CalibrationDisplay.from_left_out(model, marks, n_bins=2, ax=Figure().subplots())
+    low, high = np.array_split(np.argsort(model.loo_probabilities_.ravel()), 2)
+    truth = [marks.ravel()[half].mean() for half in (low, high)]
+    np.testing.assert_allclose(shown.prob_true, truth, atol=0.05)
+    shown = RegularizationPathDisplay.from_estimator(model, X, marks, ax=Figure().subplots())
+    assert shown.unseen.min() == pytest.approx(model.candidates_[0].score, rel=0.02)
+    shown = LearningCurveDisplay.from_left_out(model, X, marks, train_sizes=(0.5, 1), ax=Figure().subplots())
+    assert shown.test_scores[-1, 0] == model.loo_score_
+
+
 @pytest.mark.slow
 def test_the_example_draws_all_of_them():
     from examples.displays import draw
