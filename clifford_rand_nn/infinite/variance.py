@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
@@ -36,31 +37,37 @@ class PredictiveVariance:
 
     def __init__(self, kernel: GateKernel, rows: Array, noise: Array) -> None:
         self._kernel, self._rows, self._noise = kernel, rows, noise
-        A = kernel(rows)
-        A[np.diag_indices_from(A)] += noise
-        self._factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
-        self._ones = solve_triangular(self._factor, np.ones(len(rows)), lower=True, check_finite=False)
-        self._size = float(self._ones @ self._ones)
+
+    @cached_property
+    def _solved(self) -> tuple[Array, Array, float]:
+        """The factor, :math:`L^{-1}1` and its squared norm: made when they are needed, n³/3 steps of them."""
+        A = self._kernel(self._rows)
+        A[np.diag_indices_from(A)] += self._noise
+        factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+        ones = solve_triangular(factor, np.ones(len(A)), lower=True, check_finite=False)
+        return factor, ones, float(ones @ ones)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return type(self), (self._kernel, self._rows, self._noise)  # the factor is made again
 
     def __call__(self, rows: NDArray[np.floating]) -> Array:
         """Return the variance (m,) at rows (m, d), standardised as those of training."""
+        factor, ones, size = self._solved
         out = self._kernel.diagonal(rows)
         step = max(1, _TILE // len(self._rows))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            known = solve_triangular(self._factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
-            out[part] += (1 - self._ones @ known) ** 2 / self._size - np.einsum("ij,ij->j", known, known)
+            known = solve_triangular(factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
+            out[part] += (1 - ones @ known) ** 2 / size - np.einsum("ij,ij->j", known, known)
         return np.maximum(out, 0.0)
 
     def stated(self, kernel: StatedKernel) -> Value:
         """Return the variance (m, 1) at new rows, of whose kernel with those of training it is a function."""
-        inverse = solve_triangular(self._factor, np.eye(len(self._rows)), lower=True, check_finite=False)
+        factor, ones, size = self._solved
+        inverse = solve_triangular(factor, np.eye(len(self._rows)), lower=True, check_finite=False)
         known = matmul_t(kernel.matrix, constant(inverse, "inverse_factor")).named("known")
-        level = (1.0 - kernel.matrix @ constant((inverse.T @ self._ones)[:, None], "level_weights")).named("level")
-        left = (kernel.diagonal - apply("row_sums", known * known) + level * level / self._size).named("left")
+        level = (1.0 - kernel.matrix @ constant((inverse.T @ ones)[:, None], "level_weights")).named("level")
+        left = (kernel.diagonal - apply("row_sums", known * known) + level * level / size).named("left")
         return maximum(left, 0.0).named("variance")
 
 
