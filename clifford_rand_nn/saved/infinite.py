@@ -49,6 +49,7 @@ ARRAYS = (
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
 _READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
+_PROVED = {"primal": float, "dual": float, "relative_gap": float, "scope": str}  # of the choice of few neurons
 _Record = TypeVar("_Record")
 
 
@@ -179,9 +180,11 @@ def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any,
     family = pack_neurons(arrays, claim)
     arrays |= {"standard_mean": claim.standard.mean, "standard_rate": claim.standard.rate}
     meta["few"] = {"family": family, "feature": claim.family.feature, "path": [_values(one) for one in model.path_]}
-    chosen = model.selection_certificate_
-    if chosen is not None:  # what was proved of the choice, for people: its dual point and its neurons are not kept
-        meta["few"]["selection"] = {name: getattr(chosen, name) for name in ("primal", "dual", "relative_gap", "scope")}
+    chosen, told = model.selection_certificate_, getattr(model, "_selection", None)
+    if chosen is not None:  # its dual point and its neurons are not kept
+        told = {name: getattr(chosen, name) for name in _PROVED}
+    if told is not None:
+        meta["few"]["selection"] = told
     if model.spanning_rows_ is not None:
         meta["few"]["spanning_rows"] = [rows.tolist() for rows in model.spanning_rows_]
 
@@ -192,6 +195,8 @@ def _read_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any,
     agree(mean.shape == rate.shape == (d,) and bool((rate >= 0).all()), "the standardisation does not fit the rows")
     claim = read_neurons(arrays, meta["family"], d, feature)._replace(standard=Standardisation(mean, rate))
     model.path_ = [_record(NeuronScore, one) for one in meta["path"]]
+    if "selection" in meta:
+        model._selection = {name: _READ[kind](meta["selection"][name]) for name, kind in _PROVED.items()}
     if "spanning_rows" in meta:
         model.spanning_rows_ = [np.array(list(map(whole, rows)), dtype=np.intp) for rows in meta["spanning_rows"]]
         agree(len(model.spanning_rows_) == len(claim.network.b1), "the spanning rows do not fit the neurons")

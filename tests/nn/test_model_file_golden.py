@@ -1,0 +1,73 @@
+"""Model files that people have: each of them still loads, says the same, and is written again as it was."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import InconsistentVersionWarning
+
+from clifford_rand_nn import load_model, save_model
+from clifford_rand_nn.model_file import VERSION
+from support import golden
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = sorted(GOLDEN.glob("*/*.npz"))
+SLOW = {"scaled": [pytest.mark.slow]}  # skops takes seconds to import
+VOLATILE = ("version", "library", "libraries", "saved")  # of the file's JSON
+
+
+def _load(path):
+    with warnings.catch_warnings():  # another scikit-learn reads its steps with a warning, here as at users'
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        return load_model(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=SLOW.get(path.stem, [])) for path in FILES],
+)
+@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableNote")  # of new categories
+def test_a_file_that_people_have_says_what_it_said(path, tmp_path):
+    model = _load(path)
+    values = json.loads((path.parent / "values.json").read_text())[path.stem]
+    found = golden.said(model, golden.new_rows(path.stem))
+    assert values
+    assert found.keys() >= values.keys()
+    for method, value in values.items():
+        value, got = np.asarray(value), np.asarray(found[method])
+        if value.dtype.kind == "f":
+            np.testing.assert_allclose(got, value, rtol=1e-12, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(got, value)
+    save_model(tmp_path / "again.npz", model)
+    one, two = (
+        {name: archive[name] for name in archive.files} for archive in map(np.load, (path, tmp_path / "again.npz"))
+    )
+    told, again = (json.loads(arrays.pop("meta").tobytes()) for arrays in (one, two))
+    assert one.keys() <= two.keys()  # a later version may add
+    for name in one:
+        if not (name.startswith(("step", "inner")) and one[name].dtype == np.uint8):  # skops' own text may change
+            np.testing.assert_array_equal(two[name], one[name])
+    assert told["version"] <= again["version"] <= VERSION
+    _within(told, again)
+
+
+def _within(old, new, key=""):
+    """Whatever the old JSON says the new one says too."""
+    if isinstance(old, dict):
+        for name in old:
+            if key or name not in VOLATILE:
+                _within(old[name], new[name], f"{key}/{name}")
+    elif "/pipeline/steps" not in key or not key.endswith(("/sha256", "/version")):
+        assert new == old, key
+
+
+def test_this_version_has_its_files():
+    """A new version of the format comes with a set of its own: docs/contributing.md."""
+    kinds = {path.stem for path in (GOLDEN / str(VERSION)).glob("*.npz")}
+    assert kinds == golden.models().keys()
+    versions = {json.loads(np.load(path)["meta"].tobytes())["version"] for path in FILES}
+    assert VERSION in versions
+    assert sum(path.stat().st_size for path in FILES) < 2**18 * len({path.parent for path in FILES})
