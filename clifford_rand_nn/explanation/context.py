@@ -88,9 +88,16 @@ class Context:
         """Return what each output speaks for: a class, or a target by its number."""
         classes = getattr(self.estimator, "classes_", None)
         outputs = len(self.network.intercept)
+        if self.several_labels:
+            return [f"label {k}" for k in range(outputs)]
         if classes is None:
             return ["the target"] if outputs == 1 else [f"target {c}" for c in range(outputs)]
         return [str(classes[1])] if outputs == 1 else [str(label) for label in classes]
+
+    @property
+    def several_labels(self) -> bool:
+        """Whether rows have several labels, each with an output and a probability of its own."""
+        return bool(getattr(self.estimator, "_several", False))
 
     def spread(self) -> Array | None:
         """Return the deviation of the encoded columns (k,), of rows that were given, or as the network knows it."""

@@ -41,9 +41,11 @@ def draw_prediction(one: "PredictionExplanation", ax: Any, top: int) -> Any:
     else:
         up, down = (speaks_for(one.context, c, sign) for sign in (1.0, -1.0))
         sure = "" if one.probabilities is None else f", probability {one.probabilities[0].max():.2f}"
-        ax.set(
-            title=f"Prediction {str(one.predictions[0])!r}{sure}", xlabel=f"← {down}        contribution        {up} →"
-        )
+        title = f"Prediction {str(one.predictions[0])!r}{sure}"
+        if one.context.several_labels and one.probabilities is not None:
+            title = f"{one.output_names[c]}, probability {one.probabilities[0, c]:.2f}"
+        gap = 8 * " "
+        ax.set(title=_literal(title), xlabel=_literal(f"← {down}{gap}contribution{gap}{up} →"))
     ax.axhline(1.5, color="0.8", linewidth=0.8)
     return ax
 
@@ -96,6 +98,9 @@ def _bars(
 
 
 def _short(text: str) -> str:
-    """Return text that is not too long, in which a dollar sign begins no formula."""
-    short = text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
-    return short.replace("$", r"\$")
+    return _literal(text if len(text) <= _WIDE else text[: _WIDE - 1] + "…")
+
+
+def _literal(text: str) -> str:
+    """Return text in which a dollar sign begins no formula."""
+    return text.replace("$", r"\$")

@@ -74,7 +74,8 @@ class PredictionExplanation:
     intervals : (m, 2) or None
         That hold nine of ten new values, where the model has them.
     shown : int or None
-        The output that words and pictures are about; None for that of the predicted class, or the first.
+        The output that words and pictures are about; None for that of the predicted class, or the first; of several
+        labels the most probable one.
     context : Context
     """
 
@@ -123,6 +124,8 @@ class PredictionExplanation:
         """Return the output that the words on row i are about: the one asked for, or that of the predicted class."""
         if self.shown is not None:
             return self.shown
+        if self.context.several_labels and self.probabilities is not None:
+            return int(self.probabilities[i].argmax())
         classes = getattr(self.context.estimator, "classes_", None)
         if classes is None or len(self.output_names) == 1:
             return 0

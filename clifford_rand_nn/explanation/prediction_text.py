@@ -59,6 +59,11 @@ def _headline(one: "PredictionExplanation", c: int) -> list[str]:
             low, high = one.intervals[0]
             lines.append(f"Nine in ten new values are expected between {low:.5g} and {high:.5g}.")
         return lines
+    if context.several_labels and one.probabilities is not None:
+        there = [name for name, on in zip(one.output_names, one.predictions[0], strict=True) if on]
+        lines = [f"Prediction: {', '.join(there) or 'no label'}"]
+        lines.append(f"Output of the network for {one.output_names[c]}: {f}; probability {one.probabilities[0, c]:.2f}")
+        return [*lines, "Calibration makes a probability of each output, as rows left out of training teach it."]
     lines = [f"Prediction: {str(one.predictions[0])!r}"]
     if one.probabilities is not None:
         p = one.probabilities[0]

@@ -157,11 +157,13 @@ class Route:
         k = len(self.origin)
         zero = np.asarray(self._through(self._after, np.zeros((1, k))))[0]
         matrix = np.asarray(self._through(self._after, np.eye(k))) - zero
-        some = np.random.default_rng(0).uniform(-10, 10, (4, k))
+        some = np.random.default_rng(0).uniform(0, 10, (4, k))  # none negative: not all steps take such
         seen = np.asarray(self._through(self._after, some))
         size = max(1.0, float(np.abs(seen).max()))
+        if not np.allclose(some @ matrix + zero, seen, rtol=0, atol=_LINEAR * size):
+            return False
         self.matrix, self._offset = matrix, zero
-        return bool(np.allclose(some @ matrix + zero, seen, rtol=0, atol=_LINEAR * size))
+        return True
 
     @staticmethod
     def _through(steps: Sequence[Any], rows: Any) -> Any:
@@ -202,11 +204,6 @@ def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
         hint = "Of a search of scikit-learn give best_estimator_." if hasattr(inner, "best_estimator_") else ""
         raise fail("model", "explain", rule, describe(f"a {type(inner).__name__}"), hint)
     check_is_fitted(inner, "network_")
-    if getattr(inner, "_several", False):
-        hint = "Explain the estimators_ of a MultiOutputClassifier one by one."
-        raise fail(
-            "model", "explain", "fitted to one label a row", describe(f"{len(inner.classes_)} labels a row"), hint
-        )
     return steps, last, inner
 
 

@@ -29,7 +29,9 @@ def _headline(whole: "ModelExplanation") -> list[str]:
     context = whole.context
     name, network, outputs = type(context.estimator).__name__, context.network, len(context.output_names)
     classes = getattr(context.estimator, "classes_", None)
-    if classes is None:
+    if context.several_labels:
+        about = f"{outputs} labels, an output for each"
+    elif classes is None:
         about = "one number" if outputs == 1 else f"{outputs} numbers"
     elif outputs == 1:
         about = f"{str(classes[0])!r} (output below 0) or {str(classes[1])!r} (above)"

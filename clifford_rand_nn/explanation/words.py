@@ -22,6 +22,8 @@ def speaks_for(context: Context, output: int, amount: float) -> str:
         return "raises" if amount > 0 else "lowers" if amount < 0 else ""
     if amount == 0:
         return ""
+    if context.several_labels:
+        return f"{'for' if amount > 0 else 'against'} {context.output_names[output]}"
     if len(context.output_names) == 1:
         return f"for {str(classes[int(amount > 0)])!r}"
     return f"{'for' if amount > 0 else 'against'} {context.output_names[output]!r}"

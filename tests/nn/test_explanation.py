@@ -1,12 +1,15 @@
 """Explanations: contributions add up to what the model says, gradients are those of differences, words are true."""
 
+import copy
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.compose import make_column_transformer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import NMF, PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.inspection import permutation_importance
@@ -287,6 +290,14 @@ def test_steps_that_mix_columns_otherwise_are_said():
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
 
 
+def test_steps_that_look_linear_are_tried():
+    model = make_pipeline(MinMaxScaler(clip=True), NMF(2, max_iter=2000, tol=1e-3), ConvexNetworkRegressor(rounds=0))
+    model.fit(X, ONE)
+    found = explain(model, NEW[:2], rows=X)
+    assert "Columns are those that the network sees: NMF" in str(found[0])
+    np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW[:2]), rtol=1e-9)
+
+
 def _moved(step, rows, j):
     """Which columns change where column j of the rows does."""
     other = rows.copy()
@@ -347,18 +358,67 @@ def test_words_for_classes_and_calibration(fitted):
     assert "Nine in ten" in number
 
 
-def test_the_border_of_classes_is_where_odds_are_even():
-    local = np.random.default_rng(0)
-    rows = local.standard_normal((150, 1))
-    y = local.uniform(size=150) < 0.5 * (rows[:, 0] > 0.5) + 0.05
-    model = ConvexNetworkClassifier(gates="cross", beta=0.05).fit(rows, y)
-    text = str(explain(model, rows[0]))
-    if model.calibration_.keeps_order:
-        assert "below 0 and" in text
-    else:
-        border = float(text.split(" below ")[1].split(" and ")[0])
-        near = model.calibration_.probabilities([[border - 0.001], [border + 0.001]])[:, 1]
-        assert near[0] < 0.5 < near[1]
+def test_the_border_of_classes_is_where_odds_are_even(fitted):
+    model = copy.copy(fitted("infinite, two classes")[0])
+    assert "'no' below 0 and 'yes' above" in str(explain(model, NEW[0]))
+    model.calibration_ = replace(model.calibration_, offsets=np.array([0.2, -0.2]))
+    text = str(explain(model, NEW[0]))
+    border = float(text.split(" below ")[1].split(" and ")[0])
+    variance = model._variance_at(NEW[:1])
+    near = [model.calibration_.probabilities([[border + off]], variance)[0, 1] for off in (-0.002, 0.002)]
+    assert near[0] < 0.5 < near[1]
+
+
+def test_numbers_of_the_text_add_up(fitted):
+    """Those of the columns and of the rows, to their digits, and each says for whom it speaks."""
+    model, y = fitted("infinite, two classes")
+    one = explain(model, NEW[0], rows=X, targets=y)
+    _, columns, rows = str(one).split("\n\n")
+    lines = columns.splitlines()[1:]
+    amounts = [float(re.findall(r"  ([+-]?[\d.]+)(?:  |$)", line)[0]) for line in lines]
+    assert sum(amounts[:-1]) == pytest.approx(amounts[-1], abs=0.02)
+    assert amounts[-1] == pytest.approx(one.outputs[0, 0], abs=0.01)
+    for line, amount in zip(lines[:-2], amounts[:-2], strict=True):
+        assert f"for {'yes' if amount > 0 else 'no'!r}" in line
+    amounts = [float(re.match(r"  ([+-]?[\d.]+)  ", line)[1]) for line in rows.splitlines()[1:]]
+    intercept = float(re.search(r"; ([+-][\d.]+) the intercept", rows)[1])
+    assert sum(amounts) + intercept == pytest.approx(one.outputs[0, 0], abs=0.1)
+
+
+def test_planes_are_written_in_units_of_the_columns():
+    gates = np.array([[2.0, 0.0, 0.0], [1.0, -4.0, 0.0], [0.0, 0.0, 0.0]]).T, np.array([-10.0, 20.0, 1.0])
+    rows = X + np.array([5.0, 0.0, 0.0])
+    model = GatedReLURegressor(gates=gates, beta=1e-4, linear=False).fit(rows, ONE)
+    planes = {neuron.number: neuron.plane for neuron in explain(model, rows=rows).neurons}
+    assert planes[0] == "on where x0 ≥ 5"
+    assert planes[1] == "on where -x1 + 0.25·x0 ≥ -5"
+    assert planes[2] == "on everywhere"
+
+
+def test_columns_that_are_drawn_in(fitted):
+    """With bounded columns contributions are of chords, and still add up."""
+    model = copy.copy(fitted("infinite, numbers")[0])
+    standard = model.network_.standard
+    model.network_ = replace(model.network_, standard=standard._replace(bound=1.5))
+    found, f = explain(model, NEW), model.network_.predict(NEW)
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11
+    assert "far entries are drawn in" in str(found[0])
+    h = 1e-6
+    apart = [(model.predict(NEW[:6] + s) - model.predict(NEW[:6] - s)) / (2 * h) for s in h * np.eye(D)]
+    np.testing.assert_allclose(found.slopes[:6], np.stack(apart, axis=2), rtol=0, atol=1e-6)
+
+
+def test_several_labels_a_row():
+    marks = np.column_stack([Z[:, 0] > 0, Z[:, 1] > 0.5, Z[:, 2] * Z[:, 0] > 0]).astype(int)
+    model = ConvexNetworkClassifier(rounds=0, beta=0.01).fit(X, marks)
+    found, f = explain(model, NEW, rows=X, targets=marks), model.network_.predict(NEW)
+    np.testing.assert_allclose(found.base + found.columns.sum(axis=2), f, rtol=0, atol=1e-11)
+    text = str(found[0])
+    there = ", ".join(f"label {k}" for k in np.flatnonzero(model.predict(NEW[:1])[0])) or "no label"
+    assert text.startswith(f"Prediction: {there}\n")
+    assert f"for label {model.predict_proba(NEW[:1])[0].argmax()}" in text
+    assert "an output for each" in str(explain(model, rows=X, targets=marks, n_repeats=1))
+    assert len(found.to_dict()[0]["outputs"]) == 3
 
 
 def test_values_for_machines(fitted):
