@@ -50,7 +50,8 @@ def as_coefficients(
         raise fail(name, owner, rule, describe(f"dtype {array.dtype}"))
     for entry in array.ravel().tolist():
         if not is_scalar(entry):
-            raise fail(name, owner, rule, entry)
+            many = hasattr(entry, "keys") and hasattr(entry, "coefficients")
+            raise fail(name, owner, rule, entry, "cr.stack makes one batch of multivectors." if many else "")
     return array
 
 

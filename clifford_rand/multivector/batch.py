@@ -54,6 +54,12 @@ def item(A: "Multivector", index: Any) -> Any:
     return A._make(A.keys, array[(*parts, slice(None))])
 
 
+def refuse_item(A: "Multivector", index: Any, value: Any) -> None:
+    """Refuse an assignment, with what to write in its place."""
+    made = f"A.replace({{{index!r}: …}})" if isinstance(index, str) else "A.replace(B, at=index)"
+    raise TypeError(f"a multivector is a value: its parts are not assigned. Write A = {made}.")
+
+
 def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
     """Return the batch in another shape.
 

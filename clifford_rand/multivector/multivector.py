@@ -249,6 +249,7 @@ class Multivector(BladeAttributes):
     __len__ = batch.length
     __iter__ = batch.iterate
     __getitem__ = batch.item
+    __setitem__ = batch.refuse_item
     reshape = batch.reshape
     sum = batch.total
     mean = batch.mean

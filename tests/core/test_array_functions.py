@@ -272,6 +272,12 @@ def test_replace_is_the_assignment_of_values():
         ALG.e1.replace(ALG.e2, at=0)
     with pytest.raises(cr.ArgumentError, match="a dict"):
         A.replace(B)
+    with pytest.raises(TypeError, match=r"is a value.*A\.replace\(\{'e12': …\}\)"):
+        A["e12"] = 3.0
+    with pytest.raises(TypeError, match=r"A\.replace\(B, at=index\)"):
+        A[0] = B[0]
+    with pytest.raises(cr.ArgumentError, match=r"cr\.stack makes one batch"):
+        np.array([ALG.e1, ALG.e2], dtype=object) * ALG.e1
     with pytest.raises(cr.ArgumentError, match=r"each blade once.*'e21'"):
         A.replace({"e12": 1.0, "e21": 2.0})
 
