@@ -22,10 +22,11 @@ from clifford_rand_nn.saved.parts import (
     agree,
     checked_weights,
     number,
-    plain,
+    parameter,
     plain_classes,
     proved,
     read_classes,
+    read_parameter,
     read_target_ndim,
     require_fitted,
     set_features,
@@ -42,8 +43,13 @@ Network = (
 )
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
 # Models without what is new are written so that older readers can read them.
-_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED, _UNSPANNED = 2, 3, 4, 6, 7
-_AUTO = ("loss", "linear", "penalty")  # parameters that are left out where they are "auto", their default
+_UNWEIGHTED, _WEIGHTED, _PENALISED, _SETTLED, _UNSPANNED, _CLASSES_WEIGHTED = 2, 3, 4, 6, 7, 8
+_LATER = {
+    "loss": "auto",
+    "linear": "auto",
+    "penalty": "auto",
+    "class_weight": None,
+}  # parameters left out at their default
 
 _NEURON_ARRAYS = {"directions": "f2", "offsets": "f1", "rows": "i2"}
 _GATE_ARRAYS = {"directions": "f2", "offsets": "f1", "incident": "i2", "sides": "b2", "n_dependent": "i1"}
@@ -59,8 +65,8 @@ _DROPPED = ("huber_delta",)  # parameters that estimators had and have no more w
 def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
     require_fitted(model, "network_")
-    params = {name: plain(value) for name, value in model.get_params().items()}
-    params = {name: value for name, value in params.items() if name not in _AUTO or value != "auto"}
+    params = {name: parameter(value) for name, value in model.get_params().items()}
+    params = {name: value for name, value in params.items() if name not in _LATER or value != _LATER[name]}
     arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
     if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
         given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
@@ -117,7 +123,10 @@ def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, 
 def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
     if isinstance(model.certificate_.claim, KernelClaim):
-        return kernel.version(model.certificate_.claim.network)
+        known = kernel.version(model.certificate_.claim.network)
+        return known if getattr(model, "class_weight", None) is None else max(known, _CLASSES_WEIGHTED)
+    if getattr(model, "class_weight", None) is not None:
+        return _CLASSES_WEIGHTED
     members = getattr(getattr(model.certificate_.claim, "family", None), "members", None)
     if isinstance(members, Neurons) and (members.rows < 0).any():
         return _UNSPANNED
@@ -137,7 +146,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
     kind = ESTIMATORS[meta["estimator"]]
     known = kind().get_params()
-    params = {name: value for name, value in meta["params"].items() if name in known or name not in _DROPPED}
+    given = {name: value for name, value in meta["params"].items() if name in known or name not in _DROPPED}
+    params = {name: read_parameter(value) for name, value in given.items()}
     if "gates" in params and not isinstance(params["gates"], str):
         params["gates"] = _gates(arrays, "given", params["gates"])
     model: Any = kind(**params)

@@ -22,10 +22,12 @@ from clifford_rand_nn.saved.parts import (
     agree,
     checked_weights,
     number,
+    parameter,
     plain,
     plain_classes,
     proved,
     read_classes,
+    read_parameter,
     read_target_ndim,
     require_fitted,
     set_features,
@@ -57,7 +59,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
     require_fitted(model, "network_")
     proof = model.certificate_
-    params = {name: _parameter(value) for name, value in model.get_params().items()}
+    params = {name: parameter(value) for name, value in model.get_params().items()}
     meta = about(model, _VERSION, params)
     meta["certificate"]["loss"] = proof.loss
     arrays: dict[str, NDArray[Any]] = {"dual_point": proof.dual_point}
@@ -108,7 +110,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     agree(
         there == meta["arrays"], f"its arrays are {there}"
     )  # one that may be absent is not told from one that is lost
-    told = {name: dict(value) if isinstance(value, list) else value for name, value in meta["params"].items()}
+    told = {name: read_parameter(value) for name, value in meta["params"].items()}
     model: Any = ESTIMATORS[meta["estimator"]](**told)
     model._check_parameters()
     d = set_features(model, meta)
@@ -226,13 +228,6 @@ def _history(rows: NDArray[np.float64] | None) -> tuple[HistoryRow, ...]:
 def _within(places: NDArray[Any], n: int) -> bool:
     """Whether all are places of n things."""
     return bool(((places >= 0) & (places < n)).all())
-
-
-def _parameter(value: Any) -> Any:
-    """Return a parameter as JSON can hold it: weights of classes as pairs."""
-    return (
-        [[plain(label), float(weight)] for label, weight in value.items()] if isinstance(value, dict) else plain(value)
-    )
 
 
 def _values(record: Any, but: str = "") -> dict[str, Any]:

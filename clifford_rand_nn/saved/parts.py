@@ -59,6 +59,18 @@ def plain(value: Any) -> Any:
     return None
 
 
+def parameter(value: Any) -> Any:
+    """Return a parameter as JSON can hold it: weights of classes as pairs."""
+    if isinstance(value, dict):
+        return [[plain(label), float(weight)] for label, weight in value.items()]
+    return plain(value)
+
+
+def read_parameter(value: Any) -> Any:
+    """Return the parameter that `parameter` made a value of."""
+    return dict(value) if isinstance(value, list) else value
+
+
 def about(model: Any, version: int, params: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of every estimator: format, parameters, features, and the numbers of its certificate."""
     proof, names = model.certificate_, getattr(model, "feature_names_in_", None)

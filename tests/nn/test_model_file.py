@@ -59,6 +59,15 @@ def test_classifier_comes_back_bit_for_bit(tmp_path, kind, loss):
     np.testing.assert_array_equal(back.network_.predict(NEW), model.network_.predict(NEW))
 
 
+@pytest.mark.parametrize("weights", ["balanced", {"no": 1.0, "yes": 2.5, "mayb é": 4.0}])
+def test_weights_of_classes_come_back(tmp_path, weights):
+    model = _classifier(LABELS["text"], class_weight=weights)
+    save_model(tmp_path / "m.npz", model)
+    back = load_model(tmp_path / "m.npz")
+    assert back.class_weight == weights
+    np.testing.assert_array_equal(back.fit(X, LABELS["text"]).coef_, model.coef_)
+
+
 @pytest.mark.parametrize("shape", [(60,), (60, 1), (60, 2)])
 def test_regressor_comes_back_bit_for_bit(tmp_path, shape):
     y = np.abs(X[:, : shape[1]]) if len(shape) == 2 else np.abs(X[:, 0])
@@ -159,6 +168,7 @@ def test_file_is_plain_arrays_and_one_json_entry(tmp_path):
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())
     assert (meta["format"], meta["version"], meta["params"]["n_gates"]) == ("clifford-rand-model", 2, 12)
+    assert "class_weight" not in meta["params"]  # which readers of version 2 would not take
     assert meta["library"]
     assert meta["n_rows"] == 60
     assert meta["libraries"]["numpy"] == np.__version__
