@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.row_span import by_content, is_wide
+from clifford_rand_nn.infinite.row_span import by_content, by_products
 
 _ENCODE = (
     "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "
@@ -110,11 +110,10 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
     return np.asarray(X.toarray())
 
 
-def kernel_training_rows(X: Any, owner: str, max_memory: float | None, most: int) -> Any:
+def kernel_training_rows(X: Any, owner: str, max_memory: float | None) -> Any:
     """Return rows that are known by their products, CSR if few entries are not zero, or else dense ones.
 
-    The former are up to ``most`` rows with more columns than rows, see `is_wide`; for those nothing is made that has a
-    number for each row and column.
+    The former are those of `by_products`; for these nothing is made that has a number for each row and column.
 
     Raises
     ------
@@ -122,20 +121,20 @@ def kernel_training_rows(X: Any, owner: str, max_memory: float | None, most: int
         As `dense_training_rows`.
     """
     n, d = X.shape
-    if not is_wide(n, d) or n > most:
+    if not by_products(n, d):
         return dense_training_rows(X, owner, max_memory)
     limit = _SHARE * machine_memory() if max_memory is None else max_memory
     check_fits(8 * (_VECTORS * d + _SQUARES * n * n), "X", owner, limit=limit, hint="Take fewer rows or columns.")
     return by_content(X)
 
 
-def by_blocks(predict: Any, X: Any, by_products: bool = False) -> Array:
+def by_blocks(predict: Any, X: Any, products: bool = False) -> Array:
     """Return predict(rows) of dense rows at once; of sparse ones, made dense, or those by products, some at a time."""
-    if not issparse(X) and not by_products:
+    if not issparse(X) and not products:
         return np.asarray(predict(X))
     step = max(1, _BLOCK_BYTES // (8 * max(1, X.shape[1])))
     some = (X[start : start + step] for start in range(0, max(X.shape[0], 1), step))
-    return np.concatenate([np.asarray(predict(rows if by_products else rows.toarray())) for rows in some])
+    return np.concatenate([np.asarray(predict(rows if products else rows.toarray())) for rows in some])
 
 
 def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: Any, owner: str) -> Any:

@@ -11,7 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
-from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
+from clifford_rand_nn.infinite.row_span import RowSpan, by_products
 from clifford_rand_nn.infinite.standard import SCALINGS, Standardisation
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
@@ -58,13 +58,13 @@ class Problem:
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         return Problem(self.X[rows], self.targets[rows], w, groups)
 
-    def kernel_rows(self, scaling: str, bias: float, by_products: bool = True) -> tuple[Any, Array, GateKernel]:
+    def kernel_rows(self, scaling: str, bias: float, products: bool = True) -> tuple[Any, Array, GateKernel]:
         """Return the standardisation, the rows as it makes them, and the kernel with the constant feature on them.
 
         Wide rows are known by their products, unless this is unwanted: then the standardisation is a `RowSpan`.
         """
         standard: Standardisation | RowSpan
-        if by_products and (issparse(self.X) or is_wide(*self.X.shape)):
+        if products and (issparse(self.X) or by_products(*self.X.shape)):
             standard, rows = RowSpan.of(self.X, scaling, self.weights)
         else:
             standard = Standardisation.of(self.X, scaling, self.weights)

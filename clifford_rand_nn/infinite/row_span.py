@@ -14,13 +14,14 @@ from clifford_rand_nn.export.program import Value, apply, constant, maximum, roo
 from clifford_rand_nn.infinite.standard import Standardisation
 
 WIDE = 4096  # columns up to which rows are used as they come: the law of learned gates is a square of them
+MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
 _SPARSE = 0.2  # share of entries that are not zero, below which products of sparse rows are less work
 _COPIES = 4  # of an array of columns and coordinates, while a model is written for another library
 _BLOCK = 4096  # rows whose coordinates are made at a time
 
 
 def is_wide(n: int, d: int) -> bool:
-    """Whether n rows of d columns are to be known by their products alone: d is larger than n, and large.
+    """Whether columns are so many beside n rows that nothing may have a number for each two: d > n, and large.
 
     Examples
     --------
@@ -28,6 +29,17 @@ def is_wide(n: int, d: int) -> bool:
     (True, False, False)
     """
     return d > max(n, WIDE)
+
+
+def by_products(n: int, d: int) -> bool:
+    """Whether n rows of d columns are known by their products: they are wide, and not too many for it.
+
+    Examples
+    --------
+    >>> by_products(2000, 30_000), by_products(9000, 30_000)
+    (True, False)
+    """
+    return is_wide(n, d) and n <= MOST
 
 
 def by_content(X: Any) -> Any:

@@ -158,7 +158,7 @@ def _many(
 ) -> Trained:
     """Train where there are too many rows for eigenvectors; beta is carried from the rows that were compared."""
     n, chosen = problem.X.shape[0], best.candidate
-    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias, by_products=False)
+    standard, rows, kernel = problem.kernel_rows(chosen.scaling, chosen.bias)
     wide = is_wide(*problem.X.shape)
     if wide:  # the law of the gates would be a square of the columns
         choices = replace(choices, rounds=0)

@@ -88,6 +88,21 @@ def test_fits_are_those_of_rows_as_they_come(model, monkeypatch):
         np.testing.assert_allclose(again.dual, truth[1].dual, rtol=1e-7)
 
 
+def test_more_rows_than_eigenvectors_are_for(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 30)
+    wanted = ConvexNetworkRegressor(rounds=0).fit(WIDE, Y)
+    monkeypatch.setattr("clifford_rand_nn.infinite.row_span.WIDE", 80)
+    for rows in (sp.csr_array(WIDE), WIDE):
+        found = ConvexNetworkRegressor().fit(rows, Y)
+        assert "No gates were learned for so many columns" in found.reason_
+        np.testing.assert_allclose(found.predict(sp.csr_array(NEW)), wanted.predict(NEW), atol=1e-6)
+        assert found.certificate_.verify(rows, Y).relative_gap < 1e-4
+    monkeypatch.setattr("clifford_rand_nn.infinite.row_span.MOST", 39)
+    plain = ConvexNetworkRegressor().fit(sp.csr_array(WIDE), Y)  # on dense rows
+    assert isinstance(plain.network_.standard, Standardisation)
+    np.testing.assert_allclose(plain.predict(NEW), wanted.predict(NEW), atol=1e-9)
+
+
 def test_learned_gates_are_those_of_rows_as_they_come(wide):
     """The average outer product of gradients is in the span: kernels of the next rounds agree on new rows too."""
     plain, (span, Z) = Standardisation.of(WIDE, "common"), RowSpan.of(sp.csr_array(WIDE), "common")

@@ -15,11 +15,11 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
-from clifford_rand_nn.estimators.rows import by_blocks, kernel_training_rows, new_rows
+from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.infinite.row_span import RowSpan
-from clifford_rand_nn.infinite.training import DECOMPOSED, Choices, Mistakes, Trained, train
+from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
@@ -173,8 +173,8 @@ class NetworkWithoutKnobs(Parameters):
 
     def _training_rows(self, X: Any) -> Any:
         """Return checked rows as the fit takes them."""
-        most = 0 if self._finite else DECOMPOSED
-        return kernel_training_rows(X, type(self).__name__, self.max_memory, most)
+        way = dense_training_rows if self._finite else kernel_training_rows
+        return way(X, type(self).__name__, self.max_memory)
 
     def _weighted(self, X: Any, sample_weight: Any) -> tuple[NDArray[np.bool_], Array | None]:
         """Return which rows count, and the weights of these with mean 1, or None if they are equal."""

@@ -93,7 +93,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         Parameters
         ----------
         X, y
-            X may be sparse. With infinitely many gates, up to 3000 rows, and more columns than these and than 4096, no
+            X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
             row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies.
         sample_weight : (n,) array of numbers ≥ 0, optional
             Of which only the ratios matter.

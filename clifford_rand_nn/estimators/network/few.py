@@ -114,7 +114,7 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
     began = time.perf_counter()
     n = len(problem.X)
     best, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS)
-    standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, by_products=False)
+    standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, products=False)
     feature = kernel.bias or None
     rows = with_feature(Z, feature)
     few = np.sort(spread_rows(n, min(n, _JUDGED)))
