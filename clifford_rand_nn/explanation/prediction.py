@@ -13,8 +13,8 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
 from clifford_rand_nn.explanation.route import named
-from clifford_rand_nn.explanation.sums import GatedSum
-from clifford_rand_nn.explanation.training import Numbers, parts_of_rows
+from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
+from clifford_rand_nn.explanation.training import Numbers, parts_of_rows, row_weights
 
 _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 
@@ -62,6 +62,9 @@ class PredictionExplanation:
     neuron_numbers : (P,) int or None
         Places of the neurons in the lists of the estimator.
     rows : (m, C, n) or None
+    row_weights : (n, C) or None
+        Their dual weights: α, or θ/nβ of a finite network. A row's share is its weight times its likeness to x, which
+        may be negative: a row that is unlike x speaks for what it is not.
     row_numbers : (n,) int or None
         Numbers of the training rows, counted from 0; None where the model does not know them.
     rest : (m, C)
@@ -94,6 +97,7 @@ class PredictionExplanation:
     active: NDArray[np.bool_] | None
     neuron_numbers: Numbers | None
     rows: Array | None
+    row_weights: Array | None
     row_numbers: Numbers | None
     rest: Array
     ranks: Array
@@ -172,11 +176,12 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
     columns = route.back(local.secants) * (rows.encoded - encoded_reference)[:, None, :]
     parts = network.parts(rows.seen)
     f = parts.sum(axis=2) + network.intercept
-    row_parts, numbers, rest = None, context.numbers, np.zeros((m, outputs))
-    if not finite:
-        row_parts = parts
+    row_parts, weights, numbers, rest = None, None, context.numbers, np.zeros((m, outputs))
+    if isinstance(network, KernelSum):
+        row_parts, weights = parts, network.network.alpha
     elif extra and context.rows is not None:
         row_parts, numbers = parts_of_rows(estimator, context.rows.seen, rows.seen)
+        weights = row_weights(estimator)
         rest = f - network.intercept - row_parts.sum(axis=2)
     below = context.shares_below(rows.encoded, rows.seen)
     places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
@@ -198,6 +203,7 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         active=network.on(rows.seen) if isinstance(network, GatedSum) else None,
         neuron_numbers=network.numbers if isinstance(network, GatedSum) else None,
         rows=row_parts,
+        row_weights=weights,
         row_numbers=numbers,
         rest=rest,
         ranks=ranks,

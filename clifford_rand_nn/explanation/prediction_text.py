@@ -176,6 +176,7 @@ def _neuron_lines(one: "PredictionExplanation", c: int) -> list[str]:
 
 def _row_lines(one: "PredictionExplanation", c: int) -> list[str]:
     assert one.rows is not None
+    assert one.row_weights is not None
     context, parts = one.context, one.rows[0, c]
     columns = largest(one.columns[0, c], len(one.column_names))
     lines, told = ["Rows of training: weight of the row, times its likeness to this one"], list[int]()
@@ -184,7 +185,8 @@ def _row_lines(one: "PredictionExplanation", c: int) -> list[str]:
         told += shown
         for i, amount in zip(shown, in_a_column([float(parts[i]) for i in shown]), strict=True):
             known = "" if one.row_numbers is None else context.row_text(int(one.row_numbers[i]), columns)
-            text = f"  {amount}  {speaks_for(context, c, sign)}: {row_name(one.row_numbers, i)}"
+            unlike = " (unlike this one)" if sign * one.row_weights[i, c] < 0 else ""
+            text = f"  {amount}  {speaks_for(context, c, sign)}: {row_name(one.row_numbers, i)}{unlike}"
             lines.append(text + (f", which {known}" if known else ""))
     left = [float(parts.sum() - parts[told].sum()), float(one.intercept[c] + one.rest[0, c])]
     rest, constant, f = in_a_column([*left, float(one.outputs[0, c])])

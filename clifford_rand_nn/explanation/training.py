@@ -84,6 +84,12 @@ def spanning_rows(estimator: Any, neurons: Numbers) -> list[Numbers] | None:
     return [kept[rows[(rows >= 0) & (rows < len(kept))]] for rows in lists]
 
 
+def row_weights(estimator: Any) -> Array:
+    r"""Return the dual weights (n, C) of the training rows of a finite network, :math:`\theta/n\beta`."""
+    proof = estimator.certificate_
+    return np.asarray(proof.dual_point / (len(proof.dual_point) * proof.beta))
+
+
 def parts_of_rows(estimator: Any, training: Array, X: Array) -> tuple[Array, Numbers]:
     r"""Return what each training row adds to the outputs of X (m, d) in a finite network, (m, C, n), and their numbers.
 

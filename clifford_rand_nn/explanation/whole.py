@@ -10,7 +10,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.columns import ColumnImportance, importances
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
-from clifford_rand_nn.explanation.training import parts_of_rows, spanning_rows
+from clifford_rand_nn.explanation.training import parts_of_rows, row_weights, spanning_rows
 from clifford_rand_nn.explanation.whole_text import model_dict, model_text
 from clifford_rand_nn.explanation.words import plane_text
 
@@ -222,8 +222,7 @@ def _rows(context: Context) -> list[InfluentialRow] | None:
             ],
         )
         numbers = parts[0][1]
-        proof = context.estimator.certificate_
-        weights = proof.dual_point / (len(proof.dual_point) * proof.beta)
+        weights = row_weights(context.estimator)
         likeness = sum(np.sqrt((part**2).sum(axis=1)).sum(axis=0) for part, _ in parts)
         norms = np.linalg.norm(weights, axis=1)
         likeness = np.divide(likeness, norms, out=np.zeros_like(likeness), where=norms > 0)

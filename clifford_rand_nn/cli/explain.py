@@ -1,0 +1,134 @@
+"""``clifford-rand explain``: reading what is explained, and printing or drawing it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.cli.console import complain, refused_data, say
+from clifford_rand_nn.cli.models import LoadedModel, read_model
+from clifford_rand_nn.cli.outputs import check_out
+from clifford_rand_nn.tables import listed, read_frame, training_rows
+
+_PICTURES = (".png", ".svg", ".pdf")
+_TOP = 50  # rows of training and neurons in JSON
+_WIDE, _LOW, _LINE = 7.5, 1.4, 0.42  # inches of a picture: width, height without bars, height of a bar
+
+
+def run_explain(
+    path: Path,
+    table: Path | None,
+    row: Sequence[int] | None,
+    train: Path | None,
+    target: str | None,
+    out: Path | None,
+    force: bool,
+    dialect: Mapping[str, Any],
+    as_json: bool,
+) -> None:
+    """Read, explain, and print or draw."""
+    if out is not None:
+        require("matplotlib", extra="app", purpose="drawing")
+        check_out(out, force, _PICTURES, "the picture")
+    if row and table is None:
+        raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
+    if target is not None and train is None:
+        raise ArgumentError("--target names a column of --train, which was not given.")
+    if out is not None and row is not None and len(row) > 1:
+        raise ArgumentError(f"--out draws one row, and {len(row)} were given; draw each by itself.")
+    from clifford_rand_nn.explanation.entry import explain
+
+    loaded = read_model(path)
+    model, rows, truth = _whole(loaded), None, None
+    if train is not None:
+        rows, truth = _read_training(loaded, train, target, dialect)
+    if table is None:
+        with refused_data(str(train or path)):
+            whole = explain(model, rows=rows, targets=truth)
+        if as_json:
+            _print_json(path, {"explained": whole.to_dict(_TOP)})
+        else:
+            say(str(whole))
+        _draw(whole, out)
+        return
+    frame = _columns(loaded, table, read_frame(table, **dialect))
+    numbers = list(row) if row else [0]
+    beyond = [number for number in numbers if number >= len(frame)]
+    if beyond:
+        raise ArgumentError(f"{table}: there is no row {beyond[0]}; it has {len(frame)} rows, counted from 0.")
+    if not row and len(frame) > 1 and not as_json:
+        say(f"Row 0 of {len(frame)}; --row takes another.\n")
+    with refused_data(str(table)):
+        found = explain(model, _take(frame, numbers), rows=rows, targets=truth)
+    if as_json:
+        told = [{"row": number} | one for number, one in zip(numbers, found.to_dict(_TOP), strict=True)]
+        _print_json(path, {"table": str(table), "explained": told})
+    else:
+        for i, number in enumerate(numbers):
+            say(f"Row {number} of {table}")
+            say(str(found[i]) + ("\n" if i + 1 < len(numbers) else ""))
+    _draw(found, out)
+
+
+def _whole(loaded: LoadedModel) -> Any:
+    """Return the model with all its steps."""
+    from sklearn.pipeline import Pipeline
+
+    steps = [("table", loaded.encoder)] if loaded.encoder is not None else []
+    if loaded.front is not None:
+        steps += loaded.front.steps
+    return Pipeline([*steps, ("model", loaded.model)]) if steps else loaded.model
+
+
+def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the rows of a table and their targets, those left out that have none, as in a fit."""
+    frame = read_frame(train, **dialect)
+    last = str(frame.columns[-1])
+    if target is None and last not in (loaded.names or ()):
+        target = last
+        complain("note", f"{train}: the truth is in the last column, {last!r}; else give --target")
+    if target is None:
+        complain("note", f"{train}: no column is left for the truth; what a lost column costs is not told")
+        return _columns(loaded, train, frame), None
+    parts = training_rows(frame, target, what=str(train))
+    if parts.left_out:
+        complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")
+    return _columns(loaded, train, parts.features), parts.target
+
+
+def _columns(loaded: LoadedModel, path: Path, frame: Any) -> Any:
+    """Return the columns of a table that the model wants: those with its names, or all if it has none."""
+    if loaded.names is None:
+        if frame.shape[1] < loaded.n_columns:
+            raise ArgumentError(f"{path}: there are {frame.shape[1]} columns, the model wants {loaded.n_columns}.")
+        return frame.iloc[:, : loaded.n_columns].to_numpy()
+    there = [str(name) for name in frame.columns]
+    missing = [name for name in loaded.needed or () if name not in there]
+    if missing:
+        raise ArgumentError(f"{path}: a column of the model is missing: {listed(missing)}.")
+    return frame[[name for name in loaded.names if name in there]]
+
+
+def _take(rows: Any, numbers: Sequence[int]) -> Any:
+    return rows.iloc[list(numbers)] if hasattr(rows, "iloc") else rows[list(numbers)]
+
+
+def _print_json(path: Path, told: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps({"model_file": str(path), **told}, ensure_ascii=False, indent=1))
+
+
+def _draw(found: Any, out: Path | None) -> None:
+    if out is None:
+        return
+    from matplotlib.figure import Figure
+
+    from clifford_rand_nn.displays.style import save_figure
+
+    bars = min(len(found.columns) if isinstance(found.columns, list) else found.columns.shape[2] + 2, 12)
+    figure = Figure(figsize=(_WIDE, _LOW + _LINE * bars), layout="constrained")
+    found.plot(figure.subplots())
+    save_figure(figure, out)

@@ -1,0 +1,104 @@
+"""`clifford-rand explain`: a model file and tables in, words, JSON or a picture out."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn import GatedReLURegressor, explain, load_model, save_model
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.tables import table_model
+
+pd = pytest.importorskip("pandas")
+
+rng = np.random.default_rng(0)
+FRAME = pd.DataFrame({"age": rng.integers(20, 70, 50), "city": rng.choice(["Oslo", "Rome"], 50)})
+FRAME["income"] = np.exp(rng.normal(8, 0.5, 50)).round()
+FRAME["buys"] = np.where((FRAME.income > 3000) ^ (FRAME.city == "Rome"), "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("explain")
+    train, new = FRAME[:40].copy(), FRAME[40:].drop(columns="buys")
+    train.loc[3, "buys"] = None  # left out by the fit
+    train.to_csv(path / "train.csv", index=False)
+    new.to_csv(path / "new.csv", index=False)
+    model = table_model(train.dropna(subset="buys"), "buys", model=None, min_frequency=1)
+    save_model(path / "model.npz", model)
+    X = rng.standard_normal((30, 2))
+    save_model(path / "plain.npz", GatedReLURegressor(n_gates=4, beta=0.01, random_state=0).fit(X, np.abs(X[:, 0])))
+    np.savez(path / "plain_rows.npz", X=X, y=np.abs(X[:, 0]))
+    return path
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+    def run(*arguments, code=0):
+        result = CliRunner().invoke(app, ["explain", *map(str, arguments)])
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+def test_a_row_is_explained_as_in_python(folder, run):
+    given = run("model.npz", "new.csv", "--row", 3, "--train", "train.csv")
+    model = load_model(folder / "model.npz")
+    train = pd.read_csv(folder / "train.csv").dropna(subset="buys")
+    new = pd.read_csv(folder / "new.csv")
+    found = explain(model, new.iloc[[3]], rows=train.drop(columns="buys"), targets=train["buys"].to_numpy())
+    assert given.stdout == f"Row 3 of new.csv\n{found}\n"
+    assert f"income {int(new.income[3])}" in given.stdout
+    assert ", which is yes: " in given.stdout
+    assert "the truth is in the last column, 'buys'" in given.stderr
+    assert "counted without the 1 that have no 'buys'" in given.stderr
+
+
+def test_several_rows_for_machines(run):
+    told = json.loads(run("model.npz", "new.csv", "--row", 0, "--row", 7, "--json").stdout)
+    assert [one["row"] for one in told["explained"]] == [0, 7]
+    for one in told["explained"]:
+        output = one["outputs"][0]
+        assert output["base"] + sum(output["columns"].values()) == pytest.approx(output["output"], rel=1e-9)
+        assert set(output["columns"]) == {"age", "city", "income"}
+
+
+def test_the_model_itself_and_its_picture(folder, run):
+    pytest.importorskip("matplotlib")
+    text = run("model.npz", "--train", "train.csv", "--target", "buys", "--out", "whole.png").stdout
+    assert "score lost if permuted" in text
+    assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
+    assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--out", "one.svg").stdout
+    assert b"average row" in (folder / "one.svg").read_bytes()
+    error = run("model.npz", "--out", "whole.png", code=2).stderr
+    assert error == "error: whole.png: this file is there already; --force overwrites it.\n"
+    run("model.npz", "--out", "whole.png", "--force")
+    assert "What the predictions lose without a column" in run("model.npz").stdout
+
+
+def test_tables_without_names(run):
+    text = run("plain.npz", "plain_rows.npz", "--train", "plain_rows.npz", "--target", "y").stdout
+    assert "active at this row" in text
+    assert "which has the target" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("model.npz", "new.csv", "--row", 10), "new.csv: there is no row 10; it has 10 rows, counted from 0."),
+        (("model.npz", "--row", 1), "--row needs a table"),
+        (("model.npz", "new.csv", "--target", "buys"), "--target names a column of --train, which was not given."),
+        (("model.npz", "new.csv", "--row", 1, "--row", 2, "--out", "p.png"), "--out draws one row, and 2 were given"),
+        (("model.npz", "new.csv", "--out", "p.txt"), "the picture is written as .png, .svg or .pdf"),
+        (("model.npz", "plain_rows.npz"), "a column of the model is missing: 'age', 'city', 'income'"),
+        (("model.npz", "new.csv", "--train", "train.csv", "--target", "buy"), "is 'buys' meant?"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(run, arguments, words):
+    result = run(*arguments, code=2)
+    assert words in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.output
