@@ -30,6 +30,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.gather import gather_facts
+from clifford_rand_nn.reporting.page import check_libraries, write_report
 from clifford_rand_nn.tables import TableEncoder, choose_task, default_target
 
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
@@ -45,6 +46,7 @@ class Asked:
     groups: str | None
     test: Path | None
     out: Path | None
+    report: Path | None
     force: bool
     task: str
     compare: bool
@@ -67,6 +69,9 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
     check_options(options, given)
     if asked.out is not None:  # before the work, not after it
         check_out(asked.out, asked.force, (".npz",), "the model")
+    if asked.report is not None:
+        check_out(asked.report, asked.force, (".html", ".htm"), "the report")
+        check_libraries()
     target = asked.target
     if target is None:
         target = default_target(asked.train)
@@ -95,17 +100,21 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
     seconds = time.perf_counter() - began
     if asked.out is not None:
         _save(asked.out, model, encoder, rows)  # before anything else can go wrong
-    compare = asked.compare and not asked.quiet and not _interrupted(model)
+    compare = asked.compare and not (asked.quiet and asked.report is None) and not _interrupted(model)
     silent = copy.copy(model).set_params(verbose=0)
     with refused_data(str(asked.test or asked.train)):
         facts = gather_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
     if asked.as_json:
-        more = {"details": dict(_problem(model)), "model_file": _name(asked.out)}
+        more = {"details": dict(_problem(model)), "model_file": _name(asked.out), "report_file": _name(asked.report)}
         typer.echo(json.dumps(facts.as_dict() | more, ensure_ascii=False, indent=1))
     elif asked.talks:
         groups = "rows of new groups" if asked.groups is not None else "new rows of the same kind"
         show_facts(facts, _problem(model), promises(model, groups))
     show_cautions(facts)
+    if asked.report is not None:
+        drawn = write_report(asked.report, facts, silent, rows)
+        if asked.talks:
+            say(f"report written to {asked.report}, in {drawn:.1f} s")
     written = "model not written; give --out" if asked.out is None else f"model written to {asked.out}"
     if not isinstance(model, NetworkWithoutKnobs):
         _tell_end(model, seconds, written)

@@ -50,7 +50,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     >>> "<h1>What this model can do: species</h1>" in page, "http" in page
     (True, False)
     """
-    require("matplotlib", extra="app", purpose="a report")
+    check_libraries()
     jinja2 = require("jinja2", extra="app", purpose="a report")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fits to some rows, that are only looked at
@@ -82,6 +82,12 @@ def _sections(facts: Facts, model: Any, rows: Rows) -> list[Section | None]:
         chosen_section(facts, model, rows),
         proof_section(facts, model),
     ]
+
+
+def check_libraries() -> None:
+    """Raise before any work if a library is missing."""
+    for name in ("matplotlib", "jinja2"):
+        require(name, extra="app", purpose="a report")
 
 
 def write_report(path: str | Path, facts: Facts, model: Any, rows: Rows) -> float:

@@ -24,7 +24,9 @@ _SEED = 0
 
 
 def affords_fits(model: Any, seconds: float) -> bool:
-    """Whether a model whose fit took so long can be fitted again to parts of the rows."""
+    """Whether a model whose fit took so long can be fitted again to parts of the rows, which it cannot after Ctrl-C."""
+    if getattr(getattr(model, "result_", None), "interrupted", False):
+        return False
     return seconds <= (_LONG if isinstance(model, NetworkWithoutKnobs) else _PATIENCE) or np.isnan(seconds)
 
 
@@ -34,7 +36,7 @@ def growth_section(facts: Facts, model: Any, rows: Rows) -> Section | None:
     if n < _LEAST:
         return None
     if not affords_fits(model, facts.seconds):
-        text = "The fit took too long to be done again for parts of the rows, so there is no learning curve."
+        text = "The fit took too long, or was interrupted, so it is not done again for parts of the rows."
         return Section("growth", "Whether more rows would help", (text,))
     curve, how = _curve(model, rows)
     unseen = curve.test_scores.mean(axis=1)

@@ -12,7 +12,10 @@ import pytest
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
+from typer.testing import CliRunner  # noqa: E402
+
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor  # noqa: E402
+from clifford_rand_nn.cli.app import app  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
 from clifford_rand_nn.reporting.figures import picture  # noqa: E402
 from clifford_rand_nn.reporting.gather import gather_facts  # noqa: E402
@@ -202,7 +205,7 @@ def test_a_page_of_few_gates_and_arrays():
     assert "the target" in page.text
     slow = report_page(gather_facts(model, rows, seconds=9.0, compare=False), model, rows)
     page = Page(slow)
-    assert "took too long to be done again" in page.text
+    assert "took too long, or was interrupted" in page.text
     assert "influence" not in [one["id"] for one in page.of("section")]
     assert "nothing is known of new rows" in page.text
 
@@ -220,6 +223,35 @@ def test_influence_is_that_of_the_table_column():
     assert (found.trained, found.judged) == (105, 45)
     copies = rows_of(pandas.concat([frame.iloc[:2]] * 30, ignore_index=True), np.tile(y[:2], 30))
     assert find_influence(ConvexNetworkClassifier(), copies) is None  # two rows that differ
+
+
+def test_the_command_writes_over_no_other_file(tmp_path):
+    (tmp_path / "t.csv").write_text("a,ziel\n1,2\n")
+    page = tmp_path / "report.html"
+    asked = ["fit", str(tmp_path / "t.csv"), "--target", "ziel", "--report", str(page)]
+    page.write_text("mine")
+    found = CliRunner().invoke(app, asked)
+    assert found.exit_code == 2
+    assert "this file is there already; --force overwrites it" in found.stderr
+    assert page.read_text() == "mine"
+    found = CliRunner().invoke(app, [*asked[:-1], str(tmp_path / "report.pdf")])
+    assert "the report is written as .html or .htm" in found.stderr
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_page(tmp_path):
+    frame, y = made_table(70, True)
+    frame.assign(ziel=y).to_csv(tmp_path / "t.csv", index=False)
+    page = tmp_path / "report.html"
+    asked = ["fit", str(tmp_path / "t.csv"), "--target", "ziel", "--report", str(page)]
+    page.write_text("old")
+    found = CliRunner().invoke(app, [*asked, "--force", "--json"])
+    assert found.exit_code == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert told["report_file"] == str(page)
+    text = Page(page.read_text(encoding="utf-8")).text
+    assert "70 rows of t.csv" in text
+    assert f"{100 * told['left_out']['model']['accuracy']:.1f}" in text
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,9 @@ def fit(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the model, a .npz file.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Where to write a page for people, a .html file; some seconds more.")
+    ] = None,
     force: Force = False,
     categorical: Annotated[
         list[str] | None,
@@ -234,6 +237,7 @@ def fit(
         groups=groups,
         test=test,
         out=out,
+        report=report,
         force=force,
         task=task.value,
         compare=compare,
