@@ -41,6 +41,9 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
         ("file", f"{path}, {size / 1e6:.3g} MB, format {meta['version']}, written by clifford-rand {meta['library']}"),
         ("model", describe_model(model)),
     ]
+    if "saved" in meta:  # files of before do not say
+        versions = ", ".join(f"{name} {number}" for name, number in meta["libraries"].items())
+        rows.append(("fitted to", f"{meta['n_rows']:,} rows; saved {meta['saved']}, with {versions}"))
     if loaded.front is not None:
         rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.front.steps)))
     if loaded.encoder is None:
@@ -68,6 +71,9 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
         "bytes": path.stat().st_size,
         "format": meta["version"],
         "library": f"clifford-rand {meta['library']}",
+        "libraries": meta.get("libraries"),
+        "saved": meta.get("saved"),
+        "n_rows": meta.get("n_rows"),
         "model": describe_model(model),
         "estimator": type(model).__name__,
         "parameters": parameters,

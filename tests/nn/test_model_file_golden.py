@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.exceptions import InconsistentVersionWarning
+from typer.testing import CliRunner
 
 from clifford_rand_nn import load_model, save_model
+from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.model_file import VERSION
 from support import golden
 
@@ -62,6 +64,16 @@ def _within(old, new, key=""):
                 _within(old[name], new[name], f"{key}/{name}")
     elif "/pipeline/steps" not in key or not key.endswith(("/sha256", "/version")):
         assert new == old, key
+
+
+def test_info_says_when_it_was_saved_and_of_how_many_rows():
+    file = str(GOLDEN / "9" / "gated.npz")
+    said = json.loads(CliRunner().invoke(app, ["info", file, "--json"]).stdout)
+    assert said["n_rows"] == golden.N
+    assert said["saved"].startswith("20")
+    assert set(said["libraries"]) == {"python", "numpy", "scipy", "scikit-learn"}
+    words = " ".join(CliRunner().invoke(app, ["info", file]).output.split())
+    assert f"14 rows; saved {said['saved']}" in words
 
 
 def test_this_version_has_its_files():
