@@ -288,7 +288,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self.loss != "logistic"
         return tags
 
     def _program(self, coverage: float | None) -> Program:
