@@ -197,7 +197,9 @@ def test_copies_of_a_fitted_model_are_as_good(model, tmp_path):
     assert not hasattr(clone(fitted), "network_")
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "few" else ()) for name in CLASSIFIERS]
+)
 def test_weights_of_classes_are_weights_of_their_rows(name):
     y = np.where(np.quantile(Y, 0.8) < Y, "rare", "often")
     counts = {label: np.count_nonzero(y == label) for label in ("rare", "often")}
