@@ -34,6 +34,7 @@ from .paths.relu import lasso_path as lasso_path
 from .paths.relu import relu_path as relu_path
 from .pipeline_export import export_onnx as export_onnx
 from .pipeline_export import export_source as export_source
+from .pipeline_export import export_torch as export_torch
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .solvers.base import Result as Result

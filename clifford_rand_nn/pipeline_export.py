@@ -115,6 +115,40 @@ def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, cov
     return write_source(program, path)
 
 
+def export_torch(model: Any, path: str | os.PathLike[str]) -> dict[str, str]:
+    """Write a fitted model as a program of PyTorch (`torch.export`), which needs this library no more.
+
+    It takes rows (n, d) of float64 and gives a dict: ``label``, the place of the label in ``classes_``, and
+    ``probabilities``, or ``scores`` where the model has none; else ``variable``. Of a pipeline it is the program of
+    the estimator that it ends with: encoding stays outside, and the program takes what ``pipeline[:-1].transform``
+    makes of a table. To train on, take the method `to_torch` of the estimator.
+
+    Parameters
+    ----------
+    model : estimator, network, `BetaCV` or Pipeline
+        Fitted.
+    path : path that ends in .pt2
+
+    Returns
+    -------
+    dict of str to str
+        What comes out, under which name.
+
+    Raises
+    ------
+    ArgumentError
+        The path ends otherwise, or the model is none of these.
+    MissingDependencyError
+        PyTorch is not installed.
+    """
+    if Path(path).suffix.lower() != ".pt2":
+        raise fail("path", "export_torch", "a file name that ends in .pt2", str(path))
+    last = model if isinstance(model, Exported) and not isinstance(model, BetaCV) else _last(model)
+    from clifford_rand_nn.export.torch_module import save_program
+
+    return save_program(last._program(0.9), path)
+
+
 def stated_model(model: Any, coverage: float | None = 0.9) -> Program | None:
     """Return what a model or a pipeline computes; None for pipelines whose steps do not state themselves."""
     inner = getattr(model, "estimator_", None) if isinstance(model, BetaCV) else None
@@ -155,6 +189,17 @@ def _pipeline(model: Any) -> Any:
     if not isinstance(inner, Pipeline):
         raise _refused(inner)
     return inner
+
+
+def _last(model: Any) -> Any:
+    """Return the estimator of a search, or the one that a pipeline ends with."""
+    if isinstance(model, BetaCV):
+        check_is_fitted(model, "estimator_")
+        model = model.estimator_
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not isinstance(last, Exported):
+        raise _refused(last)
+    return last
 
 
 def _refused(model: Any) -> Exception:

@@ -100,8 +100,8 @@ class Exported:
         Parameters
         ----------
         path : path that ends in .py, optional
-            Where to write the text, too. Arrays that would make it longer than 4 MB are then written beside it, into
-            a file with the same name and the ending .npz, which the module loads.
+            Where to write the text, too. Arrays that would make it longer than 4 MB are then written beside it, for
+            model.py into model.arrays.npz, which the module loads.
         coverage : float between 0 and 1, or None, default 0.9
             That of the intervals, where there are some; None leaves them out, as they may take longer than the rest.
 

@@ -108,7 +108,7 @@ def write_source(program: Program, path: str | os.PathLike[str] | None = None) -
     if path is None or length <= LONGEST:
         text = _text(program, literals)
     else:
-        file = Path(path).with_suffix(".npz")
+        file = arrays_beside(path)
         with replaced(file) as new, open(new, "wb") as stream:
             np.savez(stream, **cast("Any", beside))
         head = f"_ARRAYS = np.load(Path(__file__).with_name({file.name!r}))"
@@ -118,6 +118,11 @@ def write_source(program: Program, path: str | os.PathLike[str] | None = None) -
     with replaced(path) as new:
         new.write_text(text, encoding="utf-8")
     return text
+
+
+def arrays_beside(path: str | os.PathLike[str]) -> Path:
+    """Return the file for large arrays of a module: no name that a model file has, which may stand there."""
+    return Path(path).with_suffix(".arrays.npz")
 
 
 def _constants(program: Program) -> list[Value]:

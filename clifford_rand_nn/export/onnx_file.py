@@ -74,7 +74,8 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
             outputs.append(helper.make_tensor_value_info(named, kind, ["rows"]))
             continue
         writer.node("Cast", [value], named, to=number)
-        outputs.append(helper.make_tensor_value_info(named, number, ["rows", None]))
+        columns = len(program.classes) if named == "probabilities" and program.classes is not None else "outputs"
+        outputs.append(helper.make_tensor_value_info(named, number, ["rows", columns]))
     graph = helper.make_graph(writer.nodes, program.model, inputs, outputs, initializer=writer.initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version, model.producer_name, model.producer_version = _IR, "clifford-rand", __version__

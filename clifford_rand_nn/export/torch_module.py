@@ -1,11 +1,13 @@
 """A program as a module of PyTorch, which can be trained on."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.export.program import Program, Value, ordered
 
@@ -130,3 +132,32 @@ class ProgramModule(nn.Module):
 def as_module(program: Program) -> ProgramModule:
     """Return the module of a program."""
     return ProgramModule(program)
+
+
+class _Results(nn.Module):
+    """The results of a module under the names that ONNX files give them."""
+
+    def __init__(self, module: ProgramModule) -> None:
+        super().__init__()
+        self.model = module
+
+    def forward(self, X: Tensor) -> dict[str, Tensor]:
+        model, results = self.model, self.model._program.results
+        if "index" not in results:
+            return {"variable": model(X)}
+        if "predict_proba" in results:
+            return {"label": model.labels(X), "probabilities": model.probabilities(X)}
+        return {"label": model.labels(X), "scores": model(X)}
+
+
+def save_program(program: Program, path: str | os.PathLike[str]) -> dict[str, str]:
+    """Write a program as an exported program of PyTorch, for any number of rows; return what comes out of it."""
+    module = _Results(as_module(program)).eval()
+    rows = torch.zeros(2, program.d, dtype=torch.float64)
+    dynamic = {"X": {0: torch.export.Dim("rows", min=1)}}
+    exported = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
+    with replaced(path) as new:
+        torch.export.save(exported, new)
+    found = {name: f"{str(one.dtype).removeprefix('torch.')}" for name, one in module(rows).items()}
+    classes = "" if program.classes is None else f", the place in {program.classes.tolist()[:10]}"
+    return {name: f"{kind} (rows, …)" + (classes if name == "label" else "") for name, kind in found.items()}

@@ -96,10 +96,12 @@ def test_large_arrays_are_written_beside_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr(numpy_source, "LONGEST", 1000)
     with pytest.raises(ArgumentError, match="'path' parameter of to_source must be given where the text is longer"):
         model.to_source()
+    (tmp_path / "model.npz").write_bytes(b"a model file")
     text = model.to_source(tmp_path / "model.py")
+    assert (tmp_path / "model.npz").read_bytes() == b"a model file"
     assert text == (tmp_path / "model.py").read_text()
     assert len(text) < 6000
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["model.npz", "model.py"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["model.arrays.npz", "model.npz", "model.py"]
     np.testing.assert_allclose(run_source(text, tmp_path)["predict"](X), model.predict(X), rtol=1e-9)
 
 

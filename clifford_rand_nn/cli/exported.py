@@ -1,0 +1,226 @@
+"""The kinds of files that ``clifford-rand export`` writes: what each takes and gives, how it is run, and used."""
+
+import runpy
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from clifford_rand._optional import available, require
+from clifford_rand_nn.export.numpy_source import arrays_beside
+from clifford_rand_nn.pipeline_export import export_onnx, export_source, export_torch, stated_model
+from clifford_rand_nn.tables import TableEncoder
+from clifford_rand_nn.tables.cells import numbers, words
+from clifford_rand_nn.tables.dates import moments
+from clifford_rand_nn.tables.readers import DateReader
+
+_SHOWN = 40  # columns of the row in an example
+_Said = tuple[Any, Any]  # labels or None, and numbers
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written.
+
+    Attributes
+    ----------
+    files : list of Path
+        The file, and one that is beside it.
+    inputs, outputs : list of str
+        What it takes and gives, a line each.
+    usage : list of str
+        Lines of Python that use it.
+    run : function or None
+        Returns labels, or None, and numbers for a table or rows.
+    why_not : str
+        Why there is none.
+    notes : list of str
+    """
+
+    files: list[Path]
+    inputs: list[str]
+    outputs: list[str]
+    usage: list[str]
+    run: Callable[[Any], _Said] | None = None
+    why_not: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
+    """Write an ONNX file."""
+    onnx = require("onnx", extra="onnx", purpose="export to .onnx")
+    export_onnx(model, to, dtype=dtype, coverage=coverage, example=table if hasattr(table, "dtypes") else None)
+    graph = onnx.load(to).graph
+    kinds = {onnx.TensorProto.STRING: "text", onnx.TensorProto.FLOAT: "float32", onnx.TensorProto.DOUBLE: "float64"}
+    kinds |= {onnx.TensorProto.INT64: "int64", onnx.TensorProto.BOOL: "bool"}
+    told = _cells(model)
+
+    def line(one: Any) -> str:
+        sizes = [str(size.dim_value or size.dim_param or "n") for size in one.type.tensor_type.shape.dim]
+        kind = kinds.get(one.type.tensor_type.elem_type, "other")
+        return f"{one.name}: {kind} ({', '.join(sizes)}){told.get(one.name, '')}"
+
+    inputs = {one.name: kinds.get(one.type.tensor_type.elem_type, "other") for one in graph.input}
+    usage = ["import numpy as np, onnxruntime", f"session = onnxruntime.InferenceSession({to.name!r})"]
+    if hasattr(table, "columns"):
+        cell = "np.array([[row[i.name]]], dtype=object if 'string' in i.type else float)"
+        usage.append(f"row = {{{_example_row(model, list(inputs))}}}")
+        usage.append(f"session.run(None, {{i.name: {cell} for i in session.get_inputs()}})")
+    else:
+        (first,) = graph.input
+        X = f"np.zeros((1, {first.type.tensor_type.shape.dim[1].dim_value}), dtype=np.{inputs['X']})"
+        usage.append(f"session.run(None, {{'X': {X}}})")
+    made = Exported([to], [line(one) for one in graph.input], [line(one) for one in graph.output], usage)
+    if not available("onnxruntime"):
+        return replace(made, why_not='not, for want of onnxruntime: pip install "clifford-rand[onnx]"')
+    runtime = require("onnxruntime", extra="onnx", purpose="comparing")
+
+    def run(rows: Any) -> _Said:
+        session = runtime.InferenceSession(to, providers=["CPUExecutionProvider"])
+        names = [one.name for one in session.get_outputs()]
+        columns = _columns(model, rows)
+        fed = {name: _fed(columns, name, kind) for name, kind in inputs.items()}
+        out = dict(zip(names, session.run(None, fed), strict=True))
+        if "label" not in out:
+            return None, out["variable"]
+        return out["label"], _as_decision(out.get("probabilities", out.get("scores")))
+
+    return replace(made, run=run)
+
+
+def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
+    """Write a module of NumPy."""
+    text = export_source(model, to, coverage=coverage)
+    program = stated_model(model, coverage)
+    assert program is not None
+    every = ("predict", "predict_proba", "decision_function", "predict_interval")
+    functions = [name for name in every if f"\ndef {name}(X):" in text]
+    beside = arrays_beside(to)
+    files = [to, beside] if f"with_name({beside.name!r})" in text else [to]
+    if program.rows is None:
+        inputs = [f"X: an array (n, {program.d})"]
+        called = f"[[0.0] * {program.d}]"
+    else:
+        kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
+        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{_cells(model).get(one.name, '')}" for one in program.table]
+        called = f"{{{_example_row(model, [one.name for one in program.table], '[{}]')}}}"
+    usage = [f"from {to.stem} import {', '.join(functions[:2])}", f"X = {called}", f"{functions[0]}(X)"]
+
+    def run(rows: Any) -> _Said:
+        module, columns = runpy.run_path(str(to)), _columns(model, rows)
+        if "CLASSES" not in module:
+            return None, module["predict"](columns)
+        return module["predict"](columns), module.get("predict_proba", module["decision_function"])(columns)
+
+    return Exported(files, inputs, [f"{name}(X)" for name in functions], usage, run)
+
+
+def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
+    """Write a program of PyTorch, of the model that a pipeline ends with."""
+    torch = require("torch", extra="torch", purpose="export to .pt2")
+    lines = [f"{name}: {kind}" for name, kind in export_torch(model, to).items()]
+    last, before, notes = model, None, []
+    if isinstance(model, Pipeline) and len(model.steps) > 1:
+        last, before = model.steps[-1][1], model[:-1]
+        notes = ["encoding stays outside: the program takes what the steps before the model make of a table"]
+    d = int(last.n_features_in_)
+    usage = [
+        "import torch",
+        f"program = torch.export.load({to.name!r}).module()",
+        f"program(torch.zeros(1, {d}, dtype=torch.float64))",
+    ]
+
+    def run(rows: Any) -> _Said:
+        X = rows if before is None else before.transform(rows)
+        program = torch.export.load(to).module()
+        with torch.no_grad():
+            out = program(torch.tensor(np.asarray(X, dtype=np.float64)))
+        if "label" not in out:
+            return None, out["variable"].numpy()
+        return last.classes_[out["label"].numpy()], out.get("probabilities", out.get("scores")).numpy()
+
+    return Exported([to], [f"X: float64 (rows, {d})"], lines, usage, run, notes=notes)
+
+
+EXPORTERS: dict[str, Callable[[Any, Path, Any, str, float], Exported]] = {
+    ".onnx": to_onnx,
+    ".py": to_source,
+    ".pt2": to_torch,
+}
+
+
+def _cells(model: Any) -> dict[str, str]:
+    """Return what cells of the columns of a table may be, by their names."""
+    program = stated_model(model)
+    if program is None or not program.table:
+        return {}
+    categories = model.steps[0][1]._steps.categories
+    told = {
+        "numbers": ", NaN where missing",
+        "words": ", empty where missing",
+        "days": ", days since 1970-01-01, NaN where missing",
+    }
+    found = {}
+    for one in program.table:
+        known = categories.get(one.name)
+        some = [word for word in known.words if word is not None] if known is not None else []
+        shown = f", such as {', '.join(some[:3])}" if some else ""
+        found[one.name] = told[one.op] + shown
+    return found
+
+
+def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
+    """Return a row as the entries of a dict: medians, and first categories."""
+    program = stated_model(model)
+    steps = model.steps[0][1]._steps if program is not None else None
+    shown = []
+    for name in names[:_SHOWN]:
+        known = None if steps is None else steps.categories.get(name)
+        words = [] if known is None else [word for word in known.words if word is not None]
+        kind = "" if program is None else next(one.op for one in program.table if one.name == name)
+        cell: Any = 0.0 if steps is None else (steps.fill | steps.truths).get(name, 0.0)
+        if kind == "words":
+            cell = words[0] if words else "yes"
+        elif words:
+            cell = float(words[0])
+        elif kind == "days":
+            cell = 20000.0 if form == "{}" else "2024-10-04"
+        shown.append(f"{name!r}: {form.format(repr(cell))}")
+    return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
+
+
+def _columns(model: Any, table: Any) -> Any:
+    """Return the columns of a table as numbers, texts or None, and moments, as the encoder of a pipeline reads them."""
+    if not hasattr(table, "columns") or not isinstance(model.steps[0][1], TableEncoder):
+        return table
+    program = stated_model(model)
+    texts = {one.name for one in program.table if one.op == "words"} if program is not None else set()
+    found: dict[str, Any] = {}
+    for reader in model.steps[0][1]._readers:
+        column = table[reader.name]
+        if isinstance(reader, DateReader):
+            found[reader.name] = moments(column, reader.format)
+        elif reader.name in texts:
+            found[reader.name] = words(column)
+        else:
+            found[reader.name] = numbers(column)[0]
+    return found
+
+
+def _fed(columns: Any, name: str, kind: str) -> Any:
+    """Return the array of one input of an ONNX file."""
+    if isinstance(columns, np.ndarray):
+        return columns.astype(kind)
+    cells = np.asarray(columns[name])
+    if kind == "text":
+        cells = np.array(["" if cell is None or cell != cell else cell for cell in cells], dtype=object)
+    elif cells.dtype.kind == "M":
+        cells = np.where(np.isnat(cells), np.nan, cells.astype(np.int64) / 86_400e6)
+    return cells.reshape(-1, 1) if kind == "text" else cells.reshape(-1, 1).astype(kind)
+
+
+def _as_decision(values: Any) -> Any:
+    return values[:, 0] if values.shape[1] == 1 else values

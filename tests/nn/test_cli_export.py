@@ -1,0 +1,123 @@
+"""The command export: what it writes is run, compared with the model, and used as it says."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn import ConvexNetworkClassifier, save_model, table_model
+from clifford_rand_nn.cli.app import app
+from support.exported import fitted
+
+pandas = pytest.importorskip("pandas")
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with a table and two models."""
+    there = tmp_path_factory.mktemp("export")
+    rng = np.random.default_rng(3)
+    frame = pandas.DataFrame(
+        {
+            "age": rng.uniform(20, 80, 60),
+            "city": rng.choice(["Oslo", "Bergen", "Tromsø"], 60),
+            "owner": rng.choice(["yes", "no"], 60),
+            "since": pandas.to_datetime("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, 60), unit="D"),
+        }
+    )
+    frame["buys"] = np.where(frame["age"] / 60 + (frame["city"] == "Oslo") > 1, "yes", "no")
+    frame.loc[::9, ["age", "city", "since"]] = None
+    frame.to_csv(there / "table.csv", index=False)
+    model = table_model(frame, "buys", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    save_model(there / "model.npz", model)
+    save_model(there / "numbers.npz", fitted("relu, a number"))
+    return there
+
+
+@pytest.fixture
+def folder(files, tmp_path, monkeypatch):
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def export(*arguments, code=0):
+    result = runner.invoke(app, ["export", *map(str, arguments)])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def difference(text):
+    """Return the measured difference that the command prints."""
+    return float(re.search(r"differ by at most (\S+)", text)[1])
+
+
+def used(result):
+    """Run the lines that the command prints to use the file, and return the last one's value."""
+    *lines, last = result.stdout.rstrip().splitlines()[-4:]
+    names = {}
+    lines = [line for line in lines if re.match(r"import|from|\w+ = ", line)]
+    exec("\n".join(lines), names)
+    return eval(last, names)
+
+
+def test_onnx_of_a_table(folder):
+    pytest.importorskip("onnxruntime")
+    result = export("model.npz", "--to", "model.onnx")
+    assert "city: text (rows, 1), empty where missing, such as Bergen, Oslo, Tromsø" in result.stdout
+    assert "since: float64 (rows, 1), days since 1970-01-01, NaN where missing" in result.stdout
+    assert "gives     probabilities: float32 (rows, 2)" in result.stdout
+    assert "200 rows drawn at random around those of training: all labels are the model's" in result.stdout
+    assert difference(result.stdout) < 1e-6
+    assert used(result)[0].tolist() in (["yes"], ["no"])
+    result = export("model.npz", "--to", "again.onnx", "--rows", "table.csv", "--dtype", "float64")
+    assert "on 60 rows of table.csv: all labels are the model's" in result.stdout
+    assert difference(result.stdout) < 1e-10
+
+
+def test_a_module_of_numpy(folder, monkeypatch):
+    result = export("model.npz", "--to", "shop.py", "--rows", "table.csv")
+    assert "X['age']: numbers, NaN where missing" in result.stdout
+    assert "predict_proba(X)" in result.stdout
+    assert difference(result.stdout) < 1e-10
+    monkeypatch.syspath_prepend(folder)
+    assert used(result).tolist() in (["yes"], ["no"])
+    result = export("numbers.npz", "--to", "numbers_alone.py")
+    assert "X: an array (n, 3)" in result.stdout
+    assert used(result).shape == (1,)
+
+
+@pytest.mark.slow
+def test_a_program_of_torch(folder):
+    pytest.importorskip("torch")
+    result = export("model.npz", "--to", "model.pt2")
+    assert "encoding stays outside" in result.stderr
+    assert "the place in ['no', 'yes']" in result.stdout
+    assert difference(result.stdout) < 1e-10
+    assert used(result)["probabilities"].shape == (1, 2)
+    assert difference(export("numbers.npz", "--to", "numbers.pt2").stdout) < 1e-10
+
+
+def test_files_are_overwritten_only_if_asked(folder):
+    for name in ("model.py", "model.arrays.npz"):
+        (folder / name).write_text("mine")
+        result = export("model.npz", "--to", "model.py", code=2)
+        assert f"{name}: this file is there already; --force overwrites it." in result.stderr
+        assert (folder / name).read_text() == "mine"
+        (folder / name).unlink()
+    before = (folder / "model.npz").read_bytes()
+    export("model.npz", "--to", "model.py")
+    export("model.npz", "--to", "model.py", "--force")
+    assert (folder / "model.npz").read_bytes() == before
+
+
+def test_what_cannot_be_written_is_one_line(folder):
+    result = export("model.npz", "--to", "model.txt", code=2)
+    assert "written as .onnx, .py or .pt2; give a name that ends so" in result.stderr
+    result = export("model.npz", "--to", "model.py", "--coverage", "1.5", code=2)
+    assert "--coverage" in result.stderr
+    assert not (folder / "model.py").exists()
+    assert result.stderr.count("\n") == 1
