@@ -111,7 +111,7 @@ def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> 
 
     def run(rows: Any) -> _Said:
         module, columns = runpy.run_path(str(to)), _columns(model, rows)
-        if "CLASSES" not in module:
+        if "decision_function" not in module:
             return None, module["predict"](columns)
         return module["predict"](columns), module.get("predict_proba", module["decision_function"])(columns)
 
@@ -140,7 +140,8 @@ def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> E
             out = program(torch.tensor(np.asarray(X, dtype=np.float64)))
         if "label" not in out:
             return None, out["variable"].numpy()
-        return last.classes_[out["label"].numpy()], out.get("probabilities", out.get("scores")).numpy()
+        labels, scores = out["label"].numpy(), out.get("probabilities", out.get("scores"))
+        return labels if labels.ndim == 2 else last.classes_[labels], scores.numpy()
 
     return Exported([to], [f"X: float64 (rows, {d})"], lines, usage, run, notes=notes)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.export.program import Program, Value, apply, constant, log_softmax, rows
+from clifford_rand_nn.export.program import Program, Value, apply, constant, log_softmax, rows, sigmoid, where
 from clifford_rand_nn.export.two_layers import two_layers
 from clifford_rand_nn.infinite.kernel import StatedKernel
 
@@ -56,6 +56,13 @@ def classifier_program(model: Any, network: Stated, scores: Value, decision: Val
         results["predict_proba"] = apply("exp", log_softmax(scores))
     results["index"] = apply("argmax", scores)
     return _program(model, network, results, model.classes_)
+
+
+def labels_program(model: Any, network: Stated, odds: Value) -> Program:
+    """Return the program of a classifier with several labels a row, from their log-odds (n, L)."""
+    there = where(Value("less", (0.0, odds)), 1.0, 0.0)
+    results = {"outputs": network.outputs, "decision_function": odds, "predict_proba": sigmoid(odds)}
+    return _program(model, network, results | {"index": apply("whole", there)})
 
 
 def regressor_program(model: Any, network: Stated, single: bool, ends: tuple[Value, Value] | None = None) -> Program:

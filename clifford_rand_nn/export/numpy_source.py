@@ -41,6 +41,7 @@ _CALLS = {
     "total": "{}.sum()",
     "first": "{}[:, 0]",
     "argmax": "{}.argmax(axis=1)",
+    "whole": "{}.astype(np.int64)",
     "numbers": "_numbers(X, {})",
     "words": "_words(X, {})",
     "days": "_days(X, {})",
@@ -150,7 +151,7 @@ def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
     }
     if "_scores" in functions:
         functions.pop("_outputs", None)
-    if program.classes is not None:
+    if "index" in program.results:
         functions["predict"] = [program.results["index"]]
     lines = [f'"""{program.model} of clifford-rand {__version__}, which this module does not need: NumPy is enough.']
     lines += ["", *(_escaped(line) for line in _described(program)), '"""', ""]

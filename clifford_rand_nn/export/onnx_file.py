@@ -16,7 +16,7 @@ from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
 
 OPSET, _IR = 19, 9  # of 2023, the first that compares texts
 _MOST = 2**31 - 1  # bytes of a protocol buffer
-_BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "matmul": "MatMul", "maximum": "Max"}
+_BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max"}
 _NAMES = _BINARY | {"less": "Less", "equals": "Equal", "where": "Where"}
 _NAMES |= {op: op.capitalize() for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log")}
 _OUTPUTS = {"index": "label", "predict_proba": "probabilities", "predict": "variable", "low": "low", "high": "high"}
@@ -67,6 +67,10 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
     outputs = []
     for result, value in zip(results, found, strict=True):
         named = _OUTPUTS.get(result, result)
+        if result == "index" and labels is None:
+            writer.node("Identity", [value], named)
+            outputs.append(helper.make_tensor_value_info(named, types.INT64, ["rows", "outputs"]))
+            continue
         if result == "index":
             assert labels is not None
             kind = onnx.helper.np_dtype_to_tensor_dtype(labels.dtype) if labels.dtype.kind != "O" else types.STRING
@@ -184,7 +188,7 @@ class _Writer:
         ongoing = inner.node("Identity", ["going_on"])
         scalar = [helper.make_tensor_value_info("trip", types.INT64, [])]
         going = helper.make_tensor_value_info("going_on", types.BOOL, [])
-        kinds = [types.INT64 if end.op == "argmax" else types.DOUBLE for end in ends]
+        kinds = [types.INT64 if end.op in ("argmax", "whole") else types.DOUBLE for end in ends]
         shapes = [["block"] if end.op == "argmax" else ["block", None] for end in ends]
         infos = [helper.make_tensor_value_info(*one) for one in zip(found, kinds, shapes, strict=True)]
         states = [helper.make_tensor_value_info(ongoing, types.BOOL, []), *infos]
@@ -205,9 +209,8 @@ class _Writer:
 
     def _operation(self, op: str, operands: list[str]) -> str:
         match op:
-            case "matmul_t":
-                a, b = operands
-                return self.node("Gemm", [a, b], transB=1)
+            case "matmul" | "matmul_t":  # onnxruntime fuses a scale into MatMul, as a number of single precision
+                return self.node("Gemm", operands, transB=int(op == "matmul_t"))
             case "row_sums":
                 return self.node("ReduceSum", [*operands, self.whole(1)], keepdims=1)
             case "row_largest":
@@ -216,6 +219,8 @@ class _Writer:
                 return self.node("Concat", operands, axis=1)
             case "first":
                 return self.node("Squeeze", [*operands, self.whole(1)])
+            case "whole":
+                return self.node("Cast", operands, to=self._onnx.TensorProto.INT64)
             case "argmax":
                 return self.node("ArgMax", operands, axis=1, keepdims=0)
             case "arcsin":

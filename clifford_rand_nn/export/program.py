@@ -44,6 +44,7 @@ OPERATIONS = {
     "total": "a.sum()",
     "first": "a[:, 0]",
     "argmax": "a.argmax(axis=1)",
+    "whole": "a.astype(np.int64)",
     "beside": "np.concatenate([a, b, …], axis=1)",
 }
 COLUMNS = ("numbers", "words", "days")  # what a table holds
@@ -185,6 +186,11 @@ def softplus(a: Value) -> Value:
     return maximum(a, 0.0) + apply("log1p", apply("exp", 0.0 - apply("abs", a)))
 
 
+def sigmoid(a: Value) -> Value:
+    """Return 1/(1 + e⁻ᵃ), without overflow."""
+    return apply("exp", 0.0 - softplus(0.0 - a))
+
+
 def log_softmax(scores: Value) -> Value:
     """Return the logarithms of the shares of the exponentials in every row."""
     less = (scores - apply("row_largest", scores)).named("less")
@@ -203,8 +209,9 @@ class Program:
         Columns of the rows.
     results : dict of str to Value
         Under the names of the methods that give the same: "predict" or, of a classifier, "decision_function", "index"
-        (of the label in ``classes``) and perhaps "predict_proba"; "low" and "high", the ends of intervals. "outputs"
-        (n, C) are those of the network, before any calibration; "scores" (n, classes) are what labels are by.
+        (of the label in ``classes``; without these, which of several labels are there, 0 and 1) and perhaps
+        "predict_proba"; "low" and "high", the ends of intervals. "outputs" (n, C) are those of the network, before any
+        calibration; "scores" (n, classes) are what labels are by.
     penalty : Value or None
         What beta weighs in the objective that was minimised, a number.
     classes : (k,) array or None

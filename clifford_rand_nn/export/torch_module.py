@@ -48,6 +48,7 @@ _CALLS: dict[str, Callable[..., Tensor]] = {
     "total": torch.sum,
     "first": lambda a: a[:, 0],
     "argmax": lambda a: a.argmax(dim=1),
+    "whole": lambda a: a.long(),
     "beside": lambda *parts: torch.cat(parts, dim=1),
 }
 
@@ -78,7 +79,7 @@ class ProgramModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the decision function of a classifier, else predictions, for rows x (n, d)."""
-        return self._result("predict" if self.classes is None else "decision_function", x)
+        return self._result("predict" if "predict" in self._program.results else "decision_function", x)
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return the outputs (n, C) of the network for rows x (n, d), before any calibration: what training is for."""
@@ -89,7 +90,7 @@ class ProgramModule(nn.Module):
         return self._result("predict_proba", x)
 
     def labels(self, x: Tensor) -> Tensor:
-        """Return the place in ``classes`` of the label of every row x (n, d)."""
+        """Return the place in ``classes`` of the label of every row x (n, d); of several which are there, (n, L)."""
         return self._result("index", x)
 
     def interval(self, x: Tensor) -> tuple[Tensor, Tensor]:

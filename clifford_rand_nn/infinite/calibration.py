@@ -101,10 +101,13 @@ class Calibration:
         shapes = _shapes(_shrunk(outputs, v / self.scale, self.share))
         return np.asarray(log_softmax(shapes @ self.slopes + self.offsets, axis=1))
 
-    def stated(self, outputs: Value, variance: Value | None) -> Value:
-        """Return scores (n, C), whose softmax are the probabilities, as operations of a program."""
+    def stated(self, outputs: Value, variance: Value | None, name: str = "") -> Value:
+        """Return scores (n, C), whose softmax are the probabilities, as operations of a program.
+
+        ``name`` ends the names of its arrays.
+        """
         a = self.slopes
-        g = outputs @ constant([[-1.0, 1.0]], "sides") if len(self.offsets) == 2 else outputs
+        g = outputs @ constant([[-1.0, 1.0]], f"sides{name}") if len(self.offsets) == 2 else outputs
         if self.share:
             assert variance is not None
             g = g / apply("sqrt", variance * (self.share / self.scale) + 1.0)
@@ -118,7 +121,7 @@ class Calibration:
             far = Value("less", (0.0, soft))
             terms.append(float(a[2]) * where(far, apply("log", maximum(soft, float(_TINY))), bend))
         scores = sum(terms[1:], terms[0]) if terms else 0.0 * g
-        return (scores if self.keeps_order else scores + constant(self.offsets, "offsets")).named("scores")
+        return (scores if self.keeps_order else scores + constant(self.offsets, f"offsets{name}")).named("scores")
 
 
 def fit_calibration(

@@ -45,6 +45,10 @@ def _pairs() -> Any:
     return np.c_[_targets(), rows()[:, 0]]
 
 
+def _several() -> Any:
+    return np.c_[_labels() == 0, _labels() > 1, _targets() < 1].astype(int)
+
+
 def _standardised() -> Any:
     return (rows() - rows().mean(axis=0)) / rows().std(axis=0)
 
@@ -55,6 +59,7 @@ _FITS: dict[str, Any] = {
     "network, three classes": lambda: (ConvexNetworkClassifier(loss="logistic", rounds=0), rows(), _labels()),
     "network, a number": lambda: (ConvexNetworkRegressor(rounds=0), rows(), _targets()),
     "network, two numbers": lambda: (ConvexNetworkRegressor(rounds=0), rows(), _pairs()),
+    "network, several labels": lambda: (ConvexNetworkClassifier(rounds=0), rows(), _several()),
     "few neurons, classes": lambda: (ConvexNetworkClassifier(gates="cross", beta=1e-2), rows()[:24], _labels()[:24]),
     "few neurons, a number": lambda: (ConvexNetworkRegressor(gates="free", beta=1e-2), rows(), _targets()),
     "gated, three classes": lambda: (_gated(GatedReLUClassifier, loss="logistic"), _standardised(), _labels()),

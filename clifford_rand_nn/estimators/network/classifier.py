@@ -20,7 +20,7 @@ from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.each_label import EachLabel, calibration_of, calibration_of_each
 from clifford_rand_nn.estimators.network.labelled import Labelled
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
-from clifford_rand_nn.estimators.stated import classifier_program, stated_network
+from clifford_rand_nn.estimators.stated import classifier_program, labels_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.choice import Compared
 from clifford_rand_nn.infinite.learned.rounds import wrong_class, wrong_label
@@ -292,11 +292,10 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         return tags
 
     def _program(self, coverage: float | None) -> Program:
-        if self._several:
-            rule, hint = "fitted to one label a row", "Export the estimators_ of a MultiOutputClassifier one by one."
-            raise fail("model", "export", rule, describe(f"{len(self.classes_)} labels a row"), hint)
         network = stated_network(self)
         scores = self.calibration_.stated(network.outputs, self._stated_variance(network))
+        if self._several:
+            return labels_program(self, network, scores)
         logs = log_softmax(scores)
         decision = apply("first", scores @ constant([[-1.0], [1.0]], "odds")) if len(self.classes_) == 2 else logs
         return classifier_program(self, network, scores, decision, probabilistic=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.distinct import LeftOut
 from clifford_rand_nn.estimators.network.labelled import Labelled
+from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 
 
@@ -45,6 +46,15 @@ class EachLabel:
         """Return the log-odds (n, L) of the labels."""
         logs = self._logs(F, variance)
         return np.asarray(logs[:, :, 1] - logs[:, :, 0])
+
+    def stated(self, outputs: Value, variance: Value | None) -> Value:
+        """Return the log-odds (n, L) as operations of a program."""
+        found = []
+        for k, one in enumerate(self.calibrations):
+            own = outputs @ constant(np.eye(len(self.calibrations))[:, k : k + 1], f"label_{k}")
+            scores = one.stated(own, variance if one.share else None, f"_{k}")
+            found.append(scores @ constant([[-1.0], [1.0]], f"odds_{k}"))
+        return beside(found).named("odds")
 
     def _logs(self, F: Array, variance: Array | None) -> Array:
         pairs = zip(self.calibrations, F.T, strict=True)
