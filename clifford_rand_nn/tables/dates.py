@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand_nn.tables.cells import MISSING
+from clifford_rand_nn.tables.cells import MISSING, as_word
 
 NATIVE, ISO = "native", "ISO8601"  # moments of the file itself; texts such as 2020-01-31T12:00
 _ISO_TEXT = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -75,12 +75,19 @@ def moments(column: Any, format: str) -> NDArray[np.datetime64]:
         values = column.astype(object)
         if format == NATIVE:  # a CSV of what once was a Parquet
             format = ISO if all(isinstance(value, str) for value in values.dropna()) else format
-        values = values.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+        values = values.map(_stripped)
         column = pandas.to_datetime(values, errors="coerce", utc=True) if format == NATIVE else _parsed(values, format)
     if column.dt.tz is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     found: NDArray[np.datetime64] = column.to_numpy().astype("datetime64[us]")
     return found
+
+
+def _stripped(cell: object) -> object:
+    """Return a cell as text if it is one, or a number, of which a format such as "%Y%m%d" may make a date."""
+    if isinstance(cell, str):
+        return cell.strip()
+    return as_word(cell) if isinstance(cell, int | float | np.number) and cell == cell else cell
 
 
 def useful_parts(found: NDArray[np.datetime64]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a column of a table is taken for, and why."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,8 @@ def _found(name: str, column: Any) -> tuple[str, str]:
     if not len(there):
         return "left out", "every cell is empty"
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        return _categories(distinct(column), len(there) == len(column), "categories of the file")
+        values = distinct(column)
+        return _truths(map(as_word, values)) or _categories(values, len(there) == len(column), "categories of the file")
     if types.is_bool_dtype(column.dtype):
         return _several(there.min(), there.max(), len(there) == len(column)) or ("boolean", "true and false")
     if types.is_datetime64_any_dtype(column.dtype):
@@ -132,15 +133,15 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     if not words:
         return "left out", f"every cell says {said[0]!r}"
     every = not said and not column.isna().any()
-    folded = {word.casefold() for word in words}
-    if folded <= TRUTH.keys() and len({TRUTH[word] for word in folded}) == 2:
-        return "boolean", " and ".join(sorted(folded, key=lambda word: TRUTH[word]))
+    said_truth = _truths(words)
+    if said_truth:
+        return said_truth
     if not numbers(column)[1]:
         marks = ", ".join(repr(mark) for mark in said if mark)
         kind, why = _numeric(name, column)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
     formats = date_formats(column)
-    if len(formats) == 1 and len(folded) > 1:
+    if len(formats) == 1 and len(words) > 1:
         return "date", f"dates such as {_shown(words[0])}"
     if len(formats) > 1:
         days = f"dates={{{name!r}: '%d/%m/%Y'}}"
@@ -149,6 +150,14 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
     return _texts(column, words, len(column) - int(column.isna().sum()), every)
+
+
+def _truths(words: Iterable[str]) -> tuple[str, str] | None:
+    """Return the kind of texts that are true and false, both of them."""
+    folded = {word.strip().casefold() for word in words}
+    if not folded <= TRUTH.keys() or len({TRUTH[word] for word in folded}) < 2:
+        return None
+    return "boolean", " and ".join(sorted(folded, key=lambda word: TRUTH[word]))
 
 
 def _texts(column: Any, words: list[str], n: int, every: bool) -> tuple[str, str]:

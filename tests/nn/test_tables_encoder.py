@@ -209,6 +209,7 @@ ODD = {
     "bytes": ([b"a", b"b"] * 20, "category", "2 different texts"),
     "times": ([dt.time(i % 24) for i in range(40)], "left out", "cells such as 00:00:00 are neither numbers nor text"),
     "with gaps": ([True, None, False, True] * 10, "boolean", "false and true"),
+    "nominal": (pd.Categorical(["True", "False"] * 20), "boolean", "false and true"),
     "one word": (["yes", None] * 20, "category", "'yes' or nothing"),
     "marks": (["?", None] * 20, "left out", "every cell says '?'"),
     "months": ([f"20{10 + i % 9}-0{1 + i % 9}" for i in range(40)], "date", "dates such as '2010-01'"),
@@ -237,6 +238,16 @@ def test_columns_of_every_sort(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isfinite(encoder.transform(gaps)).all()
+
+
+def test_the_format_of_dates_can_be_given():
+    days = [20200131, None, 20200215, 20200201] * 5
+    encoder = TableEncoder(dates={"day": "%Y%m%d"}).fit(pd.DataFrame({"day": days}))
+    new = pd.DataFrame({"day": ["20200202", "20200301"]})
+    assert encoder.transform(new)[:, 0].tolist() == [2, 30]
+    assert encoder.columns_[0].asked
+    with pytest.raises(ArgumentError, match=r"'day' must hold dates \(%Y%m%d\), but 1 of 1 cells"):
+        encoder.transform(pd.DataFrame({"day": ["1.2.2020"]}))
 
 
 @pytest.mark.slow
