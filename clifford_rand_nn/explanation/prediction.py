@@ -14,7 +14,7 @@ from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
 from clifford_rand_nn.explanation.route import named
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum
-from clifford_rand_nn.explanation.training import Numbers, parts_of_rows, row_weights
+from clifford_rand_nn.explanation.training import Numbers, kept_rows, likeness, row_weights, shares
 
 _MOST = 2**27  # numbers that an explanation may hold: 1 GB
 
@@ -27,15 +27,16 @@ class PredictionExplanation:
 
     .. math:: f_c(x) = \mathrm{base}_c+\sum_t\mathrm{columns}_{ct}
                      = \mathrm{intercept}_c+\sum_i\mathrm{neurons}_{ci}
-                     = \mathrm{intercept}_c+\mathrm{rest}_c+\sum_r\mathrm{rows}_{cr}
+                     = \mathrm{intercept}_c+\mathrm{rest}_c+\sum_r\mathrm{rows}_{cr}.
 
     **Columns**: the linear function that holds at x, its slopes times the distance from a reference row, which is the
     mean of the training rows where that is known; base is what this function, not the network, says of that row.
     In a finite network it holds in the region of x, whose neurons are the active ones; with infinitely many gates it
     is the tangent at x. **Neurons**: what each one gives at x, 0 if it is not active. **Rows**:
-    :math:`\alpha_rK(x_r,x)` of a network with infinitely many gates; for a finite one, where the training rows are
-    given, the same by its dual point (`parts_of_rows`), with a rest of biases that are not penalised and what training
-    left open.
+    :math:`\alpha_r(K(x_r,x)-\bar K(x))` of a network with infinitely many gates: weights sum to zero beside an
+    intercept, so that only a likeness K beyond that of an average row, :math:`\bar K`, tells. For a finite one, where
+    the training rows are given, it is the same by its dual point (`likeness`). The rest is 0 but for biases that are
+    not penalised, what training left open, and networks without an intercept.
 
     Printed it is words; ``explanation[i]`` is one row of it; ``to_dict`` is for machines, ``plot`` a picture.
 
@@ -63,8 +64,8 @@ class PredictionExplanation:
         Places of the neurons in the lists of the estimator.
     rows : (m, C, n) or None
     row_weights : (n, C) or None
-        Their dual weights: α, or θ/nβ of a finite network. A row's share is its weight times its likeness to x, which
-        may be negative: a row that is unlike x speaks for what it is not.
+        Their dual weights: α, or θ/nβ of a finite network. A row that is less like x than an average one speaks for
+        what it is not.
     row_numbers : (n,) int or None
         Numbers of the training rows, counted from 0; None where the model does not know them.
     rest : (m, C)
@@ -174,15 +175,18 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
     encoded_reference, seen_reference = context.reference
     local = network.local(rows.seen, seen_reference)
     columns = route.back(local.secants) * (rows.encoded - encoded_reference)[:, None, :]
-    parts = network.parts(rows.seen)
-    f = parts.sum(axis=2) + network.intercept
-    row_parts, weights, numbers, rest = None, None, context.numbers, np.zeros((m, outputs))
+    neurons, row_parts, weights, numbers, rest = None, None, None, context.numbers, np.zeros((m, outputs))
     if isinstance(network, KernelSum):
-        row_parts, weights = parts, network.network.alpha
-    elif extra and context.rows is not None:
-        row_parts, numbers = parts_of_rows(estimator, context.rows.seen, rows.seen)
-        weights = row_weights(estimator)
-        rest = f - network.intercept - row_parts.sum(axis=2)
+        K, weights = network.likeness(rows.seen), network.network.alpha
+        f = K @ weights + network.intercept
+        row_parts, rest = shares(K, weights, 0.0)
+    else:
+        neurons = network.parts(rows.seen)
+        f = neurons.sum(axis=2) + network.intercept
+    if extra and context.rows is not None:
+        numbers, weights = kept_rows(estimator), row_weights(estimator)
+        K = likeness(estimator, context.rows.seen, rows.seen)
+        row_parts, rest = shares(K, weights, f - network.intercept - K @ weights)
     below = context.shares_below(rows.encoded, rows.seen)
     places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
     ranks = np.stack([np.full(m, np.nan) if k is None else below[:, k] for k in places], axis=1)
@@ -199,7 +203,7 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         slopes=route.back(local.slopes),
         encoded_names=list(route.encoded_names),
         intercept=network.intercept,
-        neurons=parts if finite else None,
+        neurons=neurons,
         active=network.on(rows.seen) if isinstance(network, GatedSum) else None,
         neuron_numbers=network.numbers if isinstance(network, GatedSum) else None,
         rows=row_parts,

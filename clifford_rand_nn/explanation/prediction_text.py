@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clifford_rand_nn.explanation.prediction import PredictionExplanation
 
 _COLUMNS, _ROWS, _NEURONS, _PRINTED = 8, 4, 6, 5  # that are written: columns, rows a side, neurons, explanations
+_ROWS_HEAD = "Rows of training: weight of the row, times how much more than an average one it is like this one"
 _WIDE = 40  # characters of an entry
 _FAR = 1e6  # an output beyond which no border is looked for
 
@@ -179,13 +180,13 @@ def _row_lines(one: "PredictionExplanation", c: int) -> list[str]:
     assert one.row_weights is not None
     context, parts = one.context, one.rows[0, c]
     columns = largest(one.columns[0, c], len(one.column_names))
-    lines, told = ["Rows of training: weight of the row, times its likeness to this one"], list[int]()
+    lines, told = [_ROWS_HEAD], list[int]()
     for sign in (1.0, -1.0) if one.outputs[0, c] >= 0 else (-1.0, 1.0):
         shown = largest(np.where(np.sign(parts) == sign, parts, 0.0), _ROWS)
         told += shown
         for i, amount in zip(shown, in_a_column([float(parts[i]) for i in shown]), strict=True):
             known = "" if one.row_numbers is None else context.row_text(int(one.row_numbers[i]), columns)
-            unlike = " (unlike this one)" if sign * one.row_weights[i, c] < 0 else ""
+            unlike = " (less alike)" if sign * one.row_weights[i, c] < 0 else ""
             text = f"  {amount}  {speaks_for(context, c, sign)}: {row_name(one.row_numbers, i)}{unlike}"
             lines.append(text + (f", which {known}" if known else ""))
     left = [float(parts.sum() - parts[told].sum()), float(one.intercept[c] + one.rest[0, c])]

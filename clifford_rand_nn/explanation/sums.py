@@ -131,11 +131,9 @@ class KernelSum:
             return False
         return not standard.bound and not standard.mean.any() and bool((standard.rate == 1).all())
 
-    def parts(self, X: Array) -> Array:
-        """Return what each row of the network adds to the outputs of rows X (m, d), as (m, C, n)."""
-        network = self.network
-        K = network.kernel(network.standard.rows(X), network.rows)
-        return np.asarray(K[:, None, :] * network.alpha.T)
+    def likeness(self, X: Array) -> Array:
+        """Return the kernel of rows X (m, d) and the rows of the network, (m, n)."""
+        return np.asarray(self.network.kernel(self.network.standard.rows(X), self.network.rows))
 
     def local(self, X: Array, reference: Array) -> Local:
         """Return the linear functions that hold at rows (m, d)."""

@@ -90,31 +90,36 @@ def row_weights(estimator: Any) -> Array:
     return np.asarray(proof.dual_point / (len(proof.dual_point) * proof.beta))
 
 
-def parts_of_rows(estimator: Any, training: Array, X: Array) -> tuple[Array, Numbers]:
-    r"""Return what each training row adds to the outputs of X (m, d) in a finite network, (m, C, n), and their numbers.
+def shares(K: Array, weights: Array, rest: Any) -> tuple[Array, Array]:
+    r"""Return :math:`w_{rc}(K_r(x)-\bar K(x))`, (m, C, n), of a likeness K (m, n) and weights w (n, C), and the rest.
+
+    The mean :math:`\bar K` over the rows times the sum of the weights, 0 beside an intercept, goes to the rest.
+    """
+    mean = K.mean(axis=1, keepdims=True)
+    return (K - mean)[:, None, :] * weights.T, np.asarray(mean * weights.sum(axis=0) + rest)
+
+
+def likeness(estimator: Any, training: Array, X: Array) -> Array:
+    r"""Return how like rows X (m, d) are the training rows that have a weight to a finite network, K (m, n).
 
     At the optimum the weights of a neuron are a sum over rows, by the optimality conditions: with the dual point θ and
     unit atoms :math:`k_j`, :math:`Z_j=\frac{||Z_j||}{n\beta}\sum_r\theta_rk_j(x_r)`, so that
 
-    .. math:: f(x) = \sum_r\theta_r\,K_\eta(x_r,x)+\ldots,\qquad
-              K_\eta(x',x)=\sum_j\eta_jk_j(x')k_j(x),\quad \eta_j=\frac{||Z_j||}{n\beta},
+    .. math:: f(x) = \sum_r\frac{\theta_r}{n\beta}K(x_r,x)+\ldots,\qquad K(x',x)=\sum_j||Z_j||k_j(x')k_j(x),
 
-    for gates :math:`K_\eta=z\cdot z'\sum_i\eta_iD_iD_i'`. The rest is the intercept, biases that are not penalised, and
+    for gates :math:`K=z\cdot z'\sum_i||U_i||D_iD_i'`. The rest is the intercept, biases that are not penalised, and
     what the training, which ends at a gap, leaves open.
     """
-    proof, kept = estimator.certificate_, kept_rows(estimator)
-    claim, theta = proof.claim, proof.dual_point
-    rows = training[kept]
-    scale = 1.0 / (len(theta) * proof.beta)
+    claim, rows = estimator.certificate_.claim, training[kept_rows(estimator)]
     if isinstance(claim, GatedClaim):
         U, b, _ = claim.coefficients
         if claim.squared:
-            eta = np.full(U.shape[1], scale)
+            eta = np.ones(U.shape[1])
         else:
             square = np.einsum("cpd,cpd->p", U, U)
             if claim.feature is not None:
                 square = square + np.einsum("cp,cp->p", b, b) / claim.feature**2
-            eta = scale * np.sqrt(square)
+            eta = np.sqrt(square)
         some = np.flatnonzero(eta)
         gates = claim.gates.take(some)
         K = (gates.on(X) * eta[some]) @ gates.on(rows).T.astype(np.float64)
@@ -126,7 +131,7 @@ def parts_of_rows(estimator: Any, training: Array, X: Array) -> tuple[Array, Num
         if family.feature is not None:
             weights = np.column_stack([weights, network.b1 / family.feature])
         norms = np.linalg.norm(weights, ord=family.p, axis=1)
-        eta = scale * np.linalg.norm(network.w2, axis=1) / norms  # ||Z|| over the squared norm of the neuron
+        eta = np.linalg.norm(network.w2, axis=1) / norms  # ||Z|| over the squared norm of the neuron
         there, here = (np.maximum(claim.rows(x) @ network.W1.T + network.b1, 0) for x in (rows, X))
         K = (here * eta) @ there.T
-    return K[:, None, :] * theta.T, kept
+    return np.asarray(K)

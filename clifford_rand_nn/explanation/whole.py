@@ -10,7 +10,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.columns import ColumnImportance, importances
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.sums import GatedSum, KernelSum, in_blocks
-from clifford_rand_nn.explanation.training import parts_of_rows, row_weights, spanning_rows
+from clifford_rand_nn.explanation.training import kept_rows, likeness, row_weights, spanning_rows
 from clifford_rand_nn.explanation.whole_text import model_dict, model_text
 from clifford_rand_nn.explanation.words import plane_text
 
@@ -205,30 +205,19 @@ def _neurons(context: Context) -> list[Neuron] | None:
 def _rows(context: Context) -> list[InfluentialRow] | None:
     network, X = context.network, _points(context)
     if isinstance(network, KernelSum):
-        inner = network.network
-        rows = inner.rows if X is None else inner.standard.rows(X)
-        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), _AT)).round().astype(np.intp)]
-        likeness = np.zeros(network.n_parts)
-        for part in in_blocks(len(rows), network.n_parts):
-            likeness += np.abs(inner.kernel(rows[part], inner.rows)).sum(axis=0)
-        weights, numbers = inner.alpha, context.numbers
+        points = network.own_rows(_AT) if X is None else X
+        weights, numbers = network.network.alpha, context.numbers
+        tiles = (network.likeness(points[part]) for part in in_blocks(len(points), network.n_parts))
     elif X is not None and context.rows is not None and context.training:
-        outputs = len(network.intercept)
-        likeness, parts = (
-            np.zeros(0),
-            [
-                parts_of_rows(context.estimator, context.rows.seen, X[part])
-                for part in in_blocks(len(X), outputs * len(context.rows.seen))
-            ],
-        )
-        numbers = parts[0][1]
-        weights = row_weights(context.estimator)
-        likeness = sum(np.sqrt((part**2).sum(axis=1)).sum(axis=0) for part, _ in parts)
-        norms = np.linalg.norm(weights, axis=1)
-        likeness = np.divide(likeness, norms, out=np.zeros_like(likeness), where=norms > 0)
+        points, training = X, context.rows.seen
+        weights, numbers = row_weights(context.estimator), kept_rows(context.estimator)
+        tiles = (likeness(context.estimator, training, X[part]) for part in in_blocks(len(X), len(training)))
     else:
         return None
-    influence = likeness * np.linalg.norm(weights, axis=1)
+    alike = np.zeros(len(weights))
+    for K in tiles:
+        alike += np.abs(K - K.mean(axis=1, keepdims=True)).sum(axis=0)
+    influence = alike * np.linalg.norm(weights, axis=1)
     share = influence / (influence.sum() or 1.0)
     return [
         InfluentialRow(None if numbers is None else int(numbers[i]), int(i), float(share[i]), weights[i])

@@ -117,6 +117,10 @@ def test_contributions_add_up_to_the_output(fitted, name, known):
     if found.rows is not None:
         assert np.abs(found.rows.sum(axis=2) + found.intercept + found.rest - f).max() < 1e-12 * size
         assert sorted(found.row_numbers) == list(range(N))
+        if name not in FINITE:  # weights sum to zero
+            assert np.abs(found.rest).max() < 1e-9 * size
+            likeness = found.rows[:, 0] / found.row_weights[:, 0]
+            assert np.abs(likeness.mean(axis=1)).max() < 1e-9 * np.abs(likeness).max()
     one = explain(model, NEW[0])  # not in a table
     np.testing.assert_allclose(one.outputs, f[:1], rtol=0, atol=1e-12 * size)
 
@@ -509,7 +513,7 @@ def test_networks_that_know_rows_by_their_products(sparse):
     found = explain(model, csr_array(new))
     f = model.predict(new)
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], f, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.rows.sum(axis=2)[:, 0] + found.intercept, f, rtol=0, atol=1e-10)
+    np.testing.assert_allclose((found.rows.sum(axis=2) + found.rest)[:, 0] + found.intercept, f, rtol=0, atol=1e-10)
     for k in np.abs(found.slopes[0, 0]).argsort()[-3:]:
         step = 1e-5 * (np.arange(4200) == k)
         apart = (model.predict(new[:3] + step) - model.predict(new[:3] - step)) / 2e-5
