@@ -43,7 +43,7 @@ def verdict(facts: Facts) -> Verdict:
 
 def score(facts: Facts, value: float) -> str:
     """Return the main score in words."""
-    return share(value) if facts.task == "classification" else f"R² {value:.3f}"
+    return share(value) if facts.task == "classification" else f"R²\N{NO-BREAK SPACE}{value:.3f}"
 
 
 def _explains(r2: float) -> str:
@@ -100,8 +100,9 @@ def _scores(facts: Facts, found: Comparison, caption: str) -> Table:
         values = [getattr(scores, key) for _, scores in there]
         if values[0] is not None:
             lines.append([words, *(_shown(value, key in shares) for value in values)])
-    low = "lower is better" if facts.task == "classification" else "errors: lower is better"
-    table = Table.of(f"{caption} ({found.model.n}); {low} but for shares", ["", *(name for name, _ in there)], lines)
+    high = "shares right" if facts.task == "classification" else "R²"
+    better = f"of {high} more is better, of the rest less"
+    table = Table.of(f"{caption} ({found.model.n}); {better}", ["", *(name for name, _ in there)], lines)
     return table._replace(right=(False, *(True for _ in there)))
 
 
