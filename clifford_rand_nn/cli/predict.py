@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.rows import told_of
 from clifford_rand_nn.cli.writers import ENDINGS, written_columns
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 
-_ROWS = 2**15  # of 50 numbers a block is 13 MB: its calls cost little, and few of them are held at a time
+_ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some ten copies of it are held
 
 
 def run_predict(

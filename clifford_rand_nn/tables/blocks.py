@@ -114,7 +114,7 @@ def _parquet(file: Path, rows: int, columns: Sequence[str] | None) -> Iterator[A
     with reading_parquet(file), parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER) as source:
         _refuse_missing(file, columns, source.schema_arrow.names)
         for batch in source.iter_batches(rows, columns=None if columns is None else list(columns)):
-            frame = batch.to_pandas()
+            frame = batch.to_pandas(split_blocks=True)
             frame.columns = [str(name) for name in frame.columns]
             yield frame
 
