@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from clifford_rand import __version__
 from clifford_rand_nn.cli.console import one_line_errors, say
 
-COMMANDS = ("fit", "predict", "evaluate", "explain", "export", "info", "demo", "embed")  # in the order of the help
+COMMANDS = ("fit", "predict", "evaluate", "path", "explain", "export", "info", "demo", "embed")  # as in the help
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 

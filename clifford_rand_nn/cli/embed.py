@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import KNOWN_ERRORS, complain, say
+from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.embedding import KeyedEncoder, embed
 from clifford_rand_nn.features.text_table import TextTable, read_text_table
@@ -28,9 +29,11 @@ def run_embed(
     pair: bool,
     cache: Path | None,
     batch_size: int,
+    force: bool,
 ) -> None:
     """Read, encode what is not in the cache, write, and say so in one line."""
-    _check(text, pair, out)
+    _check(text, pair)
+    check_out(out, force, (".npz",), "what fit reads")
     data = read_text_table(table, text, target=target, split=split)  # before the encoder, which may take long to load
     model = make_encoder(encoder)
     texts = [one for column in data.texts for one in column]
@@ -89,16 +92,12 @@ def pair_features(first: NDArray[np.float32], second: NDArray[np.float32]) -> ND
     return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
-def _check(text: Sequence[str], pair: bool, out: Path) -> None:
+def _check(text: Sequence[str], pair: bool) -> None:
     twice = next((name for i, name in enumerate(text) if name in text[:i]), None)
     if twice is not None:
         raise ArgumentError(f"--text {twice} is given twice.")
     if pair and len(text) != 2:
         raise ArgumentError(f"--pair is for two columns of text; give --text twice, not {len(text)} times.")
-    if out.suffix.lower() != ".npz":
-        raise ArgumentError(f"{out}: the features are an NPZ file; give --out a name that ends in .npz.")
-    if not out.absolute().parent.is_dir():
-        raise ArgumentError(f"{out}: there is no folder {out.absolute().parent}.")
 
 
 def _stored(store: FeatureCache, hashes: Sequence[bytes]) -> str:

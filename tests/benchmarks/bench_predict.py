@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_predict.py [--rows 1000000]
 
-Each file (Parquet, CSV with four decimals) is predicted in a process of its own, by 50 gates and by a network of at most
-50 neurons; start-up is the same command on a table of a hundred rows, and is taken off. Wall seconds depend on what else
-the machine does, so seconds of the processor, of all threads, stand beside.
+Each file (Parquet, CSV with four decimals) is predicted in a process of its own, by 50 gates and by a network of at
+most 50 neurons; start-up is the same command on a table of a hundred rows, and is taken off. Wall seconds depend on
+what else the machine does, so seconds of the processor, of all threads, stand beside.
 """
 
 import argparse

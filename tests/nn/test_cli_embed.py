@@ -38,7 +38,8 @@ def run(*arguments, code=0):
 
 
 def embed(table, *arguments, code=0, encoder="hashing:256"):
-    return run("embed", table, "--text", "text", "--encoder", encoder, "--out", "o.npz", *arguments, code=code)
+    options = ("--text", "text", "--encoder", encoder, "--out", "o.npz", "--force")
+    return run("embed", table, *options, *arguments, code=code)
 
 
 def arrays():
@@ -175,7 +176,7 @@ ERRORS = {
         ("t.csv", "--split", "label"),
         "column 'label' must say True, 1 or 'train', else False, 0 or 'test'; it h",
     ),
-    "out": (("t.csv", "--out", "o.csv"), "o.csv: the features are an NPZ file; give --out a name that ends in .npz."),
+    "out": (("t.csv", "--out", "o.csv"), "o.csv: what fit reads is written as .npz; give a name that ends so."),
     "folder": (("t.csv", "--out", "x/o.npz"), "x/o.npz: there is no folder"),
     "hashing": (
         ("t.csv", "--encoder", "hashing:many"),

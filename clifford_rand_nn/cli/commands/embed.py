@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from clifford_rand_nn.cli.choices import Force
+
 EXAMPLE = "clifford-rand embed reviews.csv --text review --target stars --encoder hashing:4096 --out reviews.npz"
 
 
@@ -32,9 +34,10 @@ def embed(
     cache: Annotated[
         Path | None, typer.Option(help="Folder that keeps every vector.", show_default="embedding-cache beside --out")
     ] = None,
+    force: Force = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64,
 ) -> None:
     """Turn texts into features to train on. What was encoded once is kept: a run that stopped goes on where it was."""
     from clifford_rand_nn.cli.embed import run_embed
 
-    run_embed(table, text, encoder, out, target, split, pair, cache, batch_size)
+    run_embed(table, text, encoder, out, target, split, pair, cache, batch_size, force)

@@ -1,0 +1,149 @@
+"""The command line on tables as people have them: evaluate, info, path, predict to stdout, --json and --force."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn import load_model
+from clifford_rand_nn.cli.app import app
+
+pd = pytest.importorskip("pandas")
+
+runner = CliRunner()
+rng = np.random.default_rng(5)
+CITY = np.array(["Oslo", "Bergen", "Rome"])[np.arange(90) % 3]
+TABLE = pd.DataFrame({"size": rng.standard_normal(90), "city": CITY, "key": [f"k{i:03d}" for i in range(90)]})
+TABLE["buys"] = np.where(TABLE["size"] + (CITY == "Rome") + 0.5 * rng.standard_normal(90) > 0.5, "yes", "no")
+TABLE["paid"] = np.abs(TABLE["size"]) + (CITY == "Oslo") + 0.2 * rng.standard_normal(90)
+TABLE.loc[::11, "size"] = np.nan
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables")
+    TABLE[:60].drop(columns="paid").to_csv(folder / "train.csv", index=False, sep=";", decimal=",")
+    TABLE[60:].drop(columns="paid").to_parquet(folder / "test.parquet")
+    TABLE.drop(columns=["buys", "key"]).to_csv(folder / "paid.csv", index=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run("fit", "train.csv", "--out", "m.npz", "-q")
+        run("fit", "paid.csv", "--out", "r.npz", "-q")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+def test_a_fit_says_what_columns_are_and_is_honest():
+    done = run("fit", "train.csv", "--test", "test.parquet")
+    words = " ".join(done.stdout.split())
+    assert "columns 3 used" not in words  # the key is different in every row
+    assert "number 1 size" in words
+    assert "category 1 city" in words
+    assert "left out 1 key: " in words
+    assert "on 30 rows of test.parquet, which no fit has seen" in words
+    assert "this says nothing about new rows" in words
+    assert done.stdout.index("each predicted by a fit without it") < done.stdout.index("no measure of quality")
+
+
+def test_kinds_can_be_overruled():
+    facts = json.loads(run("fit", "train.csv", "--json", "--no-compare", "--drop", "city").stdout)
+    assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "left out"
+    message = run("fit", "train.csv", "--drop", "town", code=2).stderr
+    assert "'town'" in message
+
+
+def test_rows_without_a_target_are_left_out_and_said():
+    TABLE[["size", "city", "buys"]].assign(buys=TABLE["buys"].where(TABLE.index != 3)).to_csv("gap.csv", index=False)
+    facts = json.loads(run("fit", "gap.csv", "--target", "buys", "--json", "--no-compare").stdout)
+    assert (facts["rows_read"], facts["rows_used"]) == (90, 89)
+    assert facts["rows_left_out"] == [[1, "the target is empty"]]
+
+
+def test_evaluate_scores_what_the_model_predicts():
+    test, model = TABLE[60:], load_model("m.npz")
+    told = json.loads(run("evaluate", "m.npz", "test.parquet", "--target", "buys", "--json").stdout)
+    assert told["model"]["accuracy"] == pytest.approx(model.score(test[["size", "city", "key"]], test["buys"]))
+    assert told["simplest"]["accuracy"] == pytest.approx(test["buys"].value_counts(normalize=True).max())
+    counts = pd.crosstab(test["buys"], model.predict(test[["size", "city", "key"]]))
+    assert told["confusion"] == counts.reindex(columns=["no", "yes"], fill_value=0).to_numpy().tolist()
+    words = run("evaluate", "m.npz", "test.parquet").stdout
+    assert "target: buys; else give --target" in words
+    assert "log-loss" in words
+    numbers = json.loads(run("evaluate", "r.npz", "paid.csv", "--json").stdout)
+    assert numbers["model"]["r2"] > 0.5
+    assert 0.8 <= numbers["model"]["coverage"] <= 1
+    assert numbers["simplest"]["r2"] == pytest.approx(0)
+    TABLE.assign(paid=TABLE["buys"]).to_csv("words.csv", index=False)
+    assert "predicts numbers" in run("evaluate", "r.npz", "words.csv", "--target", "paid", code=2).stderr
+
+
+def test_info_says_what_is_inside():
+    told = json.loads(run("info", "m.npz", "--json").stdout)
+    assert told["estimator"] == "ConvexNetworkClassifier"
+    assert {one["name"]: one["kind"] for one in told["columns"]} == {
+        "size": "number",
+        "city": "category",
+        "key": "left out",
+    }
+    assert told["left_out_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
+    assert "says nothing about new rows" in run("info", "m.npz").stdout
+
+
+def test_predictions_go_to_stdout_with_an_id():
+    done = run("predict", "m.npz", "test.parquet", "--id", "key")
+    back = pd.read_csv(io.StringIO(done.stdout))
+    assert list(back) == ["key", "prediction", "probability_no", "probability_yes"]
+    assert back["key"].tolist() == TABLE["key"][60:].tolist()
+    assert back["prediction"].tolist() == load_model("m.npz").predict(TABLE[60:]).tolist()
+    assert "column 'buys' is not used by the model" in done.stderr
+
+
+def test_blocks_are_as_good_as_the_whole(monkeypatch):
+    run("predict", "m.npz", "test.parquet", "--out", "whole.csv", "--force")
+    monkeypatch.setattr("clifford_rand_nn.cli.predict._ROWS", 7)
+    for name in ("parts.csv", "parts.parquet", "parts.npz"):
+        assert run("predict", "m.npz", "test.parquet", "--out", name, "--force").stdout.startswith("30 predictions")
+    whole = pd.read_csv("whole.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("parts.csv"), whole)
+    assert pd.read_parquet("parts.parquet")["prediction"].tolist() == whole["prediction"].tolist()
+    with np.load("parts.npz") as arrays:  # to rounding: products of other shapes
+        np.testing.assert_allclose(arrays["probability_no"], whole["probability_no"], rtol=1e-12)
+
+
+def test_a_file_is_overwritten_only_when_forced():
+    for command in (
+        ("fit", "train.csv", "--out", "m.npz"),
+        ("predict", "m.npz", "test.parquet", "--out", "train.csv"),
+        ("path", "paid.csv", "--out", "train.csv"),
+        ("embed", "train.csv", "--text", "city", "--encoder", "hashing:64", "--out", "m.npz"),
+    ):
+        message = run(*command, code=2).stderr
+        assert message == f"error: {command[-1]}: this file is there already; --force overwrites it.\n"
+
+
+def test_a_path_is_a_table_and_a_picture():
+    run("path", "paid.csv", "--out", "path.csv", "--picture", "path.png", "--force")
+    left_out = pd.read_csv("path.csv")
+    assert (np.diff(left_out["beta"]) < 0).all()
+    assert left_out["left_out_error"].min() < 0.6
+    assert (load_model("r.npz")[-1].candidates_[0].score) < 0.6
+    with open("path.png", "rb") as stream:
+        assert stream.read(8) == b"\x89PNG\r\n\x1a\n"
+    options = ("--model", "gated", "--n-gates", "5", "--n-betas", "3", "--force")
+    done = run("path", "paid.csv", *options, "--out", "path.csv")
+    assert "held out" in done.stdout
+    table = pd.read_csv("path.csv")
+    assert (table["objective"] >= table["bound"] - 1e-12).all()
+    assert table["neurons"].iloc[0] == 0
