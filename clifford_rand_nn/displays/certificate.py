@@ -68,6 +68,7 @@ class CertificateDisplay:
         ax.set_yticks([1, 0], ["reached by\nthis network", "no network\nis below"])
         low, high = min(proof.dual, 0.0), max(proof.primal, 0.0)
         ax.set_xlim(1.25 * low, 1.25 * high if high > 0 else 1.0)
+        ax.locator_params(axis="x", nbins=5)
         ax.set_xlabel("training objective: mean loss and penalty")
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)

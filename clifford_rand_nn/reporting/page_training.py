@@ -14,12 +14,13 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.reporting.facts import Facts, Rows
 from clifford_rand_nn.reporting.figures import picture
 from clifford_rand_nn.reporting.page_quality import score
-from clifford_rand_nn.reporting.sections import Section, Table
+from clifford_rand_nn.reporting.sections import Section, Table, share
 
 _MOST = 2000  # rows of a learning curve, beside the fit to all
 _LEAST = 60
 _SIZES = np.array([0.1, 0.25, 0.5])  # of the rows, or of those that are used, beside all
 _PATIENCE, _LONG = 3.0, 120.0  # seconds of a fit beyond which it is not done again; networks know their way
+_WIDE = 0.01  # of a gap, that is worth words
 _SEED = 0
 
 
@@ -99,14 +100,26 @@ def chosen_section(facts: Facts, model: Any, rows: Rows) -> Section:
     return Section("chosen", "What was chosen, and by what", tuple(texts), tuple(pictures), tuple(tables))
 
 
+def _about_training(gap: float) -> str:
+    """Return what a gap means for someone who knows no optimisation."""
+    rest = "How good it is on new rows is said above."
+    if gap > _WIDE:
+        return (
+            f"That is about training alone. The solver was ended early: the best network of this family may fit these "
+            f"rows better, by up to {share(min(gap, 1.0))} of the objective. {rest}"
+        )
+    return (
+        "That is about training alone: among all networks of this family none fits these rows better by more than the "
+        f"gap, so no luck with starts, learning rates or stopping is in the result. {rest}"
+    )
+
+
 def proof_section(facts: Facts, model: Any) -> Section:
     """Return what is proved of the training, with the gap against seconds."""
     proof = facts.proof
     texts = [
         f"{proof.sentence[0].upper()}{proof.sentence[1:]}.",
-        "That is about training alone: among all networks of this family none fits these rows better by more than the "
-        "gap, so no luck with starts, learning rates or stopping is in the result. How good it is on new rows is said "
-        "above.",
+        _about_training(proof.relative_gap),
         f"Solved by: {facts.solver}. " + (f"The fit took {facts.seconds:.2f} s." if facts.seconds >= 0 else ""),
     ]
     if not proof.converged:

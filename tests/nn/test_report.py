@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -21,6 +22,7 @@ from clifford_rand_nn.reporting.figures import picture  # noqa: E402
 from clifford_rand_nn.reporting.gather import gather_facts  # noqa: E402
 from clifford_rand_nn.reporting.influence import find_influence  # noqa: E402
 from clifford_rand_nn.reporting.page import report_page, write_report  # noqa: E402
+from clifford_rand_nn.reporting.page_training import proof_section  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 from support.browser import open_page, start_browser  # noqa: E402
 
@@ -137,6 +139,15 @@ def test_the_numbers_are_those_of_the_facts(classes):
     assert re.search(r'<th scope="row" class="right">(\d+)</th>', hard)[1] == str(found.rows[worst] + 1)
     for caution in facts.cautions:
         assert caution.text[1:20] in page.text
+
+
+def test_a_wide_gap_is_said(classes):
+    _, model, facts, text = classes
+    assert "no luck with starts" in Page(text).text
+    late = replace(facts, proof=replace(facts.proof, relative_gap=0.23))
+    said = proof_section(late, model).texts[1]
+    assert "ended early" in said
+    assert "by up to 23.0\N{NO-BREAK SPACE}% of the objective" in said
 
 
 def test_text_of_the_table_stays_text(classes):
