@@ -125,7 +125,7 @@ def test_functions_that_onnx_does_not_have_are_right_to_rounding(name, value, ex
 
 
 def test_a_model_from_a_file_is_exported_as_well(tmp_path):
-    for kind in ("network, two classes", "few neurons, classes"):
+    for kind in ("network, two classes", "network, three classes"):
         save_model(tmp_path / "model.npz", fitted(kind))
         again, X = load_model(tmp_path / "model.npz"), rows_of(kind)
         assert (run(again, X, tmp_path)["probabilities"] == run(fitted(kind), X, tmp_path)["probabilities"]).all()

@@ -8,7 +8,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, GatedReLURegressor
-from support.exported import KINDS, fitted, kernel_network, rows_of
+from support.exported import KINDS, fitted, kernel_network, rows_of, training
 
 torch = pytest.importorskip("torch")
 
@@ -42,12 +42,13 @@ def test_a_module_says_what_the_model_says(kind):
 def test_loss_and_penalty_are_the_objective_that_was_minimised(kind):
     model = fitted(kind)
     module, proof = model.to_torch(), model.certificate_
-    assert objective(model, module).item() == pytest.approx(proof.primal, rel=1e-9)
+    assert objective(kind, module).item() == pytest.approx(proof.primal, rel=1e-9)
 
 
-def objective(model, module):
+def objective(kind, module):
     """Return mean loss + beta · penalty on the rows of training."""
-    X, targets = trained_on(model)
+    model = fitted(kind)
+    X, targets = trained_on(kind)
     f, y = module.outputs(torch.tensor(X)), torch.tensor(targets)
     if model.certificate_.loss == "squared":
         loss = 0.5 * ((f - y) ** 2).sum(dim=1).mean()
@@ -58,12 +59,10 @@ def objective(model, module):
     return loss + model.beta_ * module.penalty()
 
 
-def trained_on(model):
+def trained_on(kind):
     """Return the rows of training and their targets (n, C), as the loss has them."""
-    from support import exported
-
-    kind = next(kind for kind in KINDS if exported.fitted(kind) is model)
-    X, y = exported.training(kind)
+    model = fitted(kind)
+    X, y = training(kind)
     if not hasattr(model, "classes_"):
         return X, y.reshape(len(y), -1)
     if y.ndim == 2:
@@ -90,12 +89,12 @@ def trained_on(model):
 def test_the_gradient_of_a_convex_objective_vanishes_at_the_optimum(kind):
     model = fitted(kind)
     module = model.to_torch()
-    at_optimum = gradient(objective(model, module), module)
+    at_optimum = gradient(objective(kind, module), module)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter *= 1.1
     # its square is at most 2 L times the gap, at most 1e-6 of the objective; exact solvers leave 1e-12
-    assert at_optimum < 3e-2 * gradient(objective(model, module), module)
+    assert at_optimum < 3e-2 * gradient(objective(kind, module), module)
 
 
 def gradient(value, module):

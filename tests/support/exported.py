@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from clifford_rand_nn import (
     BetaCV,
@@ -81,7 +82,9 @@ _FITS: dict[str, Any] = {
     "lasso, two numbers": lambda: (_lasso(CrossProductLassoRegressor, penalty="l2"), _standardised(), _pairs()),
     "search": lambda: (BetaCV(_lasso(CrossProductLassoRegressor), n_betas=3, cv=2), _standardised(), _targets()),
 }
-KINDS = tuple(_FITS)
+NAMES = tuple(_FITS)
+_SLOW = ("few neurons, classes",)  # as the other one of few neurons, and takes as long as all the rest
+KINDS = tuple(pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in NAMES)
 
 
 def _gated(kind, **options) -> Any:
