@@ -131,7 +131,10 @@ def test_subspaces():
     vectors, scale = B.factorise()
     assert scale * (vectors[0] ^ vectors[1]) == B
     assert (B ^ B.basis()[0]) == 0
-    assert ((e1 ^ e2).join(e2 ^ e3) / (e1 ^ e2 ^ e3)).isScalar()
+    assert (e1 ^ e2).join(e2 ^ e3) == e1 ^ e2 ^ e3
+    assert (e1 ^ e2).meet(e2 ^ e3) == -e2  # in this library's own classes +e2
+    assert (3 * e1).join(2 * e2) == e1 ^ e2
+    assert (3 * e1).meet(2 * e1) / e1 == 6
     assert (e1 ^ e2).meet(e2 ^ e3, e1 ^ e2 ^ e3) == ((e1 ^ e2) << (e1 ^ e2 ^ e3).inv()) << (e2 ^ e3)
     assert B.isBlade()
     assert not (B + (e2 ^ e4)).isBlade()

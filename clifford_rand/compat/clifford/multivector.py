@@ -306,10 +306,31 @@ class MultiVector(Multivector):
         """Tell whether A is a product of vectors that have inverses."""
         return bool(self.is_versor())
 
+    def join(self, other: Any, **options: Any) -> "MultiVector":
+        """Return the span of two blades, of norm 1: A ∧ B, or A (A ∨ B)⁻¹ ∧ B, or the larger and vectors of the other.
+
+        Null blades and batches have that of `Multivector.join`, of coefficients with the norm 1.
+        """
+        if isinstance(other, Multivector) and not (self.ndim or other.ndim or options):
+            J, common = self ^ other, self & other
+            if J == 0 and _is_regular(common):
+                J = self * common.normal().inv() ^ other
+            elif J == 0:
+                swapped = max(self.sparse().keys.grades, default=0) < max(other.sparse().keys.grades, default=0)
+                J, smaller = (other, self) if swapped else (self, other)
+                for vector in self.layout.basis_vectors_lst if _is_regular(smaller) else ():
+                    projected = vector.lc(smaller) * smaller.inv()
+                    J = J if (J ^ projected) == 0 else J ^ projected
+            if _is_regular(J):
+                return J.normal()
+        return super().join(other, **options)
+
     def meet(self, other: Any, subspace: Any = None) -> "MultiVector":
-        """Return the meet of two blades, up to scale; with ``subspace`` S (A ⌋ S⁻¹) ⌋ B."""
+        """Return the meet of two blades, (A ⌋ S⁻¹) ⌋ B for ``subspace`` S, by default their join."""
         if subspace is None:
-            return super().meet(other)
+            subspace = self.join(other)
+            if self.ndim or not _is_regular(subspace):
+                return super().meet(other)
         return self.lc(subspace.inv()).lc(other)
 
     def clean(self, eps: float = EPS) -> "MultiVector":
@@ -355,3 +376,8 @@ def _text(A: MultiVector, number: Any) -> str:
         lead = (" - " if negative else " + ") if pieces else "-" if negative else ""
         pieces.append(lead + (f"({size}^{A.layout.name_of_mask(mask)})" if mask else size))
     return "".join(pieces) or "0"
+
+
+def _is_regular(blade: MultiVector) -> bool:
+    """Tell whether a blade is neither zero nor null."""
+    return bool(blade != 0) and abs(blade.mag2()) > EPS
