@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clifford_rand_nn import GatedReLURegressor, explain, load_model, save_model
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, explain, load_model, save_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.tables import table_model
 
@@ -25,7 +25,9 @@ def folder(tmp_path_factory):
     train.loc[3, "buys"] = None  # left out by the fit
     train.to_csv(path / "train.csv", index=False)
     new.to_csv(path / "new.csv", index=False)
-    model = table_model(train.dropna(subset="buys"), "buys", model=None, min_frequency=1)
+    model = table_model(
+        train.dropna(subset="buys"), "buys", model=ConvexNetworkClassifier(rounds=0, beta=0.01), min_frequency=1
+    )
     save_model(path / "model.npz", model)
     X = rng.standard_normal((30, 2))
     save_model(path / "plain.npz", GatedReLURegressor(n_gates=4, beta=0.01, random_state=0).fit(X, np.abs(X[:, 0])))

@@ -59,7 +59,7 @@ MODELS = {
     "infinite, logistic": (ConvexNetworkClassifier(loss="logistic", beta=0.01, rounds=0), HALVES),
     "infinite, numbers": (ConvexNetworkRegressor(rounds=1), TWO),
     "few, classes": (ConvexNetworkClassifier(n_neurons=4, beta=0.01), THIRDS),
-    "few, cross": (ConvexNetworkRegressor(gates="cross", beta=0.02), ONE),
+    "few, cross": (ConvexNetworkRegressor(gates="cross", beta=0.05), ONE),
     "gated": (GatedReLUClassifier(n_gates=10, beta=1e-3, random_state=0), HALVES),
     "gated, several": (GatedReLURegressor(n_gates=10, beta=1e-3, random_state=0), TWO),
     "gated, free": (GatedReLURegressor(n_gates=10, random_state=0, linear=True, **FREE), ONE),
@@ -387,6 +387,11 @@ def test_numbers_of_the_text_add_up(fitted):
     amounts = [float(re.match(r"  ([+-]?[\d.]+)  ", line)[1]) for line in rows.splitlines()[1:]]
     intercept = float(re.search(r"; ([+-][\d.]+) the intercept", rows)[1])
     assert sum(amounts) + intercept == pytest.approx(one.outputs[0, 0], abs=0.1)
+    named = re.findall(r"  ([+-][\d.]+)  for '\w+': row (\d+)( \(less alike\))?", rows)
+    assert len(named) == 8
+    for amount, number, less in named:
+        weight = one.row_weights[one.row_numbers.tolist().index(int(number)), 0]
+        assert bool(less) == (float(amount) * weight < 0)
 
 
 def test_planes_are_written_in_units_of_the_columns():
