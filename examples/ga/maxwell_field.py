@@ -27,6 +27,7 @@ def main(folder: Path) -> dict[str, float]:
     poynting = sta.time_and_space(density)[1]
     return {
         "error of Maxwell's equations": maxwell(v),
+        "error of Gauss's law": flux(v) - 1,
         "error of B = v × E": float(abs(B - np.cross(v, E)).max() / abs(E).max()),
         "error of B in the frame of the charge": float(abs(at_rest).max() / abs(E).max()),
         "error of E·B, an invariant": float(abs(sta.field_invariants(F)[1]).max() / abs(E).max() ** 2),
@@ -59,6 +60,13 @@ def maxwell(v: NDArray[Any]) -> float:
     frame = STA.reciprocal_frame(STA.basis_vectors())
     gradient = frame[0] * slopes[:, 0] + frame[1] * slopes[:, 1] + frame[2] * slopes[:, 2] + frame[3] * slopes[:, 3]
     return float((abs(gradient.coefficients).max(-1) / abs(slopes.coefficients).max((-1, -2))).max())
+
+
+def flux(v: NDArray[Any]) -> float:
+    """Return the flux of E through the unit sphere about the charge, which moves along its axis: the charge, 1."""
+    along, weights = np.polynomial.legendre.leggauss(64)
+    normals = np.stack([along, np.sqrt(1 - along**2), 0 * along], axis=-1)
+    return float(2 * np.pi * weights @ (electric(v, normals) * normals).sum(axis=-1))
 
 
 def draw(path: Path) -> None:
