@@ -69,6 +69,7 @@ def test_several_rows_for_machines(run):
         assert set(output["columns"]) == {"age", "city", "income"}
 
 
+@pytest.mark.slow
 def test_the_model_itself_and_its_picture(folder, run):
     pytest.importorskip("matplotlib")
     text = run("model.npz", "--train", "train.csv", "--target", "buys", "--out", "whole.png").stdout

@@ -506,7 +506,7 @@ def test_slopes_of_every_kernel(bias, frame, angle):
     np.testing.assert_allclose(found.columns, np.stack(apart, axis=2), rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_networks_that_know_rows_by_their_products(sparse):
     local = np.random.default_rng(0)
     shown = 0.02 if sparse else 0.5
