@@ -14,8 +14,8 @@ from clifford_rand_nn.cli.console import complain, note_ignored
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.tables import TableEncoder, existing_table, read_frame, read_table, training_rows
 
-KINDS = ("numeric", "categorical", "dates", "leave_out")  # parameters of `TableEncoder` that name columns
-_OPTIONS = {"leave_out": "--drop", "dates": "--date"}
+KINDS = ("numeric", "categorical", "dates", "textual", "leave_out")  # parameters of `TableEncoder` that name columns
+_OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,8 @@ def _finite(model: Any) -> tuple[Choice, ...]:
     if best.wrong is not None:
         by += f", with {best.wrong:.1%} wrong labels"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}"
+    if len(betas) == 1:
+        among = "one value: there was no time for more, or nothing to learn"
     found = [Choice("beta", f"{model.beta_:.3g}", among, by)]
     if getattr(model, "loss", "") == "auto":
         found.append(Choice("loss", str(model.loss_), "squared and logistic", "held-out rows"))

@@ -64,6 +64,19 @@ def test_kinds_can_be_overruled():
     assert "'town'" in message
 
 
+def test_dates_and_texts_as_asked():
+    day = pd.Timestamp("2021-02-03") + pd.to_timedelta(np.arange(90) % 9, unit="D")
+    told = np.where(TABLE["size"] > 0, "large and dear", "small and cheap")
+    TABLE[["size", "buys"]].assign(when=day.strftime("%d/%m/%Y"), note=told).to_csv("day.csv", index=False)
+    options = ("--target", "buys", "--json", "--no-compare")
+    facts = json.loads(run("fit", "day.csv", *options, "--date", "when=%d/%m/%Y", "--text", "note").stdout)
+    assert {one["name"]: one["kind"] for one in facts["columns"]} == {"size": "number", "when": "date", "note": "text"}
+    message = " ".join(
+        run("fit", "day.csv", *options, "--date", "when=%d/%m/%Y", "--date", "size", code=2).stderr.split()
+    )
+    assert "'size' has no format" in message
+
+
 def test_rows_without_a_target_are_left_out_and_said():
     TABLE[["size", "city", "buys"]].assign(buys=TABLE["buys"].where(TABLE.index != 3)).to_csv("gap.csv", index=False)
     facts = json.loads(run("fit", "gap.csv", "--target", "buys", "--json", "--no-compare").stdout)

@@ -71,7 +71,20 @@ def fit(
         list[str] | None, typer.Option(metavar="<column>", help="Take it for numbers.", rich_help_panel=_TABLE)
     ] = None,
     date: Annotated[
-        list[str] | None, typer.Option(metavar="<column>", help="Take it for dates.", rich_help_panel=_TABLE)
+        list[str] | None,
+        typer.Option(
+            metavar="<column>",
+            help="Take it for dates; column=%d/%m/%Y says how they are written, then for every one of them.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<column>",
+            help="Use the words of its texts; else texts are left out. The command embed makes better features.",
+            rich_help_panel=_TABLE,
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None,
@@ -229,7 +242,8 @@ def fit(
         "solver": solver.value,
         "random_state": seed,
     }
-    kinds = {"categorical": categorical, "numeric": numeric, "dates": date, "leave_out": drop}
+    kinds: dict[str, Any] = {"categorical": categorical, "numeric": numeric, "textual": text, "leave_out": drop}
+    kinds["dates"] = _dates(date)
     asked = Asked(
         train=train,
         target=target,
@@ -244,7 +258,7 @@ def fit(
         as_json=as_json,
         quiet=quiet,
         dialect={"separator": separator, "decimal": decimal, "header": not no_header},
-        kinds={name: tuple(columns) for name, columns in kinds.items() if columns},
+        kinds={name: columns for name, columns in kinds.items() if columns},
     )
     run_fit(asked, options, _given(ctx))
 
@@ -254,6 +268,17 @@ def _given(ctx: typer.Context) -> dict[str, Any]:
     sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
     given = {name: ctx.params[name] for name, source in sources.items() if source and source.name == "COMMANDLINE"}
     return {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
+
+
+def _dates(given: list[str] | None) -> list[str] | dict[str, str]:
+    """Return names of columns, or for each its format, which begins after the first ``=%``."""
+    if not given or not any("=%" in one for one in given):
+        return given or []
+    if not all("=%" in one for one in given):
+        odd = next(one for one in given if "=%" not in one)
+        raise typer.BadParameter(f"{odd!r} has no format, such as {odd}=%d/%m/%Y.", param_hint="--date")
+    parts = [one.partition("=%") for one in given]
+    return {name: "%" + form for name, _, form in parts}
 
 
 def _beta(text: str | None) -> float | str | None:
