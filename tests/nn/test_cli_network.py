@@ -104,7 +104,7 @@ def test_numbers_without_an_option(folder):
 
 
 def test_weights_count(folder):
-    facts = facts_of("weighted.csv", "--weights", "times", "--out", "m.npz")
+    facts = facts_of("weighted.csv", "--weights", "times", "--out", "m.npz", "--no-compare")
     assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (120, [1, 3], 3)
     plain = ConvexNetworkClassifier().fit(TABLE[FEATURES], TABLE.kind, sample_weight=TABLE.times)
     np.testing.assert_array_equal(
@@ -112,7 +112,7 @@ def test_weights_count(folder):
     )
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+@pytest.mark.parametrize("ending", ["csv", *(pytest.param(one, marks=pytest.mark.slow) for one in ("parquet", "npz"))])
 def test_rows_of_a_group_are_left_out_together(folder, ending):
     """Rows of a group share their label: known groups are easy, new ones are chance."""
     local = np.random.default_rng(0)

@@ -146,6 +146,7 @@ def test_a_file_is_overwritten_only_when_forced():
         assert message == f"error: {command[-1]}: this file is there already; --force overwrites it.\n"
 
 
+@pytest.mark.slow
 def test_a_path_is_a_table_and_a_picture():
     run("path", "paid.csv", "--out", "path.csv", "--picture", "path.png", "--force")
     left_out = pd.read_csv("path.csv")
