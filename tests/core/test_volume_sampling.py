@@ -46,7 +46,7 @@ def rows(n, d, seed=0):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("d", [4, 5, 8])
+@pytest.mark.parametrize("d", [4, 5, pytest.param(8, marks=pytest.mark.slow)])
 def test_exact_law(d, k):
     X = rows(6, d)
     subsets, probability = enumerated(X, k)

@@ -86,7 +86,7 @@ def test_admm_on_odd_data(name):
     check(problem, result)
 
 
-@pytest.mark.parametrize("method", ["cross", "gaussian"])
+@pytest.mark.parametrize("method", [pytest.param("cross", marks=pytest.mark.slow), "gaussian"])
 def test_spiral_against_cvxpy(method):
     """100 gates and beta = 1e-3/(2n): tiny, where first-order methods stop at 1e-2 and normal equations break."""
     X, y = spiral()

@@ -68,7 +68,7 @@ def test_gaussian_directions_visit_by_angle(n, seed, scale):
     assert_has_law(found, np.array(list(angles.values())) / (2 * np.pi))
 
 
-@pytest.mark.parametrize(("n", "seed"), [(3, 1), (7, 2), (8, 3), (20, 4)])
+@pytest.mark.parametrize(("n", "seed"), [(3, 1), pytest.param(7, 2, marks=pytest.mark.slow), (8, 3), (20, 4)])
 def test_incident_rows_on_or_off_miss_patterns(n, seed):
     """A pattern is entered from a border with its row on: from 0, 1 or 2 borders, and its share is that over 2n."""
     X = data(n, seed)

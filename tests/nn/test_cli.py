@@ -300,7 +300,10 @@ def plane(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("case", MODELS)
+# every pattern of thirty rows is in the slow tests
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=[pytest.mark.slow] * (name == "relu all")) for name in MODELS]
+)
 @pytest.mark.parametrize(
     ("target", "loss"),
     [("kind", "squared"), ("kind", "logistic"), ("kind", "squared_hinge"), ("value", "squared"), ("value", "huber")],

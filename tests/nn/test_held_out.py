@@ -59,10 +59,12 @@ def test_the_least_loss_of_held_out_rows_is_chosen(name):
     assert model.candidates_[i].error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
 
 
-SLOW_RELU = pytest.param(ConvexReLUClassifier, marks=pytest.mark.slow)
+SLOW_RELU, SLOW_GATED = (
+    pytest.param(kind, marks=pytest.mark.slow) for kind in (ConvexReLUClassifier, GatedReLUClassifier)
+)
 
 
-@pytest.mark.parametrize("kind", [GatedReLUClassifier, SLOW_RELU, CrossProductLassoClassifier])
+@pytest.mark.parametrize("kind", [SLOW_GATED, SLOW_RELU, CrossProductLassoClassifier])
 def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     options = {"subsample": 40} if kind is CrossProductLassoClassifier else {"n_gates": 8}
     model = kind(random_state=0, **options).fit(X, LABELS)

@@ -261,6 +261,7 @@ def test_half_of_the_spiral_lines_by_chance():
         assert judge(K, y, beta, path.at(beta), True)[1] <= 1e-8
 
 
+@pytest.mark.slow
 def test_all_of_the_spiral_lines():
     X, y = spiral()
     K = pair_columns(X)

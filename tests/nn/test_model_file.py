@@ -342,7 +342,9 @@ def test_bombs_cost_nothing(tmp_path):
         load_model(path)
 
 
-@pytest.mark.parametrize("way", [damaged_bytes, damaged_directory, damaged_members])
+@pytest.mark.parametrize(
+    "way", [damaged_bytes, damaged_directory, pytest.param(damaged_members, marks=pytest.mark.slow)]
+)
 def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way):
     """A short run of tests/fuzz/fuzz_files.py."""
     goods, path = model_files(tmp_path), tmp_path / "m.npz"
