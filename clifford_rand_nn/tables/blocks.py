@@ -198,12 +198,11 @@ def _in_threads(
                 if b'"' in piece or not piece:
                     break
                 most = len(dialect.names) - 1
-                if piece.split(b"\n", 1)[0].count(mark) > most:
+                if io.BytesIO(piece).readline().count(mark) > most:
                     raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.")
                 begin += len(piece)
                 # of rows that are too long pandas tells only if it is to read all columns
-                alike = piece.count(mark) == most * (piece.count(b"\n") + (not piece.endswith(b"\n")))
-                chosen = {"usecols": kept} if alike and len(kept) <= most else {}
+                chosen = {"usecols": kept} if len(kept) <= most and _alike(piece, mark, most) else {}
                 if piece.strip():
                     ahead.append(pool.submit(pandas.read_csv, io.BytesIO(piece), **options, **chosen))
                 if len(ahead) > threads:
@@ -216,6 +215,11 @@ def _in_threads(
     if piece:
         stream.seek(begin)
         yield from _in_order(file, dialect, stream, rows, options)
+
+
+def _alike(piece: bytes, mark: bytes, most: int) -> bool:
+    """Tell whether lines have ``most`` separators each, as far as their sum tells."""
+    return piece.count(mark) == most * (piece.count(b"\n") + (not piece.endswith(b"\n")))
 
 
 def _result(file: Path, dialect: Dialect, future: Future[Any]) -> Any:
