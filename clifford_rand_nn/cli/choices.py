@@ -27,6 +27,15 @@ Decimal = Annotated[
     str | None,
     typer.Option(metavar="<mark>", help="In decimals: . or ,", show_default="found out", rich_help_panel=_TABLE),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="<name>",
+        help="Of a text table that is not UTF-8, such as cp1252 (Windows, Excel) or latin-1.",
+        show_default="UTF-8, or UTF-16 by its mark",
+        rich_help_panel=_TABLE,
+    ),
+]
 NoHeader = Annotated[
     bool,
     typer.Option(

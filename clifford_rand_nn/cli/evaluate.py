@@ -36,7 +36,7 @@ def run_evaluate(
     check_number(coverage, "--coverage", "clifford-rand evaluate", "between 0 and 1", lambda c: 0 < c < 1)
     loaded = read_model(path)
     if target is None:
-        target = default_target(table)
+        target = default_target(table, **dialect)
         if not as_json:
             say(f"target: {target}; else give --target")
     rows = read_other(table, Reading(target, weights, dialect=dialect), loaded.encoder, loaded.names)

@@ -74,7 +74,7 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
         check_libraries()
     target = asked.target
     if target is None:
-        target = default_target(asked.train)
+        target = default_target(asked.train, **asked.dialect)
         if target in (asked.weights, asked.groups):
             raise ArgumentError(f"{asked.train}: the last column, {target!r}, is no target here; give --target.")
         if asked.talks:

@@ -62,7 +62,7 @@ def run_path(asked: PathAsked) -> None:
         raise fail("--groups", "clifford-rand path", f"left out with --model {asked.model}", asked.groups)
     target = asked.target
     if target is None:
-        target = default_target(asked.train)
+        target = default_target(asked.train, **asked.dialect)
         say(f"target: {target}; else give --target")
     reading = Reading(target, asked.weights, asked.groups, asked.dialect)
     rows, encoder = read_training(asked.train, reading)

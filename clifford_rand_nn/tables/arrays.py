@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
+from clifford_rand_nn.tables.cells import has_codes, numbers
 from clifford_rand_nn.tables.files import closest, existing_table, listed, read_ending, refuse_duplicates
 from clifford_rand_nn.tables.frames import last_column, read_frame
 
@@ -94,10 +95,13 @@ def read_table(
     return _from_frame(file, read_frame(file), target, columns, weights, need_weights, groups)
 
 
-def default_target(path: str | Path) -> str:
-    """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ."""
+def default_target(path: str | Path, **dialect: Any) -> str:
+    """Return the target of a table for which none is named: the last column, or ``y`` of an NPZ.
+
+    ``dialect`` is what `read_frame` is told of the file: separator, decimal, header, encoding.
+    """
     file = existing_table(path)
-    return "y" if read_ending(file) == ".npz" else last_column(file)
+    return "y" if read_ending(file) == ".npz" else last_column(file, **dialect)
 
 
 def _from_npz(
@@ -109,6 +113,8 @@ def _from_npz(
     groups: str | None,
 ) -> Table:
     arrays, there = read_npz(file, ("X", "feature_names", target, weights, groups))
+    if "X" not in arrays and "meta" in there:
+        raise ArgumentError(f"{file}: this is a model file; give a table here, such as the one it was trained on.")
     if "X" not in arrays:
         raise ArgumentError(f"{file}: there is no array 'X' with the features; the arrays are {listed(there)}.")
     X = arrays["X"]
@@ -214,6 +220,12 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
     if not all(isinstance(value, str) for value in values):
         example = next(value for value in values if not isinstance(value, str))
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans; it has {example!r}.")
+    if what == "target":  # "$1,200" is a number, and so is 007 of a file that is all digits
+        found, odd = numbers(column)
+        plain = require("pandas", extra="app", purpose="reading a table").to_numeric(column, errors="coerce")
+        if not odd and not np.isnan(found).any() and (plain.isna().any() or has_codes(values)):
+            whole = (found == np.round(found)).all() and np.abs(found).max() < 2**53
+            return found.astype(np.int64) if whole else found
     return checked_target(file, name, values.astype(str), what)
 
 

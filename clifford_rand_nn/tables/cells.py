@@ -1,6 +1,7 @@
 """Cells of a column as numbers, truth values or words, and which of them are something else."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,13 @@ MISSING = frozenset(
     ("", "?", "-", "--", "---", ".", "..", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "#n/a", "#na", "<na>",
      "missing", "unknown", "n/k", "n.k.", "not available", "not applicable")
 )  # fmt: skip
-_UNIT = re.compile(r"[$€£¥]?\s*(?P<number>[+-]?(\d+\.?\d*|\.\d+))\s*[%$€£¥]?")
+_MONEY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)?"
+_AMOUNT = rf"(?P<sign>[+-]?\s*{_MONEY}|{_MONEY}\s*[+-]?)\s*(?P<number>{{}})\s*(?:%|{_MONEY})"
+_POINT = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+"))  # 1,234.50
+_COMMA = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:\.\d{3})+(?:,\d*)?|\d+(?:,\d*)?|,\d+"))  # 1.234,50
+_ONLY_COMMA = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:\.\d{3})+,\d*|\d{1,3}(?:\.\d{3}){2,}|\d*,\d{1,2}"))
+_DOTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
+_CODE = re.compile(r"0\d+")
 TRUTH = {"yes": True, "no": False, "y": True, "n": False, "true": True, "false": False, "t": True, "f": False}
 
 
@@ -44,7 +51,8 @@ def is_missing(word: object) -> bool:
 def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
 
-    Of "12 %" and "$9.50" it is the number.
+    Of "12 %", "$1,234.50" and "1.234,50 €" it is the number. A column has decimal commas if one of its cells is a
+    number by them alone, such as "9,5 €".
 
     Examples
     --------
@@ -61,17 +69,33 @@ def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     else:
         cells = column.astype(object)
         values = pandas.to_numeric(cells, errors="coerce")
-        unread = cells[cells.notna() & values.isna()]
+        place = (cells.notna() & values.isna()).to_numpy()
+        unread = cells[place]
+        commas = len(unread) > 0 and any(_ONLY_COMMA.fullmatch(as_word(cell).strip()) for cell in unread)
+        if commas:  # "1.234" is of a thousand, too
+            place = place | np.array([isinstance(cell, str) and bool(_DOTS.fullmatch(cell.strip())) for cell in cells])
+            unread = cells[place]
         found = np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
         if len(unread):
             texts = unread.map(as_word)
-            with_units = {text: _UNIT.fullmatch(text.strip()) for text in pandas.unique(texts)}
+            with_units = {text: (_COMMA if commas else _POINT).fullmatch(text.strip()) for text in pandas.unique(texts)}
             odd = [text for text, match in with_units.items() if match is None and not is_missing(text)]
-            known = {text: float(match["number"]) for text, match in with_units.items() if match}
+            known = {text: _value(match, commas) for text, match in with_units.items() if match}
             if known:
-                found[(cells.notna() & values.isna()).to_numpy()] = texts.map(known).to_numpy(dtype=np.float64)
+                found[place] = texts.map(known).to_numpy(dtype=np.float64)
     infinite = np.isinf(found)
     return (np.where(infinite, np.nan, found) if infinite.any() else found), odd
+
+
+def has_codes(words: Iterable[str]) -> bool:
+    """Tell whether a text is digits that begin with 0, such as a zip code."""
+    return any(_CODE.fullmatch(word.strip()) for word in words)
+
+
+def _value(match: re.Match[str], commas: bool) -> float:
+    """Return the number of a cell without its marks of thousands."""
+    digits = match["number"].replace(".", "").replace(",", ".") if commas else match["number"].replace(",", "")
+    return -float(digits) if "-" in match["sign"] else float(digits)
 
 
 def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:

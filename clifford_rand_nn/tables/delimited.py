@@ -16,7 +16,7 @@ from clifford_rand_nn.tables.dialect import Dialect, not_gzip, not_text
 def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
     """Read a file as ``dialect`` says; cells of ``as_text`` are no numbers, and none of ``text`` is missing either."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    options = pandas_options(dialect, as_text)
+    options = pandas_options(dialect, (*as_text, *dialect.codes))
     with reading_csv(file, dialect):
         frame = pandas.read_csv(file, **options)
         again = [name for name in dict.fromkeys(text) if name in frame.columns]

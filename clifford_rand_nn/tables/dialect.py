@@ -19,6 +19,7 @@ _LOOKED_AT = 2**18  # characters: some thousand rows
 _ROWS = 200  # by which the separator is found
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,)([eE][+-]?\d+)?\s*")
+_CODE = re.compile(r"\s*0\d+\s*")  # a zip code or a number of an account: as an integer it would lose its zeros
 _POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 
 
@@ -37,6 +38,8 @@ class Dialect:
         Of all columns, in their order.
     left_out : tuple of int
         Places of columns without a name: a row index, or nothing at all.
+    codes : tuple of str
+        Columns with cells such as 01234, which are texts: as numbers they would lose their zeros.
     notes : tuple of str
         What was found out and the reader may want to know.
     """
@@ -48,6 +51,7 @@ class Dialect:
     spaces: bool
     names: tuple[str, ...]
     left_out: tuple[int, ...]
+    codes: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -91,7 +95,9 @@ def find_dialect(
     else:
         first = [f"c{i + 1}" for i in range(len(first))]
         notes.append(f"no header: the columns are called c1 to c{len(first)}" if len(first) > 1 else "no header: c1")
-    return Dialect(encoding, separator, decimal, header, spaces, tuple(first), left_out, tuple(notes))
+    coded = {i for row in cells for i, cell in enumerate(row) if _CODE.fullmatch(cell)}
+    codes = tuple(name for i, name in enumerate(first) if i in coded)
+    return Dialect(encoding, separator, decimal, header, spaces, tuple(first), left_out, codes, tuple(notes))
 
 
 def open_text(file: Path, encoding: str) -> TextIO:
@@ -105,7 +111,8 @@ def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
     """Return the error for bytes that are no text in UTF-8, or in the encoding that was given."""
     if encoding is not None and not encoding.startswith("utf-8"):
         return ArgumentError(f"{file}: this is not {encoding} text.")
-    hint = "save it in UTF-8, or give the encoding it has, such as 'cp1252' (Windows) or 'latin-1'"
+    hint = "save it in UTF-8, or give the encoding it has: --encoding cp1252 if it is from Windows or Excel (in Python "
+    hint += "encoding='cp1252'), or latin-1"
     return ArgumentError(f"{file}: this is not UTF-8 text; {hint}.")
 
 

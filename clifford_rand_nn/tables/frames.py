@@ -79,13 +79,13 @@ def read_frame(
     return read_delimited(file, dialect, text, as_text)
 
 
-def last_column(path: str | Path) -> str:
-    """Return the name of the last column of a table, without reading all of a CSV."""
+def last_column(path: str | Path, **dialect: Any) -> str:
+    """Return the name of the last column of a table, without reading all of a CSV; ``dialect`` as for `read_frame`."""
     file = existing_table(path)
     if read_ending(file) in (".parquet", ".npz", ".arff"):
-        return str(read_frame(file).columns[-1])
-    dialect = find_dialect(file)
-    return [name for i, name in enumerate(dialect.names) if i not in dialect.left_out][-1]
+        return str(read_frame(file, **dialect).columns[-1])
+    found = find_dialect(file, **dialect)
+    return [name for i, name in enumerate(found.names) if i not in found.left_out][-1]
 
 
 def _read_parquet(file: Path) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._optional import require
-from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, is_missing, numbers
+from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, numbers
 from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
 _FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
 _MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
 _LONG = 50  # characters, on average: sentences
-_IDENTIFIER = re.compile(r"(.*[_\s.-])?(id|ids|uuid|guid|index|idx|key)|.*[a-z]I[Dd]|Unnamed: \d+")
+_IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)|.*[a-z]I[Dd]|Unnamed: \d+")
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     said_truth = _truths(words)
     if said_truth:
         return said_truth
-    if not numbers(column)[1]:
+    if not has_codes(words) and not numbers(column)[1]:
         marks = ", ".join(repr(mark) for mark in said if mark)
         kind, why = _numeric(name, column)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand.errors import ArgumentError
+
 _MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 
 
 def choose_task(target: NDArray[Any]) -> tuple[str, str]:
-    """Return the task for a target, and why.
+    """Return the task for a target, and why; refuse texts most of which are there once, which are no classes.
 
     Examples
     --------
@@ -22,6 +24,11 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     """
     values = np.unique(target)
     if target.dtype.kind in "US":
+        if len(values) > max(_MOST_CLASSES, len(target) // 2):
+            raise ArgumentError(
+                f"the target is text, {len(values)} different ones in {len(target)} rows, such as {str(values[0])!r}: "
+                "neither classes nor numbers; name another column, or write its numbers as 1234.5 or $1,234.50."
+            )
         return "classification", f"the target is text, {len(values)} classes"
     if target.dtype.kind == "b":
         return "classification", "the target is boolean"

@@ -161,3 +161,19 @@ def test_a_path_is_a_table_and_a_picture():
     table = pd.read_csv("path.csv")
     assert (table["objective"] >= table["bound"] - 1e-12).all()
     assert table["neurons"].iloc[0] == 0
+
+
+def test_a_model_is_no_table():
+    result = runner.invoke(app, ["path", "m.npz"])
+    assert result.exit_code == 2
+    assert "m.npz: this is a model file; give a table" in result.output
+
+
+def test_tables_of_another_encoding(folder):
+    (folder / "latin.csv").write_bytes("größe;stadt\n1,5;Köln\n2,5;Graz\n".encode("cp1252"))
+    result = runner.invoke(app, ["fit", "latin.csv"])
+    assert result.exit_code == 2
+    assert "--encoding cp1252" in result.output
+    TABLE[:40].rename(columns={"buys": "käuft", "key": "schlüssel"}).to_csv("buys.csv", index=False, encoding="cp1252")
+    done = runner.invoke(app, ["evaluate", "m.npz", "buys.csv", "--encoding", "cp1252", "--target", "käuft"])
+    assert done.exit_code == 0, done.output

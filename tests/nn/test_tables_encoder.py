@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, TableNote
+from clifford_rand_nn.tables.cells import numbers
+from clifford_rand_nn.tables.kinds import find_kinds
 
 pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
@@ -253,3 +255,24 @@ def test_the_format_of_dates_can_be_given():
 @pytest.mark.slow
 def test_the_checks_of_scikit_learn():
     check_estimator(TableEncoder())
+
+
+def test_amounts_of_money_are_numbers():
+    english = pd.Series(["$1,234.50", "-$5", "USD 7", "7", "1,234", None])
+    found, odd = numbers(english)
+    np.testing.assert_array_equal(found, [1234.5, -5, 7, 7, 1234, np.nan])
+    assert odd == []
+    german, odd = numbers(
+        pd.Series(["1.234,56 €", "9,5 EUR", "1.234", "1.234 €", "-3,1", "12"], index=[5, 5, 0, 1, 1, 2])
+    )
+    np.testing.assert_array_equal(german, [1234.56, 9.5, 1234, 1234, -3.1, 12])
+    assert odd == []
+    assert numbers(pd.Series(["12,34,5", "--5", "1 2"]))[1] == ["12,34,5", "--5", "1 2"]
+
+
+def test_codes_and_identifiers_are_no_numbers():
+    frame = pd.DataFrame(
+        {"zip": ["01234", "10115", "04109"] * 10, "Kunden-ID": range(1001, 1031), "n": ["7", "8", "?"] * 10}
+    )
+    kinds = {kind.name: kind.kind for kind in find_kinds(frame, {})}
+    assert kinds == {"zip": "category", "Kunden-ID": "left out", "n": "number"}

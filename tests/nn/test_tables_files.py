@@ -64,7 +64,7 @@ def test_encodings_and_no_header(tmp_path):
     assert read_frame(path)["b"].tolist() == ["å", "ß"]
     assert next(read_blocks(path))["b"].tolist() == ["å", "ß"]
     path = _write(tmp_path / "t.csv", "a,b\n1,å\n2,ß\n", "cp1252")
-    with pytest.raises(ArgumentError, match=r"not UTF-8 text; save it in UTF-8, or give .* 'cp1252'"):
+    with pytest.raises(ArgumentError, match=r"not UTF-8 text; save it in UTF-8, or give .* --encoding cp1252"):
         read_frame(path)
     assert read_frame(path, encoding="cp1252")["b"].tolist() == ["å", "ß"]
     path = _write(tmp_path / "t.csv", "1;2,5;x\n3;4,5;y\n")
@@ -200,3 +200,15 @@ def test_faults_in_blocks(tmp_path, text, message):
         list(read_blocks(_write(tmp_path / "t.csv", text)))
     with pytest.raises(ArgumentError, match=message):
         list(read_blocks(_write(tmp_path / "t.csv", text), columns=["b"], rows=1))
+
+
+def test_codes_that_begin_with_0_keep_it(tmp_path):
+    path = _write(tmp_path / "t.csv", "zip,n,share\n01234,10,0.5\n10115,20,0\n")
+    assert read_frame(path)["zip"].tolist() == ["01234", "10115"]
+    assert read_frame(path)[["n", "share"]].to_numpy().tolist() == [[10, 0.5], [20, 0]]
+
+
+def test_the_last_column_is_read_as_the_table_is(tmp_path):
+    path = _write(tmp_path / "t.csv", "a,gewählt\n1,ja\n2,nein\n", "cp1252")
+    assert default_target(path, encoding="cp1252") == "gewählt"
+    assert default_target(path, header=False, encoding="cp1252") == "c2"

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.tables import TableEncoder, TableNote, table_model, training_rows
+from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, table_model, training_rows
 
 pd = pytest.importorskip("pandas")
 N = 48
@@ -101,3 +101,16 @@ def test_the_encoder_is_fitted_anew_in_every_fold(frame):
             make_pipeline(TableEncoder(min_frequency=1), Ridge()), features, frame["buys"] == "yes", cv=3
         )
     assert np.isfinite(scores).all()
+
+
+def test_targets_of_money_and_of_digits_are_numbers():
+    frame = pd.DataFrame(
+        {"x": range(4), "price": ["$1,200", "$950.50", "$3", "$4"], "code": ["007", "010", "007", "010"]}
+    )
+    assert training_rows(frame, "price").target.tolist() == [1200, 950.5, 3, 4]
+    assert training_rows(frame, "code").target.tolist() == [7, 10, 7, 10]
+
+
+def test_texts_that_are_each_there_once_are_no_classes():
+    with pytest.raises(ArgumentError, match="30 different ones in 30 rows, such as 'n0': neither classes nor numbers"):
+        choose_task(np.array([f"n{i}" for i in range(30)]))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import AsJson, Decimal, NoHeader, Separator
+from clifford_rand_nn.cli.choices import AsJson, Decimal, Encoding, NoHeader, Separator
 
 EXAMPLE = "clifford-rand evaluate model.npz test.csv --target price"
 
@@ -23,6 +23,7 @@ def evaluate(
     coverage: Annotated[float, typer.Option(help="Share of values that intervals are to hold.")] = 0.9,
     separator: Separator = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
     no_header: NoHeader = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,5 +34,5 @@ def evaluate(
     """
     from clifford_rand_nn.cli.evaluate import run_evaluate
 
-    dialect = {"separator": separator, "decimal": decimal, "header": not no_header}
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
     run_evaluate(model, table, target, weights, coverage, dialect, as_json)

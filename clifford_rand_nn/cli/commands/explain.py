@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import AsJson, Decimal, Force, NoHeader, Separator
+from clifford_rand_nn.cli.choices import AsJson, Decimal, Encoding, Force, NoHeader, Separator
 
 EXAMPLE = "clifford-rand explain model.npz new.csv --row 3 --train train.csv"
 
@@ -35,6 +35,7 @@ def explain(
     force: Force = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
     no_header: NoHeader = False,
     as_json: AsJson = False,
 ) -> None:
@@ -44,5 +45,5 @@ def explain(
     """
     from clifford_rand_nn.cli.explain import run_explain
 
-    dialect = {"separator": separator, "decimal": decimal, "header": not no_header}
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
     run_explain(model, table, row, train, target, out, force, dialect, as_json)

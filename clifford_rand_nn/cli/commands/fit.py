@@ -10,6 +10,7 @@ from clifford_rand_nn.cli.choices import (
     AsJson,
     Biases,
     Decimal,
+    Encoding,
     Force,
     GateKind,
     ModelKind,
@@ -92,6 +93,7 @@ def fit(
     ] = None,
     separator: Separator = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
     no_header: NoHeader = False,
     task: Annotated[Task, typer.Option(help="What the target is; auto says what it chose.")] = Task.auto,
     model: Annotated[
@@ -257,7 +259,7 @@ def fit(
         compare=compare,
         as_json=as_json,
         quiet=quiet,
-        dialect={"separator": separator, "decimal": decimal, "header": not no_header},
+        dialect={"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding},
         kinds={name: columns for name, columns in kinds.items() if columns},
     )
     run_fit(asked, options, _given(ctx))

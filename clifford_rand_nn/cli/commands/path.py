@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import Decimal, Force, NoHeader, Separator
+from clifford_rand_nn.cli.choices import Decimal, Encoding, Force, NoHeader, Separator
 
 EXAMPLE = "clifford-rand path train.csv --target price --out path.csv --picture path.png"
 
@@ -45,12 +45,13 @@ def path(
     force: Force = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
     no_header: NoHeader = False,
 ) -> None:
     """Show what the weight of the penalty does: for every beta the loss of rows left out, and the number of neurons."""
     from clifford_rand_nn.cli.path import PathAsked, run_path
 
-    dialect = {"separator": separator, "decimal": decimal, "header": not no_header}
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
     kind = model.value
     tables = (train, target, test, weights, groups)
     run_path(PathAsked(*tables, kind, n_gates, subsample, n_betas, max_time, seed, out, picture, force, dialect))

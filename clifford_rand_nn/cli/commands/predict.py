@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import Decimal, Force, NoHeader, Separator
+from clifford_rand_nn.cli.choices import Decimal, Encoding, Force, NoHeader, Separator
 
 EXAMPLE = "clifford-rand predict model.npz new.csv --id customer --out predictions.csv"
 
@@ -29,6 +29,7 @@ def predict(
     force: Force = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    encoding: Encoding = None,
     no_header: NoHeader = False,
 ) -> None:
     """Predict for every row of a table. Columns are found by name; others are ignored.
@@ -39,5 +40,5 @@ def predict(
     """
     from clifford_rand_nn.cli.predict import run_predict
 
-    dialect = {"separator": separator, "decimal": decimal, "header": not no_header}
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
     run_predict(model, new, out, identifier, coverage, force, dialect)
