@@ -38,7 +38,7 @@ def describe_model(model: Any) -> str:
     Examples
     --------
     >>> from clifford_rand_nn import GatedReLUClassifier, spiral
-    >>> describe_model(GatedReLUClassifier(n_gates=8, random_state=0).fit(*spiral()))
+    >>> describe_model(GatedReLUClassifier(n_gates=8, beta=1e-3, bias=True, random_state=0).fit(*spiral()))
     'GatedReLUClassifier: a gated ReLU network of 8 neurons'
     """
     name = type(model).__name__

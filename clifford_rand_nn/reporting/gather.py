@@ -57,7 +57,7 @@ def gather_facts(
     >>> X, y = load_iris(return_X_y=True)
     >>> facts = gather_facts(ConvexNetworkClassifier().fit(X, y), Rows(X, y))
     >>> facts.left_out.how, facts.left_out.model.accuracy > 0.94, facts.left_out.simplest.accuracy < 0.4
-    ('leave-one-out', True, True)
+    ('150 rows that were held out', True, True)
     """
     classes = hasattr(model, "classes_")
     left = compare_left_out(model, rows, seconds, classes) if compare else None
