@@ -107,17 +107,16 @@ class Answers:
 
 
 def answer(model: Any, X: Any, coverage: float) -> Answers:
-    """Return what a model says of encoded rows; the network of a classifier is evaluated once.
+    """Return what a model says of encoded rows; the network is evaluated once.
 
     Outputs are log-odds of the second of two classes, else logarithms of probabilities up to a constant, wherever there
     are probabilities.
     """
     if not hasattr(model, "classes_"):
-        predicted = model.predict(X)
-        ends = None
-        if hasattr(model, "predict_interval") and predicted.ndim == 1:
-            ends = model.predict_interval(X, coverage)
-        return Answers(predicted, interval=ends)
+        if not hasattr(model, "predict_with_interval"):
+            return Answers(model.predict(X))
+        predicted, low, high = model.predict_with_interval(X, coverage)
+        return Answers(predicted, interval=(low, high) if predicted.ndim == 1 else None)
     if hasattr(model, "predict_log_proba"):
         logs = model.predict_log_proba(X)
         return Answers(model.classes_[logs.argmax(axis=1)], np.exp(logs))

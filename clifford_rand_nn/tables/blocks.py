@@ -203,7 +203,7 @@ def _in_threads(
                 begin += len(piece)
                 # of rows that are too long pandas tells only if it is to read all columns
                 chosen = {"usecols": kept} if len(kept) <= most and _alike(piece, mark, most) else {}
-                if piece.strip():
+                if not piece.isspace():
                     ahead.append(pool.submit(pandas.read_csv, io.BytesIO(piece), **options, **chosen))
                 if len(ahead) > threads:
                     yield _result(file, dialect, ahead.popleft())

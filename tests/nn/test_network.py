@@ -229,8 +229,10 @@ def test_intervals_are_wide_where_there_are_no_rows():
     X = np.concatenate([rng.uniform(-1, 0, (100, 1)), rng.uniform(0, 1, (5, 1))])
     y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(105)
     model = ConvexNetworkRegressor(rounds=0).fit(X, y)
-    low, high = model.predict_interval(np.array([[-0.5], [2.0]]))
+    new = np.array([[-0.5], [2.0]])
+    low, high = model.predict_interval(new)
     assert high[1] - low[1] >= high[0] - low[0]
+    np.testing.assert_array_equal(model.predict_with_interval(new), [model.predict(new), low, high])
     both = ConvexNetworkRegressor(rounds=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
     assert both[0].shape == (3, 2)
 

@@ -104,9 +104,21 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         ArgumentError
             ``coverage`` is not between 0 and 1.
         """
+        _, low, high = self.predict_with_interval(X, coverage)
+        return low, high
+
+    def predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
+        """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once.
+
+        Raises
+        ------
+        ArgumentError
+            ``coverage`` is not between 0 and 1.
+        """
         rows = self._rows(X)
-        low, high = self.intervals_.interval(self._outputs(rows), self._variance_at(rows), coverage)
-        return (low[:, 0], high[:, 0]) if self._target_ndim == 1 else (low, high)
+        out = self._outputs(rows)
+        low, high = self.intervals_.interval(out, self._variance_at(rows), coverage)
+        return (out[:, 0], low[:, 0], high[:, 0]) if self._target_ndim == 1 else (out, low, high)
 
     def predict(self, X: Any) -> Array:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""
