@@ -10,7 +10,7 @@ from clifford_rand._optional import require
 from clifford_rand_nn.certificates import KernelClaim, NetworkClaim
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.tables import TableEncoder
-from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader
+from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, TextReader
 
 _ROWS = 200
 _GONE = 0.05  # share of cells that are missing, and of categories that are new
@@ -59,6 +59,8 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
             column = pandas.Series(ticks.astype("int64").astype("datetime64[us]"))
             columns[name] = column.mask(gone)
             continue
+        elif isinstance(reader, TextReader):
+            cells = rng.choice(np.array(["a few words", "some others", "few others"], dtype=object), len(rows))
         else:
             cells = made[name].astype(object)
         cells[gone] = None

@@ -70,7 +70,7 @@ def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: i
         return ColumnKind(name, asked, "as asked", missing, asked=True)
     kind, why = _found(name, column)
     if kind == "text" and text == "leave out":
-        return ColumnKind(name, "left out", f"{why}: text; text='hash' uses its words", missing)
+        return ColumnKind(name, "left out", f"{why}: text; --text or text='hash' uses its words", missing)
     if kind == "category" and max(missing, int(column.value_counts().max())) < min_frequency:
         return ColumnKind(name, "left out", f"{why}, none in {min_frequency} rows", missing)
     return ColumnKind(name, kind, why, missing)

@@ -121,3 +121,17 @@ def test_what_cannot_be_written_is_one_line(folder):
     assert "--coverage" in result.stderr
     assert not (folder / "model.py").exists()
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("ending", ["onnx", "py"])
+def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame({"n": rng.normal(size=30), "said": [f"word{i} good bad" for i in range(30)]})
+    frame["buys"] = np.where(frame["n"] > 0, "yes", "no")
+    model = table_model(
+        frame, "buys", model=ConvexNetworkClassifier(rounds=0, loss="squared"), text="hash", text_features=8
+    )
+    save_model("words.npz", model)
+    result = export("words.npz", "--to", f"words.{ending}", code=2)
+    assert "said" in result.stderr
+    assert result.stderr.startswith("error: ")

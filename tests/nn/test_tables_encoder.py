@@ -67,7 +67,7 @@ KINDS = {
     "iso": ("date", "dates such as '2020-01-01'"),
     "american": ("date", "dates such as '01/01/2020 3:15 PM'"),
     "either": ("left out", "dates such as '01/01/2020': day or month first? dates={'either': '%d/%m/%Y'} says so"),
-    "story": ("left out", "120 different texts in 120 rows: text; text='hash' uses its words"),
+    "story": ("left out", "120 different texts in 120 rows: text; --text or text='hash' uses its words"),
     "many": ("left out", "40 different texts, none in 5 rows"),
     "same": ("left out", "every cell is 3"),
     "empty": ("left out", "every cell is empty"),
