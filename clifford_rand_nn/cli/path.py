@@ -100,7 +100,8 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
     model = kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups)
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
     assert drawn.unseen is not None
-    say(f"chosen: beta {model.beta_:.4g}")
+    say(f"chosen: beta {model.beta_:.4g}, for the squared loss and before gates are learned; fit may choose another")
+    say("left out error: squared error of rows left out, over the variance of the target; 1 is that of always the mean")
     return {"beta": drawn.betas, "left_out_error": drawn.unseen}
 
 

@@ -167,6 +167,8 @@ def test_a_model_is_no_table():
     result = runner.invoke(app, ["path", "m.npz"])
     assert result.exit_code == 2
     assert "m.npz: this is a model file; give a table" in result.output
+    table = runner.invoke(app, ["path", "paid.csv", "--target", "paid"])
+    assert "left out error: squared error of rows left out, over the variance" in table.output
 
 
 def test_tables_of_another_encoding(folder):
