@@ -5,9 +5,9 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network.each_label import EachLabel
 from clifford_rand_nn.estimators.network.few import NeuronScore
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.infinite.calibration import Calibration
@@ -39,7 +39,7 @@ from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
-_VERSION = 5
+_VERSION, _SEVERAL = 5, 9  # and with several labels a row
 # What files may lack, and readers of before pass over.
 _ADDED = {"network_rows": "i1", "left_out": "b1", "loo_probabilities": "f2", "history": "f2"}
 ARRAYS = (
@@ -48,6 +48,7 @@ ARRAYS = (
     | {"loo_predictions": "f12", "loo_classes": "i1", "rounds_rows": "i1", "rounds_predictions": "f2"}
     | {"standard_mean": "f1", "standard_rate": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
+    | {"label_slopes": "f2", "label_offsets": "f2", "loo_labels": "i2"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
 _READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
@@ -82,14 +83,15 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         meta["rounds"] = {"shape": rounds.shape, "rounds": int(rounds.rounds), "factors": list(rounds.factors)}
         meta["rounds"]["trials"] = [_values(trial) for trial in rounds.trials]
     if isinstance(model, ConvexNetworkClassifier):
-        if model._several:
-            several = describe(f"{len(model.classes_)} labels a row")
-            raise fail("model", "save_model", "fitted to one label a row", several, "joblib.dump keeps it.")
         arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
-        arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
-        found = model.calibration_
-        arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
-        meta["calibration"] = {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
+        if model._several:
+            meta["version"] = _SEVERAL
+            _pack_labels(arrays, meta, model)
+        else:
+            arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
+            found = model.calibration_
+            arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
+            meta["calibration"] = _scales(found)
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
     else:
         arrays["loo_predictions"], within = model.loo_predictions_, model.intervals_
@@ -140,15 +142,19 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     classes = None
     if isinstance(model, ConvexNetworkClassifier):
         classes = model.classes_ = read_classes(arrays, meta, outputs)
-        left = arrays["loo_classes"]
-        agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
-        model.loo_predictions_, model.loo_probabilities_ = classes[left], arrays.get("loo_probabilities")
+        if "labels" in meta:
+            _read_labels(arrays, meta["labels"], model, n_rows)
+        else:
+            left = arrays["loo_classes"]
+            agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
+            model.loo_predictions_ = classes[left]
+            scales = {name: number(value) for name, value in meta["calibration"].items()}
+            model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
+            agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
+        model.loo_probabilities_ = arrays.get("loo_probabilities")
         odds = model.loo_probabilities_
         fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
         agree(fits, "the probabilities of rows that were left out")
-        scales = {name: number(value) for name, value in meta["calibration"].items()}
-        model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
-        agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
         needed = bool(model.calibration_.share)
         model.losses_ = {text(name): number(value) for name, value in meta["losses"].items()}
         model.loss_ = text(meta["certificate"]["loss"])
@@ -174,6 +180,31 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         **proved(meta),
     )
     return cast("Network", model)
+
+
+def _scales(found: Calibration) -> dict[str, float]:
+    return {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
+
+
+def _pack_labels(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any) -> None:
+    """Add the calibration of each of several labels a row, and which a row would have without it."""
+    each = model.calibration_.calibrations
+    arrays["label_slopes"] = np.stack([one.slopes for one in each])
+    arrays["label_offsets"] = np.stack([one.offsets for one in each])
+    arrays["loo_labels"] = model.loo_predictions_
+    meta["labels"] = [_scales(one) for one in each]
+
+
+def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], model: Any, n_rows: int) -> None:
+    slopes, offsets, left = (arrays[name] for name in ("label_slopes", "label_offsets", "loo_labels"))
+    outputs = len(model.classes_)
+    agree(len(told) == len(slopes) == len(offsets) == outputs and offsets.shape[1] == 2, "the labels")
+    agree(model.classes_.tolist() == list(range(outputs)), "the labels")
+    agree(left.shape == (n_rows, outputs) and _within(left, 2), "the predictions")
+    scales = [{name: number(value) for name, value in one.items()} for one in told]
+    each = zip(slopes, offsets, scales, strict=True)
+    model.calibration_ = EachLabel(tuple(Calibration(a, b, **one) for a, b, one in each))
+    model.loo_predictions_ = left
 
 
 def _pack_few(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, claim: NetworkClaim) -> None:

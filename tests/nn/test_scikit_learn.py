@@ -39,6 +39,7 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
     explain,
+    load_model,
     save_model,
 )
 
@@ -217,7 +218,7 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
             clone(CLASSIFIERS[name]).set_params(class_weight=wrong).fit(X, y)
 
 
-def test_several_labels_a_row():
+def test_several_labels_a_row(tmp_path):
     """Of the network natively, as outputs of one kernel; of the others by MultiOutputClassifier, which they name."""
     marks = np.column_stack([Y > 0.5, X[:, 0] > 0.3, X[:, 1] > 0, np.zeros(48)]).astype(int)
     network = ConvexNetworkClassifier()
@@ -240,8 +241,14 @@ def test_several_labels_a_row():
     np.testing.assert_allclose(squares.predict(X), several.network_.predict(X), atol=1e-9)
     few = clone(CLASSIFIERS["few"]).fit(X, marks)
     assert few.predict(X).shape == (48, 4)
-    with pytest.raises(ArgumentError, match=r"'model' parameter of save_model must be fitted to one label a row"):
-        save_model("several.npz", several)
+    save_model(tmp_path / "several.npz", several)
+    again = load_model(tmp_path / "several.npz")
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    np.testing.assert_array_equal(again.loo_predictions_, several.loo_predictions_)
+    assert again.calibration_.loss == several.calibration_.loss
+    assert again.certificate_.verify(X, marks).relative_gap == found.relative_gap
+    save_model(tmp_path / "few.npz", few)
+    np.testing.assert_array_equal(load_model(tmp_path / "few.npz").predict(X), few.predict(X))
     one = explain(several, X[0])  # an output for each
     np.testing.assert_allclose(one.base + one.columns.sum(axis=2), several.network_.predict(X[:1]), atol=1e-9)
     with pytest.raises(ArgumentError, match=r"'loss' parameter of ConvexNetworkClassifier must be 'auto' or 'squared'"):

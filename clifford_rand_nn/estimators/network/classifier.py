@@ -58,7 +58,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             Labels may be anything that scikit-learn takes. Two classes are one output with targets -1 and 1, more are
             one output each; all are solved for at once. Several labels a row, an indicator (n, L) of 0 and 1, are one
             output each too, by squares, with kernel and β in common; ``score`` is the share of rows that are right in
-            all of them. Model files, exports and `explain` are of one label a row.
+            all of them.
             """,
         "class_weight": """
             loss : {"auto", "squared", "logistic"}, default "auto"
