@@ -1,0 +1,1 @@
+"""The gated network by accelerated steps, a pass over the shards each."""

@@ -1,0 +1,176 @@
+"""The first pass over shards: whether rows are finite, what labels there are, moments of columns, a uniform sample."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import PartWork
+
+_MOST_CLASSES = 10_000  # more different labels are most likely real targets
+
+
+class Sample(NamedTuple):
+    """Rows drawn from all rows, each as likely as any other, in the order in which they are stored."""
+
+    rows: NDArray[np.int64]
+    X: NDArray[Any]
+    y: NDArray[Any] | None
+    weights: Array | None
+
+
+class Facts(NamedTuple):
+    """What one pass says of all rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows of weight > 0; others count nowhere.
+    weight : float
+        Sum of the weights.
+    sums, squares : (d,)
+        Weighted sums of the columns and of their squares.
+    labels : dict
+        Weight of each label, of classifiers; empty for regressors.
+    sample : Sample
+    """
+
+    n: int
+    weight: float
+    sums: Array
+    squares: Array
+    labels: dict[Any, float]
+    sample: Sample
+
+    @property
+    def mean_weight(self) -> float:
+        """Mean weight of the rows that count."""
+        return self.weight / self.n
+
+    @property
+    def feature(self) -> float:
+        """Root mean square of all entries, the constant feature of `bias_feature`; 1 if all are 0."""
+        mean = math.fsum(self.squares) / (self.weight * len(self.squares))
+        return math.sqrt(mean) if mean > 0 else 1.0
+
+
+class _Scan(PartWork):
+    def __init__(self, chosen: NDArray[np.int64], classify: bool, owner: str) -> None:
+        self.chosen, self.classify, self.owner = chosen, classify, owner
+
+    def of(self, shards: Shards, part: Part) -> Facts:
+        d = shards.d
+        n = 0
+        weight: list[float] = []
+        sums, squares = np.zeros(d), np.zeros(d)
+        labels: Counter[Any] = Counter()
+        picked: list[Block] = []
+        for block in shards.blocks(part, self.rows):
+            X, w, name = block.X.astype(np.float64), block.weights, shards.shards[part.shard]
+            self._check(block, X, name)
+            w = np.ones(len(X)) if w is None else w
+            n, weight = n + int(np.count_nonzero(w)), [*weight, float(w.sum())]
+            sums += w @ X
+            squares += w @ np.square(X)
+            if self.classify and block.y is not None:
+                found, where = np.unique(block.y[w > 0], return_inverse=True)
+                for label, share in zip(found.tolist(), np.bincount(where.ravel(), w[w > 0]).tolist(), strict=True):
+                    labels[label] += share
+                if len(labels) > _MOST_CLASSES:
+                    rule, told = f"labels of at most {_MOST_CLASSES} classes", describe(f"{len(labels)} in one part")
+                    raise fail("y", self.owner, rule, told, "Real targets are for a regressor.")
+            rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(X)]))] - block.first
+            if rows.size:
+                y, weights = (None if one is None else one[rows] for one in (block.y, block.weights))
+                picked.append(Block(block.X[rows], y, weights, block.first))
+        return Facts(n, math.fsum(weight), sums, squares, dict(labels), _joined(picked, self._indices(part), d, shards))
+
+    def _indices(self, part: Part) -> NDArray[np.int64]:
+        return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
+
+    def _check(self, block: Block, X: Array, shard: Any) -> None:
+        for name, values, stored in (
+            ("X", X, shard.X),
+            ("y", block.y, shard.y),
+            ("sample_weight", block.weights, shard.weights),
+        ):
+            if values is None or values.dtype.kind not in "fc" or np.isfinite(values).all():
+                continue
+            row = block.first + int(np.argwhere(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0, 0])
+            told = describe(f"one that is not, in row {row} of all, in {stored.name}")
+            raise fail(name, self.owner, "finite numbers", told, "Fill or drop such rows when the shards are written.")
+        if block.weights is not None and (block.weights < 0).any():
+            row = block.first + int(np.argmax(block.weights < 0))
+            raise fail(
+                "sample_weight", self.owner, "numbers ≥ 0", describe(f"one < 0, row {row}, {shard.weights.name}")
+            )
+
+
+def _joined(blocks: list[Block], index: NDArray[np.int64], d: int, shards: Shards) -> Sample:
+    if not blocks:
+        return Sample(index, np.zeros((0, d), shards.dtype), None, None)
+    X, y, w = (
+        None if values[0] is None else np.concatenate(values) for values in zip(*(b[:3] for b in blocks), strict=True)
+    )
+    assert X is not None
+    return Sample(index, X, y, w)
+
+
+def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Facts:
+    """Read all rows once.
+
+    Parameters
+    ----------
+    engine : Engine
+    size : int
+        Rows of the sample; all, where there are no more.
+    seed : numpy.random.Generator
+        Draws them.
+    classify : bool
+        Whether targets are labels.
+    owner : str
+        Whose errors these are.
+
+    Raises
+    ------
+    ArgumentError
+        Numbers that are not finite, weights < 0 or all 0, no targets, one class, more classes than a classifier has.
+    """
+    shards = engine.shards
+    if not shards.labelled:
+        raise fail("shards", owner, "shards with targets", describe("without y"), "Give y, or y-00000.npy, … beside X.")
+    chosen = np.sort(seed.choice(shards.n, min(size, shards.n), replace=False))
+    facts = _together(list(engine.each(_Scan(chosen, classify, owner))))
+    if facts.weight <= 0:
+        raise fail("sample_weight", owner, "not all 0", describe("only zeros"))
+    if classify and len(facts.labels) < 2:
+        raise fail("y", owner, "labels of at least two classes", describe(f"one class, {next(iter(facts.labels))!r}"))
+    return facts
+
+
+def _together(parts: Iterable[Facts]) -> Facts:
+    found = list(parts)
+    labels: Counter[Any] = Counter()
+    for one in found:
+        labels.update(one.labels)
+    kept = [one.sample for one in found if len(one.sample.X)]
+    X, y, w = (
+        None if values[0] is None else np.concatenate(values) for values in zip(*(one[1:] for one in kept), strict=True)
+    )
+    assert X is not None
+    return Facts(
+        sum(one.n for one in found),
+        math.fsum(one.weight for one in found),
+        np.sum([one.sums for one in found], axis=0),
+        np.sum([one.squares for one in found], axis=0),
+        dict(sorted(labels.items())),
+        Sample(np.concatenate([one.rows for one in kept]), X, y, w),
+    )

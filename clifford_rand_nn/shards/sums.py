@@ -1,0 +1,94 @@
+"""Sums over rows, written once for every engine: what is added for a block, a part, and all parts, in one order."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.shards.source import Shards
+
+Sums = tuple[NDArray[Any], ...]
+Kept = tuple[NDArray[Any], ...]
+_Item = TypeVar("_Item")
+
+BLOCK_ROWS = 4096  # rows that are converted and multiplied at a time: they stay in the cache, with what is made of them
+
+
+class RowSum(ABC):
+    """Sums over rows of arrays of fixed shapes: all parameters of a pass; it is pickled to where the rows are."""
+
+    rows = BLOCK_ROWS
+
+    @abstractmethod
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return the sums over a block, in float64; ``kept`` is what each `RowMap` made of its rows."""
+
+
+class RowMap(ABC):
+    """A small array of each row that is made once and kept beside the rows."""
+
+    rows = BLOCK_ROWS
+
+    @abstractmethod
+    def of(self, block: Block) -> NDArray[Any]:
+        """Return an array (k, …) of the rows of a block."""
+
+
+class PartWork(ABC):
+    """Work on a part as a whole whose results differ in shape: facts, samples, files of predictions."""
+
+    rows = BLOCK_ROWS
+
+    @abstractmethod
+    def of(self, shards: Shards, part: Part) -> Any:
+        """Return what is found in a part, something small that can be pickled."""
+
+
+def part_sum(shards: Shards, part: Part, term: RowSum, kept: Kept) -> Sums:
+    """Return the sums over the rows of a part; ``kept`` has a row for each of them."""
+    total: Sums | None = None
+    start = 0
+    for block in shards.blocks(part, term.rows):
+        rows = slice(start, start + len(block.X))
+        total = added(total, term.of(block, tuple(array[rows] for array in kept)))
+        start = rows.stop
+    assert total is not None  # a part has a row
+    return total
+
+
+def part_map(shards: Shards, part: Part, make: RowMap) -> NDArray[Any]:
+    """Return what is kept of the rows of a part."""
+    return np.concatenate([make.of(block) for block in shards.blocks(part, make.rows)])
+
+
+def added(a: Sums | None, b: Sums) -> Sums:
+    """Return a + b, array by array; a may be overwritten."""
+    if a is None:
+        return b
+    for left, right in zip(a, b, strict=True):
+        left += right
+    return a
+
+
+def pairwise(items: Iterable[_Item], add: Callable[[_Item, _Item], _Item]) -> _Item:
+    """Add items in pairs of neighbours, then pairs of pairs, …: one order whoever adds, few of them held at a time.
+
+    Examples
+    --------
+    >>> pairwise("abcde", lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    stack: list[tuple[int, _Item]] = []
+    for item in items:
+        level = 0
+        while stack and stack[-1][0] == level:
+            item = add(stack.pop()[1], item)
+            level += 1
+        stack.append((level, item))
+    total = stack.pop()[1]
+    while stack:
+        total = add(stack.pop()[1], total)
+    return total
