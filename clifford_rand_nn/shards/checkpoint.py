@@ -1,0 +1,251 @@
+"""A solver's state on disk: what a fit that is stopped, or killed, goes on from."""
+
+import json
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand import __version__
+from clifford_rand._checks import check_number, describe, fail
+from clifford_rand._files import replaced
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import FAULTS, damaged, read_npz
+
+_FORMAT, _VERSION = "clifford-rand-checkpoint", 1
+_WHAT = "this checkpoint"
+_ANEW = "It is left as it is; delete it, or give another path, to begin anew."
+_PROBE = bytes(2**14)  # written before the start, to find a full or forbidden folder at once
+
+
+class Checkpoint:
+    """Where, and how often, `fit` writes its state.
+
+    `fit` with the path of a file that is there goes on from it, to the same bits as a fit that was never stopped. The
+    file is an NPZ of arrays and numbers (no pickle), some megabytes, that is replaced as a whole: whatever happens
+    while it is written, the one before it stays. A disk that is full then costs a warning, not the fit.
+
+    Parameters
+    ----------
+    path : path
+        Of the file; its folder must be there.
+    every : float, default 60
+        Seconds from one state to the next; it is written at the end, and by Ctrl-C, too. 0 writes after every pass.
+
+    Raises
+    ------
+    ArgumentError
+        ``every`` is negative. By `fit`: the file cannot be written, is damaged, or is of other rows, other parameters
+        or another version; it is left as it is.
+
+    Examples
+    --------
+    >>> Checkpoint("fit.checkpoint", every=30)
+    Checkpoint('fit.checkpoint', every=30.0)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise fail("path", "Checkpoint", "the path of a file", path)
+        self.path = os.fspath(path)
+        self.every = check_number(every, "every", "Checkpoint", "seconds ≥ 0", lambda seconds: seconds >= 0)
+
+    def __repr__(self) -> str:
+        return f"Checkpoint({self.path!r}, every={self.every})"
+
+    @classmethod
+    def opened(
+        cls,
+        given: "Checkpoint | str | os.PathLike[str] | None",
+        about: Mapping[str, Any],
+        owner: str = "fit",
+        *,
+        writes: bool = True,
+    ) -> "Keeper":
+        """Return what a solver keeps its state with; one that does nothing for None.
+
+        Parameters
+        ----------
+        given : Checkpoint, path or None
+        about : mapping
+            All that the state depends on, by name: plain values, arrays, and tuples, lists and dicts of these; for the
+            rows, ``{"shards": shards.fingerprint}``. What may change from one start to the next (limits of time, how
+            much is printed) is left out.
+        owner : str
+            Whose errors these are.
+        writes : bool
+            Whether this process writes: of several that run the same solver only one does, and all of them read.
+
+        Raises
+        ------
+        ArgumentError
+            The file cannot be written: no folder, no permission, a full disk.
+        """
+        if given is not None and not isinstance(given, Checkpoint | str | os.PathLike):
+            raise fail("checkpoint", owner, "a path, a Checkpoint or None", given)
+        checkpoint = cls(given) if isinstance(given, str | os.PathLike) else given
+        if checkpoint is not None and writes:
+            _try(checkpoint.path, owner)
+        return Keeper(checkpoint, {name: _told(value) for name, value in about.items()}, writes)
+
+
+class Keeper:
+    """Reads and writes the states of one fit."""
+
+    def __init__(self, checkpoint: Checkpoint | None, about: dict[str, Any], writes: bool = True) -> None:
+        self._checkpoint, self._about, self._writes = checkpoint, about, writes
+        self._written = time.monotonic()
+        self._warned = False
+
+    def load(self) -> Any | None:
+        """Return the state in the file, bit for bit as it was offered (named tuples as tuples); None without a file.
+
+        Raises
+        ------
+        ArgumentError
+            The file is damaged, something else, or of another fit; the sentence names what differs.
+        """
+        if self._checkpoint is None:
+            return None
+        path = self._checkpoint.path
+        try:
+            arrays, _ = read_npz(path, None, what=_WHAT, stored=True)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ArgumentError(f"{path}: {_WHAT} cannot be read ({error}).") from error
+        except ArgumentError as error:
+            raise ArgumentError(f"{error} {_ANEW}") from error
+        try:
+            header = json.loads(arrays.pop("header").tobytes())
+            if header["format"] != _FORMAT:
+                raise ValueError(f"format {header['format']!r}")
+            kind = (header["version"], header["library"])
+            about = dict(header["about"]) if kind == (_VERSION, __version__) else {}
+            state = _decoded(header["state"], arrays) if about else None
+        except FAULTS as error:
+            raise ArgumentError(f"{damaged(path, _WHAT, error)} {_ANEW}") from error
+        if kind != (_VERSION, __version__):
+            told = f"{path}: {_WHAT} was written by clifford-rand {kind[1]} (format {kind[0]}), and this is"
+            raise ArgumentError(f"{told} {__version__} (format {_VERSION}), which might not go on to the same. {_ANEW}")
+        _check_same(about, self._about, path)
+        return state
+
+    def offer(self, state: Callable[[], Any]) -> None:
+        """Write the state, nested tuples, lists and dicts of arrays and plain values, if it is time to."""
+        if self._checkpoint is not None and time.monotonic() - self._written >= self._checkpoint.every:
+            self.write(state())
+
+    def write(self, state: Any) -> None:
+        """Write a state now; where this fails, warn once, and the file stays as it was.
+
+        Warns
+        -----
+        UserWarning
+        """
+        if self._checkpoint is None or not self._writes:
+            return
+        path = self._checkpoint.path
+        arrays: list[NDArray[Any]] = []
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "library": __version__,
+            "about": self._about,
+            "state": _encoded(state, arrays),
+        }
+        text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        try:
+            with replaced(path) as new, open(new, "wb") as stream:
+                np.savez(stream, header=text, **{str(i): array for i, array in enumerate(arrays)})  # type: ignore[arg-type]
+        except OSError as error:
+            if not self._warned:
+                kept = "the one before it stays" if os.path.exists(path) else "there is none"
+                told = f"{path}: the checkpoint could not be written ({error}); {kept}, the fit goes on, and will try"
+                warnings.warn(f"{told} again.", stacklevel=2)
+            self._warned = True
+        self._written = time.monotonic()
+
+
+def _try(path: str, owner: str) -> None:
+    """Refuse a path that cannot be written, before hours of work."""
+    file = Path(os.path.realpath(path))
+    if file.exists() and not file.is_file():
+        raise fail("checkpoint", owner, "the path of a file", describe("another thing"), f"It is {path}.")
+    try:
+        with tempfile.TemporaryFile(dir=file.parent) as stream:
+            stream.write(_PROBE)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        told = describe(f"one that cannot ({error.strerror})")
+        raise fail("checkpoint", owner, "a path that can be written", told, f"It is {path}.") from error
+
+
+def _check_same(old: dict[str, Any], new: dict[str, Any], path: str) -> None:
+    for name in [*new, *(name for name in old if name not in new)]:
+        before, now = old.get(name), new.get(name)
+        if (before == now or json.dumps(before) == json.dumps(now)) and (name in old) == (name in new):
+            continue
+        if name == "shards":
+            said = "its shards are others, or were changed since"
+        elif isinstance(before, dict) or isinstance(now, dict):
+            said = f"its {name} is another"
+        else:
+            said = f"its {name} is {before!r}, and that of this fit is {now!r}"
+        raise ArgumentError(f"{path}: {_WHAT} is of another fit: {said}. {_ANEW}")
+
+
+# ---- values as JSON, arrays apart
+
+
+def _told(value: Any) -> Any:
+    """Return a plain value, to be named when it differs, or the hash of another."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    arrays: list[NDArray[Any]] = []
+    digest = blake2b(json.dumps(_encoded(value, arrays), sort_keys=True).encode(), digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return {"hash": digest.hexdigest()}
+
+
+def _encoded(value: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return a value as JSON can hold it, every array as its number in ``arrays``, where it is added."""
+    if isinstance(value, np.ndarray | np.generic):
+        array = np.asarray(value)
+        if array.dtype.kind not in "biufcSU":
+            raise TypeError(f"an array of {array.dtype} in a state")
+        arrays.append(array)
+        return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return {"tuple" if isinstance(value, tuple) else "list": [_encoded(one, arrays) for one in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_encoded(key, arrays), _encoded(one, arrays)] for key, one in value.items()]}
+    told = f"a value of type {type(value).__name__} in a state"
+    raise TypeError(f"{told}, which holds arrays, plain values, tuples, lists and dicts")
+
+
+def _decoded(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """Return what `_encoded` made a value of."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, held),) = value.items()
+    if kind in ("array", "scalar"):
+        array = arrays[str(held)]
+        return array if kind == "array" else array[()]
+    if kind == "dict":
+        return {_decoded(key, arrays): _decoded(one, arrays) for key, one in held}
+    made = {"tuple": tuple, "list": list}[kind]
+    return made(_decoded(one, arrays) for one in held)
