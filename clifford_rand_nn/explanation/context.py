@@ -72,7 +72,8 @@ class Context:
         if training or network.reference is None:
             reference = route.reference(network.reference, given)
             said = "an average row of training" if training else "an average one of the rows that were given"
-            said = "a row of zeros" if given is None else said
+            zeros = "a row that the network sees as zeros" if route.steps else "a row of zeros"
+            said = zeros if given is None else said
         else:
             reference = route.reference(network.reference, None)
             said = "an average row of training"

@@ -1,19 +1,51 @@
-"""Which input column each column that a transformer of scikit-learn makes comes from."""
+"""Which input column each column that a transformer of scikit-learn makes comes from, and by what rate it rises."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._typing import Array
+
 Places = NDArray[np.intp]
+
+
+class Made(NamedTuple):
+    """What each column that comes out is made of: ``rate`` times the entry of an input column, plus ``level``.
+
+    Attributes
+    ----------
+    places : (k,) int
+        Of the input columns.
+    rate, level : (k,)
+        NaN where a column is made otherwise, as those of categories and quantiles are.
+    """
+
+    places: Places
+    rate: Array
+    level: Array
+
+    @classmethod
+    def same(cls, places: Places) -> "Made":
+        """Return columns that are as they were."""
+        return cls(places, np.ones(len(places)), np.zeros(len(places)))
+
+    @classmethod
+    def otherwise(cls, places: Places) -> "Made":
+        """Return columns that are made in another way."""
+        return cls(places, np.full(len(places), np.nan), np.full(len(places), np.nan))
+
+    def then(self, step: "Made") -> "Made":
+        """Return what a further step makes of these columns."""
+        rate, level = self.rate[step.places], self.level[step.places]
+        return Made(self.places[step.places], step.rate * rate, step.rate * level + step.level)
 
 
 def origins_of(step: Any, names: Sequence[str]) -> Places | None:
     """Return for each column that comes out of a fitted transformer the place of the one it was made of.
 
-    None where a column is made of several, as a principal component is, or where that cannot be told. A transformer
-    says it itself by ``origin_``, names of input columns; others of scikit-learn are known by what they are.
+    None where a column is made of several, as a principal component is, or where that cannot be told.
 
     Examples
     --------
@@ -23,6 +55,22 @@ def origins_of(step: Any, names: Sequence[str]) -> Places | None:
     >>> origins_of(StandardScaler().fit([[1.0, 2.0], [2.0, 5.0]]), ["x", "y"]).tolist()
     [0, 1]
     """
+    made = made_of(step, names)
+    return None if made is None else made.places
+
+
+def made_of(step: Any, names: Sequence[str]) -> Made | None:
+    """Return what each column is made of that comes out of a fitted transformer, as `origins_of` does, with its rate.
+
+    A transformer says it itself by ``origin_``, names of input columns, and columns that bear the name of one are as
+    that is; others of scikit-learn are known by what they are.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> made_of(MinMaxScaler().fit([[1.0], [5.0]]), ["x"])
+    Made(places=array([0]), rate=array([0.25]), level=array([-0.25]))
+    """
     from sklearn.base import OneToOneFeatureMixin
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_selection import SelectorMixin
@@ -30,64 +78,87 @@ def origins_of(step: Any, names: Sequence[str]) -> Places | None:
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder
 
+    place = {name: i for i, name in enumerate(names)}
     if hasattr(step, "origin_"):
-        place = {name: i for i, name in enumerate(names)}
-        made_of = [place.get(str(name)) for name in step.origin_]
-        return None if None in made_of else np.array(made_of, dtype=np.intp)
+        found = [place.get(str(name)) for name in step.origin_]
+        if None in found:
+            return None
+        own = np.asarray(step.get_feature_names_out()) == np.asarray(step.origin_)
+        places = np.array(found, dtype=np.intp)
+        return Made(places, np.where(own, 1.0, np.nan), np.where(own, 0.0, np.nan))
     if hasattr(step, "output_to_input_"):  # skrub's TableVectorizer
-        place = {name: i for i, name in enumerate(names)}
-        return np.array([place[str(name)] for name in step.output_to_input_.values()], dtype=np.intp)
+        return Made.otherwise(np.array([place[str(name)] for name in step.output_to_input_.values()], dtype=np.intp))
     if isinstance(step, str):
-        return np.arange(len(names)) if step == "passthrough" else np.zeros(0, dtype=np.intp)
+        return Made.same(np.arange(len(names)) if step == "passthrough" else np.zeros(0, dtype=np.intp))
     match step:
         case Pipeline():
             return _in_turn([part for _, part in step.steps], names)
         case ColumnTransformer():
             return _side_by_side(step, names)
         case OneHotEncoder():
-            return _of_one_hot(step)
+            return Made.otherwise(_of_one_hot(step))
         case SelectorMixin():
-            return np.flatnonzero(step.get_support())
+            return Made.same(np.flatnonzero(step.get_support()))
         case SimpleImputer():
             return _of_imputer(step)
         case FunctionTransformer():
-            plain = step.func is None or isinstance(step.func, np.ufunc) or step.feature_names_out == "one-to-one"
-            return np.arange(len(names)) if plain else None
+            if step.func is None:
+                return Made.same(np.arange(len(names)))
+            plain = isinstance(step.func, np.ufunc) or step.feature_names_out == "one-to-one"
+            return Made.otherwise(np.arange(len(names))) if plain else None
         case Normalizer():  # one name for one name, but every column has a share in the length of the row
             return None
         case OneToOneFeatureMixin():
-            return np.arange(len(names))
+            return _scaled(step, len(names))
     return None
 
 
-def _in_turn(steps: Sequence[Any], names: Sequence[str]) -> Places | None:
-    """Return the origins through steps, one after the other."""
-    found = np.arange(len(names))
+def _scaled(step: Any, count: int) -> Made:
+    """Return what a transformer makes of columns one by one: of scalers the rates are known."""
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    match step:
+        case StandardScaler():
+            scale, centre = step.scale_, step.mean_ if step.with_mean else None
+        case RobustScaler():
+            scale, centre = step.scale_, step.center_
+        case MaxAbsScaler() if not getattr(step, "clip", False):
+            scale, centre = step.scale_, None
+        case MinMaxScaler() if not step.clip:
+            return Made(np.arange(count), np.asarray(step.scale_), np.asarray(step.min_))
+        case _:
+            return Made.otherwise(np.arange(count))
+    rate = 1 / np.asarray(np.ones(count) if scale is None else scale, dtype=np.float64)
+    return Made(np.arange(count), rate, np.zeros(count) if centre is None else -np.asarray(centre) * rate)
+
+
+def _in_turn(steps: Sequence[Any], names: Sequence[str]) -> Made | None:
+    """Return what steps make, one after the other."""
+    found = Made.same(np.arange(len(names)))
     for step in steps:
-        own = origins_of(step, [names[int(i)] for i in found])
+        own = made_of(step, [names[int(i)] for i in found.places])
         if own is None:
             return None
-        found = found[own]
+        found = found.then(own)
     return found
 
 
-def _side_by_side(step: Any, names: Sequence[str]) -> Places | None:
-    """Return the origins of the parts of a ColumnTransformer; all of what is made of one column comes from it."""
+def _side_by_side(step: Any, names: Sequence[str]) -> Made | None:
+    """Return what the parts of a ColumnTransformer make; all of what is made of one column comes from it."""
     total = max((part.stop for part in step.output_indices_.values()), default=0)
-    found = np.full(total, -1)
+    found = Made.otherwise(np.full(total, -1))
     for name, made, columns in step.transformers_:
         out = step.output_indices_.get(name)
         if out is None or out.start == out.stop:
             continue
         places = _places(columns, names)
-        if len(places) == 1:
-            found[out] = places[0]
-            continue
-        own = origins_of(made, [names[i] for i in places])
-        if own is None or len(own) != out.stop - out.start:
-            return None
-        found[out] = places[own]
-    return None if (found < 0).any() else found
+        own = made_of(made, [names[i] for i in places])
+        if own is None or len(own.places) != out.stop - out.start:
+            if len(places) != 1:
+                return None
+            own = Made.otherwise(np.zeros(out.stop - out.start, dtype=np.intp))
+        found.places[out], found.rate[out], found.level[out] = places[own.places], own.rate, own.level
+    return None if (found.places < 0).any() else found
 
 
 def _places(columns: Any, names: Sequence[str]) -> Places:
@@ -118,8 +189,11 @@ def _of_one_hot(step: Any) -> Places:
     return np.repeat(np.arange(len(counts)), counts)
 
 
-def _of_imputer(step: Any) -> Places:
-    """Return the origins of a SimpleImputer: columns that are not empty, then those that say what was missing."""
+def _of_imputer(step: Any) -> Made:
+    """Return what a SimpleImputer makes: columns that are not empty, then those that say what was missing."""
     empty = np.array([isinstance(value, float) and np.isnan(value) for value in step.statistics_])
     kept = np.arange(len(empty)) if step.keep_empty_features else np.flatnonzero(~empty)
-    return kept if step.indicator_ is None else np.concatenate([kept, step.indicator_.features_]).astype(np.intp)
+    if step.indicator_ is None:
+        return Made.same(kept)
+    parts = Made.same(kept), Made.otherwise(np.asarray(step.indicator_.features_, dtype=np.intp))
+    return Made(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))

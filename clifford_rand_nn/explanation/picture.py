@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._optional import require
-from clifford_rand_nn.explanation.words import in_a_column, largest, rank_text, speaks_for
+from clifford_rand_nn.explanation.words import in_a_column, largest, others_text, rank_text, speaks_for
 
 if TYPE_CHECKING:
     from clifford_rand_nn.explanation.prediction import PredictionExplanation
@@ -28,7 +28,7 @@ def draw_prediction(one: "PredictionExplanation", ax: Any, top: int) -> Any:
         names.append(_short(f"{one.column_names[j]} {one.values[0][j]}") + (f"\n({rank})" if rank else ""))
     amounts = [float(parts[j]) for j in shown]
     if others:
-        names.append(f"{len(others)} other columns")
+        names.append(others_text(len(others)))
         amounts.append(float(parts[others].sum()))
     base, f = float(one.base[0, c]), float(one.outputs[0, c])
     names += [f"{one.context.measured_from},\nby these slopes", "together, the output"]

@@ -10,8 +10,10 @@ from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.explanation.training import spanning_rows
 from clifford_rand_nn.explanation.words import (
     aligned,
+    column_notes,
     in_a_column,
     largest,
+    others_text,
     plane_text,
     rank_text,
     row_name,
@@ -126,12 +128,12 @@ def _column_lines(one: "PredictionExplanation", c: int) -> list[str]:
     others = [j for j in range(len(parts)) if j not in shown]
     amounts = [float(parts[j]) for j in shown] + ([float(parts[others].sum())] if others else [])
     sums = [float(one.base[0, c]), float(one.outputs[0, c])]
-    names = [_entry(one, j) for j in shown] + ([f"{len(others)} other columns"] if others else [])
+    names = [_entry(one, j) for j in shown] + ([others_text(len(others))] if others else [])
     says = [speaks_for(context, c, amount) for amount in amounts] + ["", ""]
     says[: len(shown)] = [say + _per_unit(one, c, j) for say, j in zip(says, shown, strict=False)]
     names += [f"{context.measured_from}, by these slopes", "together, the output"]
     table = list(zip(names, in_a_column(amounts + sums), says, strict=True))
-    return [head, *aligned(table, (1,)), *([context.route.note] if context.route.note else [])]
+    return [head, *aligned(table, (1,)), *column_notes(context)]
 
 
 def _entry(one: "PredictionExplanation", j: int) -> str:
@@ -142,11 +144,12 @@ def _entry(one: "PredictionExplanation", j: int) -> str:
 
 
 def _per_unit(one: "PredictionExplanation", c: int, j: int) -> str:
-    """Return the slope along a column of many values, in units of the table."""
-    if np.isnan(one.ranks[0, j]):
-        return ""
+    """Return the slope along a column of many values, in units of the table, where these are those of the network."""
     own = one.number_places[j]
-    return f"; {signed(float(one.slopes[0, c, own]))} for one more"
+    if np.isnan(one.ranks[0, j]) or own is None:
+        return ""
+    slope = float(one.slopes[0, c, own] * one.context.route.rate[own])
+    return "" if np.isnan(slope) else f"; {signed(slope)} for one more"
 
 
 def _neuron_lines(one: "PredictionExplanation", c: int) -> list[str]:
@@ -240,7 +243,7 @@ def _dict_of_one(one: "PredictionExplanation", top: int | None) -> dict[str, Any
         "measured_from": one.context.measured_from,
         "values": dict(zip(one.column_names, one.values[0], strict=True)),
     }
-    return told | {"outputs": outputs, "note": one.context.route.note}
+    return told | {"outputs": outputs, "note": " ".join(column_notes(one.context))}
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
-from clifford_rand_nn.explanation.origins import origins_of
+from clifford_rand_nn.explanation.origins import Made, made_of
 
 _LINEAR = 1e-9  # of the largest entry: what steps that are linear may be off by
 _MIXING = ("components_", "scalings_")  # what linear maps of scikit-learn have: PCA, random projections, LDA, …
@@ -46,6 +46,8 @@ class Route:
     Attributes
     ----------
     model : what was given
+    steps : list
+        Those before it.
     last : the last step, perhaps a `BetaCV`
     estimator : the estimator at its end
     given_names : list of str
@@ -57,6 +59,8 @@ class Route:
     encoded_names : list of str
     origin : (k,) int
         The explained column that each encoded one is of.
+    rate, level : (k,)
+        An encoded column is rate times the entry of the table, plus level; NaN where it is made otherwise.
     matrix : (k, d) array or None
         Of steps that are linear in all encoded columns, as the principal components are; None if there is none.
     note : str
@@ -65,18 +69,19 @@ class Route:
 
     def __init__(self, model: Any, table: Any = None) -> None:
         self.model = model
-        steps, self.last, self.estimator = taken_apart(model)
+        self.steps, self.last, self.estimator = taken_apart(model)
+        steps = self.steps
         first = steps[0] if steps else self.estimator
         self.given_names = _names(first, table)
-        found, count, names = np.arange(len(self.given_names)), 0, self.given_names
+        made, count, names = Made.same(np.arange(len(self.given_names))), 0, self.given_names
         for step in steps:
-            own = origins_of(step, names)
+            own = made_of(step, names)
             if own is None:
                 break
-            found, count = found[own], count + 1
-            names = _names_out(step, names, len(found))
+            made, count = made.then(own), count + 1
+            names = _names_out(step, names, len(made.places))
         self._before, self._after = steps[:count], steps[count:]
-        self.origin, self.encoded_names = found, names
+        self.encoded_names = names
         self.matrix: Array | None = None
         self._offset = np.zeros(0)
         self.note = ""
@@ -87,12 +92,12 @@ class Route:
             self._before, self._after = steps, []
             for step in self._before[count:]:
                 names = _names_out(step, names, self.estimator.n_features_in_)
-            self.encoded_names = names
-            self.origin = np.arange(len(self.encoded_names))
+            self.encoded_names, made = names, Made.same(np.arange(len(names)))
         shown = self.given_names if self.followed else self.encoded_names
-        self.places = np.unique(self.origin)  # columns that are left out by a step are none
+        self.places = np.unique(made.places)  # columns that are left out by a step are none
         self.names = [shown[i] for i in self.places]
-        self.origin = np.searchsorted(self.places, self.origin)
+        self.origin = np.searchsorted(self.places, made.places)
+        self.rate, self.level = made.rate, made.level
 
     def rows(self, x: Any) -> tuple[Rows, bool]:
         """Return rows on their way, and whether one row was given that is not in a table.
@@ -127,6 +132,24 @@ class Route:
             found[..., j] += parts[..., k]
         return found
 
+    def in_table_units(self, weights: Array) -> tuple[list[tuple[str, float, NDArray[np.intp]]], float]:
+        """Return a weighted sum of encoded columns (k,) in the units of the table.
+
+        That is a list of terms, each a name, its weight and the encoded columns that are in it, and a constant: one
+        term for a table column of numbers, one for each encoded column that is made otherwise.
+        """
+        plain = np.isfinite(self.rate)
+        terms = []
+        for j, name in enumerate(self.names):
+            own = np.flatnonzero(plain & (self.origin == j) & (weights != 0))
+            if len(own):
+                terms.append((name, float(weights[own] @ self.rate[own]), own))
+        for k in np.flatnonzero(~plain & (weights != 0)):
+            name = self.encoded_names[k]
+            known = name == self.names[self.origin[k]]
+            terms.append((f"{name} (transformed)" if known else name, float(weights[k]), np.array([k])))
+        return terms, float(weights[plain] @ self.level[plain])
+
     def reference(self, seen: Array | None, rows: Rows | None) -> tuple[Array, Array]:
         """Return the row that columns are measured from, encoded and as it is seen.
 
@@ -154,7 +177,7 @@ class Route:
         """Find the matrix of steps that mix columns, by what they make of unit rows; say whether they are linear."""
         if not all(isinstance(s, OneToOneFeatureMixin) or any(hasattr(s, n) for n in _MIXING) for s in self._after):
             return False
-        k = len(self.origin)
+        k = len(self.encoded_names)
         zero = np.asarray(self._through(self._after, np.zeros((1, k))))[0]
         matrix = np.asarray(self._through(self._after, np.eye(k))) - zero
         some = np.random.default_rng(0).uniform(0, 10, (4, k))  # none negative: not all steps take such

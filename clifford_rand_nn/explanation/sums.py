@@ -55,6 +55,8 @@ class GatedSum:
         The place of each neuron in the lists of the estimator: those without weights are left out here.
     reference : (d,) or None
         The mean of the training rows, where it is known.
+    jumps : bool
+        Whether the network jumps at planes, as gated ones do; ReLU neurons are 0 there.
     """
 
     directions: Array
@@ -64,6 +66,7 @@ class GatedSum:
     intercept: Array
     numbers: NDArray[np.intp]
     reference: Array | None = None
+    jumps: bool = False
 
     @classmethod
     def of_gated(cls, claim: GatedClaim) -> "GatedSum":
@@ -71,7 +74,8 @@ class GatedSum:
         U, b, t = claim.coefficients
         active = np.flatnonzero(U.any(axis=(0, 2)) | b.any(axis=0))
         gates = claim.gates.take(active)
-        return cls(gates.directions, gates.offsets, U[:, active], b[:, active], t, active)
+        jumps = bool(gates.directions.any())  # not of a linear model, whose only gate is on everywhere
+        return cls(gates.directions, gates.offsets, U[:, active], b[:, active], t, active, jumps=jumps)
 
     @classmethod
     def of_network(cls, network: TwoLayerNetwork, reference: Array | None) -> "GatedSum":

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clifford_rand_nn.explanation.sums import GatedSum
-from clifford_rand_nn.explanation.words import aligned, in_a_column, largest, row_name, rows_text, signed, speaks_for
+from clifford_rand_nn.explanation.words import (
+    aligned,
+    column_notes,
+    in_a_column,
+    largest,
+    row_name,
+    rows_text,
+    signed,
+    speaks_for,
+)
 
 if TYPE_CHECKING:
     from clifford_rand_nn.explanation.whole import ModelExplanation
@@ -64,7 +73,7 @@ def _column_lines(whole: "ModelExplanation") -> list[str]:
     elif context.rows is None or context.targets is None:
         lines.append("  What the predictions lose without a column can be told where rows and targets are given.")
     lines.append("  Of columns that say the same, each can stand for the others: neither number tells them apart.")
-    return [*lines, *([f"  {context.route.note}"] if context.route.note else [])]
+    return [*lines, *(f"  {note}" for note in column_notes(context))]
 
 
 def _direction_lines(whole: "ModelExplanation") -> list[str]:
@@ -141,4 +150,4 @@ def model_dict(whole: "ModelExplanation", top: int | None) -> dict[str, Any]:
         ]
     if whole.directions is not None:
         found["directions"] = [{"share": one.share, "weights": one.weights.tolist()} for one in whole.directions]
-    return found | {"note": context.route.note}
+    return found | {"note": " ".join(column_notes(context))}

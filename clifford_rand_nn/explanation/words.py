@@ -74,28 +74,28 @@ def in_a_column(values: Sequence[float]) -> list[str]:
 
 
 def plane_text(context: Context, neuron: int) -> str:
-    """Return where a neuron is on, in the units of the columns: the largest weights by name.
+    """Return where a neuron is on, in the units of the table: the largest weights by name.
 
     The weight of the first column is 1; which are largest is judged by weight times deviation of the column.
     """
-    network = context.network
+    network, route = context.network, context.route
     assert isinstance(network, GatedSum)
     direction = network.directions[:, neuron]
-    weights = context.route.back(direction)
+    weights = route.back(direction)
     encoded, seen = context.reference
     level = float(network.offsets[neuron] + direction @ seen - weights @ encoded)
     if not weights.any():
         return "on everywhere" if level >= 0 else "on nowhere"
     spread = context.spread()
     size = np.abs(weights) * (1.0 if spread is None or not (weights * spread).any() else spread)
-    order = [k for k in np.argsort(-size, kind="stable") if weights[k]]
-    shown, names = order[:_TERMS], context.route.encoded_names
-    unit = abs(float(weights[shown[0]]))
-    text = _sum_text([(float(weights[k]) / unit, names[k]) for k in shown])
-    others = len(order) - len(shown)
-    more = f" + {others} smaller" if others else ""
-    scale = float(np.abs(weights * encoded).max(initial=0.0)) + float(np.abs(network.offsets[neuron]))
-    border = 0.0 if abs(level) <= _ROUNDING * scale else -level / unit
+    terms, constant = route.in_table_units(weights)
+    terms = sorted((one for one in terms if one[1]), key=lambda one: -float(size[one[2]].sum()))
+    unit = abs(terms[0][1])
+    text = _sum_text([(weight / unit, name) for name, weight, _ in terms[:_TERMS]])
+    others = len(terms) - _TERMS
+    more = f" + {others} smaller" if others > 0 else ""
+    scale = float(np.abs(weights * encoded).max(initial=0.0)) + float(np.abs(network.offsets[neuron])) + abs(constant)
+    border = 0.0 if abs(level + constant) <= _ROUNDING * scale else -(level + constant) / unit
     return f"on where {text}{more} ≥ {border:.4g}"
 
 
@@ -114,6 +114,24 @@ def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
         sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
         text += f"{sign}{factor}{name}"
     return text
+
+
+def others_text(count: int) -> str:
+    """Return how columns that are not written are called.
+
+    Examples
+    --------
+    >>> others_text(1), others_text(3)
+    ('1 other column', '3 other columns')
+    """
+    return f"{count} other column{'s' if count > 1 else ''}"
+
+
+def column_notes(context: Context) -> list[str]:
+    """Return what slopes of columns do not see."""
+    jumps = isinstance(context.network, GatedSum) and context.network.jumps
+    said = "A gated network also jumps where a row crosses a plane: slopes do not see it, shares of neurons do."
+    return [said] * jumps + [context.route.note] * bool(context.route.note)
 
 
 def rows_text(numbers: Any, most: int = 6) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import NMF, PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -20,6 +21,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
+    QuantileTransformer,
     StandardScaler,
 )
 
@@ -539,3 +541,44 @@ def test_columns_of_texts_are_words():
     assert "good 0." in str(found)
     whole = explain(model, rows=texts, targets=np.array(y), n_repeats=1)
     assert {one.name for one in whole.columns[:4]} <= set(words[:6])
+
+
+def test_words_are_in_units_of_the_table_behind_scalers(table):
+    """Of a scaled column one more is one more of the table's, and planes are where the table's entries are."""
+    frame, y = table
+    model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
+    one = frame.iloc[[4]].astype({"income": float})
+    net = model[-1].network_
+    up, down = (net.predict(model[:-1].transform(one.assign(income=one.income + h))) for h in (1.0, -1.0))
+    said = float(re.search(r"income .* ([+-][\de.-]+) for one more", str(explain(model, one, rows=frame)))[1])
+    assert said == pytest.approx((up - down).item() / 2, rel=0.02)
+    relu = make_pipeline(StandardScaler(), clone(MODELS["relu"][0])).fit(X, ONE)
+    for neuron in explain(relu, rows=X).neurons:
+        left, border = neuron.plane.removeprefix("on where ").split(" ≥ ")
+        on = eval(left.replace("·", "*"), {f"x{j}": X[:, j] for j in range(D)}) >= float(border)
+        inside = relu[0].transform(X) @ relu[-1].network_.W1[neuron.number] + relu[-1].network_.b1[neuron.number]
+        clear = np.abs(inside) > 0.05 * np.abs(inside).max()  # numbers have few digits
+        assert clear.sum() > 30
+        np.testing.assert_array_equal(on[clear], inside[clear] >= 0)
+    mixed = make_column_transformer(
+        (QuantileTransformer(n_quantiles=9), [0]), (MinMaxScaler(), [1, 2]), verbose_feature_names_out=False
+    )
+    gates = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]).T, np.array([-0.5, -0.5])
+    gated = make_pipeline(mixed, GatedReLURegressor(gates=gates, beta=1e-4, linear=False)).fit(X, ONE)
+    found = explain(gated, NEW[0], rows=X)
+    planes = {neuron.number: neuron.plane for neuron in explain(gated, rows=X).neurons}
+    assert planes == {
+        0: "on where x0 (transformed) ≥ 0.5",
+        1: f"on where x1 ≥ {np.ptp(X[:, 1]) / 2 + X[:, 1].min():.4g}",
+    }
+    assert len(re.findall("for one more", str(found))) <= 2
+    assert not re.search("x0 .*for one more", str(found))
+    assert "at a row that the network sees as zeros alone" in str(explain(gated))
+
+
+def test_jumps_of_gated_networks_are_said(fitted):
+    for name in ("gated", "relu", "infinite, numbers"):
+        model = fitted(name)[0]
+        for text in (str(explain(model, NEW[0])), str(explain(model))):
+            assert ("A gated network also jumps where a row crosses a plane" in text) == (name == "gated")
+    assert "jumps" in explain(fitted("gated")[0], NEW[0]).to_dict()[0]["note"]
