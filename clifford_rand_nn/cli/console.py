@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
+from clifford_rand_nn._words import some_of
 
 _GAP = 3  # spaces between two columns of a rich table
 _SHOWN = 5  # ignored columns named in a note
@@ -33,8 +34,7 @@ def complain(kind: str, text: str) -> None:
 def note_ignored(path: str, names: Sequence[str]) -> None:
     """Say which columns of a table are ignored, if any."""
     if names:
-        shown = ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")
-        complain("note", f"{path}: columns that the model does not use are ignored: {shown}")
+        complain("note", f"{path}: columns that the model does not use are ignored: {some_of(names, _SHOWN)}")
 
 
 @contextmanager

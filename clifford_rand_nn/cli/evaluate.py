@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.models import Answers, LoadedModel, answer, read_model
 from clifford_rand_nn.cli.rows import Reading, read_other
 from clifford_rand_nn.reporting.baselines import simplest
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.scores import Scores, confusion, score_classes, score_numbers
+from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
 from clifford_rand_nn.tables import default_target
 
 _MOST_CLASSES = 30  # of a confusion matrix that is printed

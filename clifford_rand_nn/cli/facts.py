@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import complain, say, show_pairs, show_table
 from clifford_rand_nn.reporting.facts import Comparison, Facts
-from clifford_rand_nn.reporting.scores import Scores
+from clifford_rand_nn.scores import Scores
 
 _SHOWN = 8  # columns of a kind, and classes, that are named
 _KINDS = ("number", "boolean", "category", "date", "text", "left out")
@@ -50,10 +51,9 @@ def show_kinds(columns: Sequence[Any]) -> None:
             rows += [(kind, "1", f"{column.name}: {column.why}") for column in of[:_SHOWN]]
             rows += [(kind, str(len(of) - _SHOWN), "…")] if len(of) > _SHOWN else []
         elif of:
-            names = ", ".join(column.name + (" (as asked)" if column.asked else "") for column in of[:_SHOWN])
+            names = some_of([column.name + (" (as asked)" if column.asked else "") for column in of], _SHOWN)
             empty = sum(column.missing for column in of)
-            more = f", … ({len(of)} in all)" if len(of) > _SHOWN else ""
-            rows.append((kind, str(len(of)), names + more + (f"; {empty} empty cells" if empty else "")))
+            rows.append((kind, str(len(of)), names + (f"; {empty} empty cells" if empty else "")))
     say()
     show_table("columns were taken for", ("kind", "count", "columns"), rows, ("columns",))
 

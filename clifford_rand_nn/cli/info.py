@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from clifford_rand_nn._archives import read_npz
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import say, show_pairs
 from clifford_rand_nn.cli.facts import show_kinds
 from clifford_rand_nn.cli.models import LoadedModel, read_model
@@ -48,12 +49,12 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
         rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.front.steps)))
     if loaded.encoder is None:
         names = loaded.names
-        shown = "without names" if names is None else _listed(names)
+        shown = "without names" if names is None else some_of(names, _SHOWN)
         rows.append(("columns", f"{loaded.n_columns} of numbers: {shown}"))
     else:
         rows.append(("columns", f"{len(loaded.needed or ())} used, encoded as {model.n_features_in_} numbers"))
     if loaded.is_classifier:
-        rows.append(("classes", f"{len(model.classes_)}: {_listed([str(label) for label in model.classes_])}"))
+        rows.append(("classes", f"{len(model.classes_)}: {some_of([str(label) for label in model.classes_], _SHOWN)}"))
     if hasattr(model, "loo_score_"):
         score = "accuracy" if loaded.is_classifier else "R²"
         rows.append((f"left-out {score}", f"{model.loo_score_:.4f}, of training rows by fits without them"))
@@ -97,7 +98,3 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, bool | int | float | str)
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")

@@ -5,6 +5,7 @@ from typing import Any
 
 from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import joined
 from clifford_rand_nn.datafits.choice import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
@@ -108,7 +109,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     """
     model, loss = options["model"], options["loss"]
     if loss not in (*_LOSSES[task], "auto"):
-        rule = f"{_listed(_LOSSES[task])} for {task}"
+        rule = f"{joined(list(map(repr, _LOSSES[task])), 'or')} for {task}"
         other = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {other}, give --task {other}.")
     params = {name: options[name] for name in _WHERE_THERE if model in _having(name)} | {"verbose": verbose}
@@ -140,7 +141,7 @@ def _check_solver(model: str, solver: str) -> None:
     solvers = {other: _REGRESSORS[other]._solvers for other in _FINITE}
     if solver not in solvers[model]:
         use = _models(tuple(other for other, names in solvers.items() if solver in names))
-        rule = f"{_listed(solvers[model])} with --model {model}"
+        rule = f"{joined(list(map(repr, solvers[model])), 'or')} with --model {model}"
         raise fail("--solver", _OWNER, rule, solver, f"It is for {use}.")
 
 
@@ -150,9 +151,4 @@ def _useless(name: str, given: Mapping[str, Any], choice: str, use: str) -> Argu
 
 
 def _models(models: tuple[str, ...]) -> str:
-    *first, last = (f"--model {model}" for model in models)
-    return ", ".join(first) + (" and " if first else "") + last
-
-
-def _listed(values: tuple[str, ...]) -> str:
-    return ", ".join(map(repr, values[:-1])) + f" or {values[-1]!r}"
+    return joined([f"--model {model}" for model in models])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import joined
 
 
 def check_out(out: Path, force: bool, endings: Sequence[str], what: str) -> Path:
@@ -22,9 +23,7 @@ def check_out(out: Path, force: bool, endings: Sequence[str], what: str) -> Path
     clifford_rand.errors.ArgumentError: model.pkl: the model is written as .npz; give a name that ends so.
     """
     if not any(out.name.lower().endswith(ending) for ending in endings):
-        *first, last = endings
-        names = ", ".join(first) + (" or " if first else "") + last
-        raise ArgumentError(f"{out}: {what} is written as {names}; give a name that ends so.")
+        raise ArgumentError(f"{out}: {what} is written as {joined(endings, 'or')}; give a name that ends so.")
     if not out.absolute().parent.is_dir():
         raise ArgumentError(f"{out}: there is no folder {out.absolute().parent}.")
     if out.is_dir():

@@ -6,6 +6,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.explanation.context import Context
+from clifford_rand_nn.explanation.permutation import permutation_losses, prediction_error
 from clifford_rand_nn.explanation.route import Rows, named
 from clifford_rand_nn.explanation.sums import KernelSum
 
@@ -27,7 +28,8 @@ class ColumnImportance(NamedTuple):
     share : float
         Of the sum over columns.
     permuted : float or None
-        By how much the score falls where the column is permuted; of more than 60 columns, those of the largest slopes.
+        By how much the log loss rises where the column is permuted (R² falls; accuracy, where there are no
+        probabilities); of more than 60 columns, those of the largest slopes.
     permuted_error : float or None
         Standard deviation of that over permutations.
     """
@@ -83,41 +85,16 @@ def importances(context: Context, repeats: int, random_state: Any) -> list[Colum
 def _permuted(
     context: Context, rows: Rows, targets: Any, columns: Any, repeats: int, random_state: Any
 ) -> dict[int, tuple[float, float]]:
-    """Return by how much the score falls, and its deviation, for table columns: all that each became moves with it.
+    """Return by how much the error rises, and its deviation, for table columns: all that each became moves with it."""
+    route, some = context.route, _spread_out(len(targets), _PERMUTED)
+    together = [np.flatnonzero(route.origin == j) for j in columns]
 
-    It is `sklearn.inspection.permutation_importance` on a table of numbers of rows, a column for each table column;
-    what is predicted is made of the encoded entries of these rows. Encoders need not run again.
-    """
-    from sklearn.inspection import permutation_importance
+    def error(encoded: Array) -> float:
+        return prediction_error(route.last, named(route.last, route.forth(encoded)), targets[some])
 
-    some = _spread_out(len(targets), _PERMUTED)
-    mixed = _Mixed(context, rows.encoded[some], rows.seen[some], columns)
-    places = np.repeat(np.arange(len(some))[:, None], len(columns), axis=1)
-    found = permutation_importance(mixed, places, targets[some], n_repeats=repeats, random_state=random_state)
-    spread = zip(found.importances_mean.tolist(), found.importances_std.tolist(), strict=True)
+    losses = permutation_losses(error, rows.encoded[some], together, repeats, random_state)
+    spread = zip(losses.mean(axis=1).tolist(), losses.std(axis=1).tolist(), strict=True)
     return dict(zip(columns.tolist(), spread, strict=True))
-
-
-class _Mixed:
-    """The last step of a model on rows whose table columns come from different rows."""
-
-    def __init__(self, context: Context, encoded: Array, seen: Array, columns: Any) -> None:
-        self._route, self._encoded, self._seen, self._columns = context.route, encoded, seen, columns
-
-    def fit(self, X: Any, y: Any) -> "_Mixed":
-        """Do nothing: it is fitted."""
-        return self
-
-    def score(self, places: Any, y: Any) -> float:
-        """Return the score of the model where column j of row i is that of row ``places[i, j]``."""
-        route, seen = self._route, self._seen
-        if (places == np.arange(len(places))[:, None]).all():
-            return float(route.last.score(named(route.last, seen), y))
-        encoded = self._encoded.copy()
-        for place, j in zip(places.T, self._columns, strict=True):
-            own = np.flatnonzero(route.origin == j)
-            encoded[:, own] = self._encoded[np.ix_(place, own)]
-        return float(route.last.score(named(route.last, route.forth(encoded)), y))
 
 
 def _spread_out(n: int, most: int) -> Any:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._optional import require
+from clifford_rand_nn._words import shortened
+from clifford_rand_nn.explanation.permutation import error_measure
 from clifford_rand_nn.explanation.words import in_a_column, largest, others_text, rank_text, speaks_for
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ def draw_columns(whole: "ModelExplanation", ax: Any, top: int) -> Any:
     values = [float(one.permuted or 0.0) if permuted else one.share for one in shown]
     errors = [float(one.permuted_error or 0.0) for one in shown] if permuted else None
     ax = _bars(ax, [_short(one.name) for one in shown], values, [_UP] * len(shown), errors)
-    what = "score lost where its entries change places" if permuted else "share of the slopes"
+    measure = error_measure(whole.context.route.last)
+    more = "added" if measure == "log loss" else "lost"
+    what = f"{measure} {more} where its entries change places" if permuted else "share of the slopes"
     ax.set(title="Columns that matter", xlabel=what)
     return ax
 
@@ -98,7 +102,7 @@ def _bars(
 
 
 def _short(text: str) -> str:
-    return _literal(text if len(text) <= _WIDE else text[: _WIDE - 1] + "…")
+    return _literal(shortened(text, _WIDE))
 
 
 def _literal(text: str) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq
 
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.explanation.context import cell
 from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.explanation.training import spanning_rows
@@ -139,8 +140,7 @@ def _column_lines(one: "PredictionExplanation", c: int) -> list[str]:
 def _entry(one: "PredictionExplanation", j: int) -> str:
     """Return a column with its entry, and whether that is a high or low one."""
     value, rank = one.values[0][j], rank_text(float(one.ranks[0, j]))
-    value = value if len(value) <= _WIDE else value[: _WIDE - 1] + "…"
-    return f"{one.column_names[j]} {value}" + (f" ({rank})" if rank else "")
+    return f"{one.column_names[j]} {shortened(value, _WIDE)}" + (f" ({rank})" if rank else "")
 
 
 def _per_unit(one: "PredictionExplanation", c: int, j: int) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clifford_rand_nn.explanation.permutation import error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
 from clifford_rand_nn.explanation.words import (
     aligned,
@@ -57,7 +58,9 @@ def _column_lines(whole: "ModelExplanation") -> list[str]:
     told = bool(shown) and shown[0].permuted is not None
     where = "rows of training" if context.training else "rows that were given"
     lines = [f"Columns that matter, of {len(whole.columns)}"]
-    heads = ["", "share of the slopes", *(["score lost if permuted"] if told else [])]
+    measure = error_measure(context.route.last)
+    moves, more = ("rises", "added") if measure == "log loss" else ("falls", "lost")
+    heads = ["", "share of the slopes", *([f"{measure} {more} if permuted"] if told else [])]
     table = [tuple(heads)]
     for one in shown:
         extra = () if one.permuted is None else (f"{one.permuted:.3f} ± {one.permuted_error:.3f}",)
@@ -69,7 +72,8 @@ def _column_lines(whole: "ModelExplanation") -> list[str]:
     else:
         lines.append(f"  Slopes: how far the output moves if a column moves by its deviation, mean over the {over}.")
     if told:
-        lines.append(f"  Permuted: how much the score falls on {where} if the entries of a column change places.")
+        says = f"how much the {measure} {moves} on {where} if the entries of a column change places"
+        lines.append(f"  Permuted: {says}.")
     elif context.rows is None or context.targets is None:
         lines.append("  What the predictions lose without a column can be told where rows and targets are given.")
     lines.append("  Of columns that say the same, each can stand for the others: neither number tells them apart.")
@@ -138,6 +142,7 @@ def model_dict(whole: "ModelExplanation", top: int | None) -> dict[str, Any]:
     context = whole.context
     found: dict[str, Any] = {"model": type(context.estimator).__name__, "outputs": context.output_names}
     found["columns"] = [one._asdict() for one in whole.columns]
+    found["permuted_measure"] = error_measure(context.route.last)
     if whole.neurons is not None:
         names = context.route.encoded_names
         found["neurons"] = [

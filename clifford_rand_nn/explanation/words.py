@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.sums import GatedSum
 
@@ -142,9 +143,7 @@ def rows_text(numbers: Any, most: int = 6) -> str:
     >>> rows_text([4]), rows_text([4, 7]), rows_text(range(9))
     ('row 4', 'rows 4, 7', 'rows 0, 1, 2, 3, 4, 5, … (9 in all)')
     """
-    shown = ", ".join(str(int(i)) for i in numbers[:most])
-    more = f", … ({len(numbers)} in all)" if len(numbers) > most else ""
-    return f"row{'s' if len(numbers) != 1 else ''} {shown}{more}"
+    return f"row{'s' if len(numbers) != 1 else ''} {some_of([str(int(i)) for i in numbers], most)}"
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "  ") -> list[str]:

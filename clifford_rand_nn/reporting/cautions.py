@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.reporting.baselines import make_folds
 
@@ -68,7 +69,7 @@ def _rare(y: NDArray[Any]) -> list[Caution]:
     rare = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True) if count < _RARE]
     if not rare:
         return []
-    names = _listed(rare)
+    names = some_of(rare, _SHOWN)
     many = "classes have" if len(rare) > 1 else "a class has"
     return [Caution("rare_class", f"{many} fewer than {_RARE} rows: {names}; what is said of them is hardly known.")]
 
@@ -142,7 +143,7 @@ def caution_telling(
     if not told or len(told) > len(columns) / 2:  # where most columns tell it, the task is easy
         return []
     measure = "accuracy" if classes else "R²"
-    names = _listed([f"{name} ({measure} {value:.3f})" for name, value in told])
+    names = some_of([f"{name} ({measure} {value:.3f})" for name, value in told], _SHOWN)
     text = f"alone tells the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
     return [Caution("telling_column", f"a column {text}", tuple(name for name, _ in told))]
 
@@ -166,7 +167,3 @@ def caution_groups(frame: Any, columns: Sequence[str], taken_for: Sequence[str])
             advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
             found.append(Caution("groups", f"{text} {advice}", (name,)))
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f", … ({len(names)} in all)" if len(names) > _SHOWN else "")

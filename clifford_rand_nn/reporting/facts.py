@@ -13,7 +13,7 @@ from clifford_rand import __version__
 from clifford_rand._typing import Array
 from clifford_rand_nn.reporting.cautions import Caution
 from clifford_rand_nn.reporting.chosen import Choice
-from clifford_rand_nn.reporting.scores import Scores
+from clifford_rand_nn.scores import Scores
 
 
 @dataclass(frozen=True, eq=False)

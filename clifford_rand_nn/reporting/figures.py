@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from clifford_rand._optional import require
 from clifford_rand_nn.displays.style import FIRST, SECOND
 
+NAMES = 28  # characters of a name in a picture
 _INK = "#123457"  # stands for the colour of text, which the reader's screen decides
 # Colours by light and dark ground: text 12 : 1 and more, lines and words in their colour 4.5 : 1.
 _COLOURS = {

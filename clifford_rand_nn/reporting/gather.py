@@ -18,7 +18,7 @@ from clifford_rand_nn.reporting.baselines import (
 from clifford_rand_nn.reporting.cautions import Caution, caution_groups, caution_rows, caution_seen, caution_telling
 from clifford_rand_nn.reporting.chosen import choices, describe_model, prove
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Proof, Rows
-from clifford_rand_nn.reporting.scores import Scores, confusion, score_classes, score_numbers
+from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all
 _FOLDS = 5

@@ -1,6 +1,5 @@
 """Which columns of the table matter: how much worse a model predicts unseen rows when one of them is shuffled."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +9,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._words import shortened
+from clifford_rand_nn.explanation.permutation import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.baselines import together
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.scores import score_classes, score_numbers
+from clifford_rand_nn.reporting.figures import NAMES
 
 _MOST = 2000  # rows, if there are more
 _HELD = 0.3
@@ -29,7 +30,7 @@ class Influence:
     names : tuple of str
         Columns of the table, the most influential first.
     losses : (k, repeats) array
-        By how much log loss rises or R² falls.
+        By how much log loss rises, or R² (accuracy, where there are no probabilities) falls.
     measure : str
         Which of them.
     trained, judged : int
@@ -49,9 +50,9 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     What one column of the table was encoded as is shuffled together. Rows of a group, or copies, are on one side. None
     where the rows are too few to be parted.
 
-    References
-    ----------
-    Breiman, "Random forests", Machine Learning 45 (2001), section 10; `sklearn.inspection.permutation_importance`.
+    See Also
+    --------
+    clifford_rand_nn.explain : the same, by the same measure, of the model itself and rows that are given.
     """
     rng = np.random.default_rng(_SEED)
     place = np.arange(len(rows.y)) if rows.weights is None else np.flatnonzero(rows.weights)
@@ -65,17 +66,13 @@ def find_influence(model: Any, rows: Rows) -> Influence | None:
     one = _settled(model).fit(X[train], y[train], **given)
     weights = None if rows.weights is None else rows.weights[place][test]
     origin = rows.origin or rows.names or tuple(f"column {j}" for j in range(X.shape[1]))
-    best, measure = _error(one, X[test], y[test], weights)
     names = list(dict.fromkeys(origin))
-    losses = np.empty((len(names), _REPEATS))
-    for i, name in enumerate(names):
-        columns = [j for j, of in enumerate(origin) if of == name]
-        for k in range(_REPEATS):
-            moved = X[test].copy()
-            moved[:, columns] = moved[rng.permutation(len(moved))][:, columns]
-            losses[i, k] = _error(one, moved, y[test], weights)[0] - best
+    columns = [np.array([j for j, of in enumerate(origin) if of == name]) for name in names]
+    losses = permutation_losses(
+        lambda seen: prediction_error(one, seen, y[test], weights), X[test], columns, _REPEATS, _SEED
+    )
     order = np.argsort(-losses.mean(axis=1), kind="stable")
-    return Influence(tuple(names[i] for i in order), losses[order], measure, len(train), len(test))
+    return Influence(tuple(names[i] for i in order), losses[order], error_measure(one), len(train), len(test))
 
 
 def _settled(model: Any) -> Any:
@@ -84,18 +81,6 @@ def _settled(model: Any) -> Any:
     if getattr(model, "metric_", True) is None and not model._finite:
         one.set_params(rounds=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
     return one
-
-
-def _error(model: Any, X: Array, y: NDArray[Any], weights: Array | None) -> tuple[float, str]:
-    """Return what a model errs on rows, and in what measure."""
-    if not is_classifier(model):
-        r2 = score_numbers(y, model.predict(X), weights).r2
-        return -float("nan" if r2 is None else r2), "R²"
-    if not hasattr(model, "predict_proba"):
-        return 1 - score_classes(y, model.predict(X), weights=weights).main, "accuracy"
-    found = score_classes(y, model.predict(X), model.classes_, model.predict_proba(X), weights)
-    assert found.log_loss is not None
-    return found.log_loss, "log loss"
 
 
 def _split(
@@ -124,7 +109,7 @@ def influence_bars(found: Influence, most: int) -> Any:
     def draw(ax: Any) -> None:
         count = min(most, len(found.names))
         mean, error = found.losses[:count].mean(axis=1), found.losses[:count].std(axis=1)
-        names = [literal(short(name)) for name in found.names[:count]]
+        names = [literal(shortened(name, NAMES)) for name in found.names[:count]]
         ax.barh(range(count), mean, xerr=error, color=FIRST, ecolor=GREY, height=0.65)
         ax.set_yticks(range(count), names)
         ax.invert_yaxis()
@@ -133,19 +118,3 @@ def influence_bars(found: Influence, most: int) -> Any:
         ax.set_xlabel(f"{moved} when the column is shuffled")
 
     return draw
-
-
-def short(name: str, most: int = 28) -> str:
-    """Return a name cut to so many characters."""
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

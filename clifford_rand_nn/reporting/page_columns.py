@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn._words import joined
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
 from clifford_rand_nn.reporting.figures import picture
-from clifford_rand_nn.reporting.influence import Influence, influence_bars, listed
+from clifford_rand_nn.reporting.influence import Influence, influence_bars
 from clifford_rand_nn.reporting.sections import Section, Table, cell, share
 
 _MOST_BARS = 15
@@ -61,7 +62,7 @@ def influence_section(found: Influence) -> Section | None:
         "other, and then each seems to matter little. It says what the model uses, not what causes what."
     )
     clear = [name for name, fall in zip(found.names, found.losses, strict=True) if fall.mean() > 2 * fall.std()][:3]
-    alt = "Bars of the most influential columns" + (f"; the longest: {listed(clear)}." if clear else ".")
+    alt = "Bars of the most influential columns" + (f"; the longest: {joined(clear)}." if clear else ".")
     count = min(_MOST_BARS, len(found.names))
     if count < len(found.names):
         text += f" The first {count} of {len(found.names)} columns are drawn."

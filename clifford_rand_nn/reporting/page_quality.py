@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.displays.calibration import CalibrationDisplay
 from clifford_rand_nn.displays.style import FIRST, literal
 from clifford_rand_nn.reporting.facts import Comparison, Facts
-from clifford_rand_nn.reporting.figures import Picture, picture
-from clifford_rand_nn.reporting.influence import short
+from clifford_rand_nn.reporting.figures import NAMES, Picture, picture
 from clifford_rand_nn.reporting.sections import Section, Table, share
 
 _NUMBERED = 12  # classes whose confusion matrix has a number in every cell
@@ -149,7 +149,7 @@ def _scatter(found: Comparison, of: str, alt: str) -> Picture:
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(6))
             axis.set_major_formatter(ScalarFormatter())
-        ax.set(xlabel=f"predicted {literal(short(of))}", ylabel=f"true {literal(short(of))}")
+        ax.set(xlabel=f"predicted {literal(shortened(of, NAMES))}", ylabel=f"true {literal(shortened(of, NAMES))}")
 
     return picture(draw, alt, 4.6, 4.4)
 
@@ -171,7 +171,7 @@ def _confusion(facts: Facts, found: Comparison) -> Section:
     def draw(ax: Any) -> None:
         from sklearn.metrics import ConfusionMatrixDisplay
 
-        shown = ConfusionMatrixDisplay(counts, display_labels=[literal(short(name, 16)) for name in names])
+        shown = ConfusionMatrixDisplay(counts, display_labels=[literal(shortened(name, 16)) for name in names])
         shown.plot(ax=ax, cmap="Blues", include_values=k <= _NUMBERED, colorbar=False, values_format="d")
         turned = 90 if max(map(len, names)) > 6 and k > 3 else 0
         ax.tick_params(axis="x", rotation=turned)

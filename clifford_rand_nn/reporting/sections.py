@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.reporting.figures import Picture
 
 _LONG = 400  # characters of a cell
@@ -75,7 +76,7 @@ def cell(value: Any, most: int = _LONG) -> str:
         size = abs(float(value))
         return f"{value:.0f}" if 1e4 <= size < 1e15 else f"{value:.4g}"
     text = str(value)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shortened(text, most)
 
 
 def share(value: float) -> str:

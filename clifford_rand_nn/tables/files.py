@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import some_of
 
 WRITTEN = (".csv", ".parquet", ".npz")
 READ = (*WRITTEN, ".tsv", ".csv.gz", ".tsv.gz", ".arff")
@@ -79,7 +80,5 @@ def listed(names: Sequence[str] | Mapping[str, object], wanted: str | None = Non
     "'age', 'city' (is 'age' meant?)"
     """
     every = list(names)
-    text = ", ".join(repr(name) for name in every[:_SHOWN]) or "none"
-    if len(every) > _SHOWN:
-        text += f", … ({len(every)} in all)"
+    text = some_of([repr(name) for name in every], _SHOWN) or "none"
     return text if wanted is None else text + closest(wanted, every)

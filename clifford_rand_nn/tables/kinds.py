@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._optional import require
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, numbers
 from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
 _FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
 _MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
+_LONGEST = 30  # characters of a cell that is shown
 _LONG = 50  # characters, on average: sentences
 _IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)|.*[a-z]I[Dd]|Unnamed: \d+")
 
@@ -180,4 +182,4 @@ def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
 
 def _shown(value: object) -> str:
     text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 30 else text[:29] + "…"
+    return shortened(text, _LONGEST)

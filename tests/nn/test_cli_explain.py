@@ -73,7 +73,7 @@ def test_several_rows_for_machines(run):
 def test_the_model_itself_and_its_picture(folder, run):
     pytest.importorskip("matplotlib")
     text = run("model.npz", "--train", "train.csv", "--target", "buys", "--out", "whole.png").stdout
-    assert "score lost if permuted" in text
+    assert "log loss added if permuted" in text
     assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
     assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--out", "one.svg").stdout
     assert b"average row" in (folder / "one.svg").read_bytes()

@@ -268,7 +268,7 @@ def test_permutations_are_scikit_learns_on_the_table(table):
     frame, y = table
     model = make_pipeline(_encoder(), ConvexNetworkClassifier(rounds=0)).fit(frame, y)
     ours = {one.name: one for one in explain(model, rows=frame, targets=y, n_repeats=3, random_state=4).columns}
-    theirs = permutation_importance(model, frame, y, n_repeats=3, random_state=4)
+    theirs = permutation_importance(model, frame, y, scoring="neg_log_loss", n_repeats=3, random_state=4)
     for j, name in enumerate(frame.columns):
         assert ours[name].permuted == pytest.approx(theirs.importances_mean[j], abs=1e-12)
         assert ours[name].permuted_error == pytest.approx(theirs.importances_std[j], abs=1e-12)

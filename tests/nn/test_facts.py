@@ -16,7 +16,7 @@ from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_fo
 from clifford_rand_nn.reporting.cautions import caution_groups, caution_rows, caution_seen, caution_telling
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.gather import gather_facts, paired, score_cautions
-from clifford_rand_nn.reporting.scores import score_classes, score_numbers
+from clifford_rand_nn.scores import score_classes, score_numbers
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((60, 3))

@@ -15,8 +15,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 from typer.testing import CliRunner  # noqa: E402
 
-from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor  # noqa: E402
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
+from clifford_rand_nn.reporting import influence  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
 from clifford_rand_nn.reporting.figures import picture  # noqa: E402
 from clifford_rand_nn.reporting.gather import gather_facts  # noqa: E402
@@ -219,6 +220,23 @@ def test_a_page_of_few_gates_and_arrays():
     assert "took too long, or was interrupted" in page.text
     assert "influence" not in [one["id"] for one in page.of("section")]
     assert "nothing is known of new rows" in page.text
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((80, 3))
+    y = X[:, 0] + 0.3 * X[:, 1] + 0.2 * rng.standard_normal(80)
+    y = (y > 0).astype(int) if classes else y
+    kind = ConvexNetworkClassifier(loss="squared", rounds=0) if classes else ConvexNetworkRegressor(rounds=0)
+    found = find_influence(kind.fit(X, y), Rows(X, y, names=("a", "b", "c")))
+    train, test = influence._split(X, y, None, classes)
+    one = influence._settled(kind).fit(X[train], y[train])
+    whole = explain(one, rows=X[test], targets=y[test])
+    assert whole.to_dict()["permuted_measure"] == found.measure == ("log loss" if classes else "R²")
+    theirs = {"abc"[int(column.name[1])]: (column.permuted, column.permuted_error) for column in whole.columns}
+    for name, losses in zip(found.names, found.losses, strict=True):
+        assert theirs[name] == pytest.approx((losses.mean(), losses.std()), rel=1e-9)
 
 
 def test_influence_is_that_of_the_table_column():
