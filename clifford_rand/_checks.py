@@ -14,6 +14,7 @@ _Choice = TypeVar("_Choice")
 
 _SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
+_LONGEST_TOLD = 400  # of what is worded for the reader: paths of files come with what is wrong in them
 _MOST_DIGITS = 4300  # of an integer that Python writes out, see sys.set_int_max_str_digits
 
 
@@ -27,9 +28,9 @@ def fail(name: str, owner: str, rule: str, value: object, hint: str = "") -> Arg
     """
     if isinstance(value, int) and value.bit_length() > 3 * _MOST_DIGITS:
         value = _Shown(quantity(value, ""))
-    text = str(value) if isinstance(value, _Shown) else repr(value)
-    if len(text) > _LONGEST_VALUE:
-        text = text[: _LONGEST_VALUE - 1] + "…"
+    text, most = (str(value), _LONGEST_TOLD) if isinstance(value, _Shown) else (repr(value), _LONGEST_VALUE)
+    if len(text) > most:
+        text = text[: most - 1] + "…"
     sentence = f"The {name!r} parameter of {owner} must be {rule}. Got {text} instead."
     return ArgumentError(f"{sentence} {hint}" if hint else sentence)
 

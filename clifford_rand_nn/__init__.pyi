@@ -37,6 +37,7 @@ from .pipeline_export import export_source as export_source
 from .pipeline_export import export_torch as export_torch
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
+from .shards.source import Shards as Shards
 from .solvers.base import Result as Result
 from .solvers.base import Status as Status
 from .tables.encoder import TableEncoder as TableEncoder

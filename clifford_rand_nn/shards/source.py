@@ -1,17 +1,15 @@
 """What users hand over instead of arrays: rows in shards, on disk or elsewhere."""
 
-import os
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand_nn.shards.formats.held import HeldArray
-from clifford_rand_nn.shards.formats.npy import NpyFile
+from clifford_rand_nn.shards.formats.opened import opened_shards
 from clifford_rand_nn.shards.formats.stored import Stored
 from clifford_rand_nn.shards.rows import Block, Part
 
@@ -32,16 +30,23 @@ class Shards:
 
     Parameters
     ----------
-    X : path of a folder, or list of paths or arrays
+    X : path, list of paths or arrays, or array
         A folder holds ``X-00000.npy``, ``y-00000.npy``, … and, if rows have weights, ``w-00000.npy``, …, of the same
-        numbers. A list has a file or array (n_i, d) for each shard; arrays are anything with a shape, a dtype and
-        slices: memory maps, Zarr arrays. float16, float32, float64, integers and booleans are read as they are.
+        numbers; or Parquet files; or Zarr. A Zarr group has the arrays ``X``, ``y`` and, with weights,
+        ``sample_weight``. A list has a file or an array (n_i, d) for each shard. Arrays are anything with a shape, a
+        dtype and slices: memory maps (read as the files they are), Zarr, HDF5; the chunks along rows of a Dask array
+        are shards. float16, float32, float64, integers and booleans are read as they are.
     y : list, optional
-        Labels or targets, (n_i,) or (n_i, C), for each shard; None with a folder.
-    sample_weight : list, optional
-        Weights (n_i,) ≥ 0 of the rows.
+        Labels or targets, (n_i,) or (n_i, C), for each shard; None with a folder. Labels may be texts.
+    sample_weight : list, or str, optional
+        Weights (n_i,) ≥ 0 of the rows; of Parquet the name of a column.
+    target : str or sequence of str, optional
+        Column of Parquet files with the targets; several are several outputs.
+    columns : sequence of str, optional
+        Columns of Parquet files that are features; by default all that are neither targets nor weights.
     part_rows : int, optional
-        Rows that a worker takes at a time; by default 32 MiB of them.
+        Rows that a worker takes at a time; by default 32 MiB of them. Row groups of Parquet and chunks of other formats
+        are not divided.
 
     Attributes
     ----------
@@ -49,12 +54,17 @@ class Shards:
         Rows and columns.
     dtype : numpy.dtype
         Of the rows.
+    names : tuple of str or None
+        Of the columns, where the format has any.
     parts : tuple of Part
 
     Raises
     ------
     ArgumentError
-        A folder without shards, files that are missing, cut off, or of other shapes than their neighbours.
+        A folder without shards; files that are missing, cut off, or of other shapes than their neighbours; columns that
+        hold no numbers.
+    MissingDependencyError
+        The library that reads the format is missing.
 
     Examples
     --------
@@ -64,11 +74,17 @@ class Shards:
     (8, 2, 2)
     """
 
-    def __init__(self, X: Any, y: Any = None, *, sample_weight: Any = None, part_rows: int | None = None) -> None:
-        if isinstance(X, str | os.PathLike):
-            X, y, sample_weight = _folder(Path(X), y, sample_weight)
-        lists = {"X": X, "y": y, "sample_weight": sample_weight}
-        opened = {name: _stored(values, name) for name, values in lists.items()}
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        target: str | Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        part_rows: int | None = None,
+    ) -> None:
+        opened = opened_shards(X, y, sample_weight, target, columns)
         rows = opened["X"]
         if not rows:
             raise fail("X", "Shards", "at least one shard", X)
@@ -90,12 +106,20 @@ class Shards:
             if len(shard.X.shape) != 2 or shard.X.shape[1] != first.X.shape[1] or shard.X.shape[1] == 0:
                 wanted = f"(n, d) arrays, all of d = {first.X.shape[-1]} columns"
                 raise fail("X", "Shards", wanted, describe(f"{shard.X.name}: shape {shard.X.shape}"))
-            if shard.X.dtype.kind not in "fiub":
-                raise fail("X", "Shards", "real numbers", describe(f"{shard.X.name}: {shard.X.dtype}"))
+            for name, stored, kinds in (("X", shard.X, "fiub"), ("y", shard.y, "fiubUS"), ("w", shard.weights, "fiub")):
+                if stored is not None and stored.dtype.kind not in kinds:
+                    rule = "numbers or texts of fixed size" if name == "y" else "real numbers"
+                    found = describe(f"{stored.name}: {stored.dtype}")
+                    raise fail("sample_weight" if name == "w" else name, "Shards", rule, found)
             for name, other in (("y", shard.y), ("sample_weight", shard.weights)):
                 if other is not None and other.shape[:1] != shard.X.shape[:1]:
                     found = describe(f"{other.name}: {other.shape[0]} rows, {shard.X.name}: {shard.X.shape[0]}")
                     raise fail(name, "Shards", "as many rows as X", found)
+            if shard.weights is not None and shard.weights.shape[1:] not in ((), (1,)):
+                found = describe(f"{shard.weights.name}: shape {shard.weights.shape}")
+                raise fail("sample_weight", "Shards", "one number a row", found)
+            if shard.y is not None and len(shard.y.shape) > 2:
+                raise fail("y", "Shards", "(n,) or (n, C)", describe(f"{shard.y.name}: shape {shard.y.shape}"))
             if shard.y is not None and first.y is not None and shard.y.shape[1:] != first.y.shape[1:]:
                 found = describe(f"{shard.y.name}: shape {shard.y.shape}")
                 raise fail("y", "Shards", f"all of shape (n, …{first.y.shape[1:]})", found)
@@ -118,6 +142,11 @@ class Shards:
         return np.result_type(*(shard.X.dtype for shard in self.shards))
 
     @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the format has any."""
+        return getattr(self.shards[0].X, "columns", None)
+
+    @property
     def labelled(self) -> bool:
         """Whether there are targets."""
         return all(shard.y is not None for shard in self.shards)
@@ -125,10 +154,16 @@ class Shards:
     def _parts(self) -> Iterator[Part]:
         first = 0
         for index, shard in enumerate(self.shards):
-            for start in range(0, shard.X.shape[0], self.part_rows):
-                stop = min(start + self.part_rows, shard.X.shape[0])
+            n, ends = shard.X.shape[0], shard.X.ends()
+            start = 0
+            while start < n:
+                stop = min(start + self.part_rows, n)
+                if ends is not None:  # as many whole units as there is room for, or one
+                    after = ends[int(np.searchsorted(ends, start, "right")) :]
+                    stop = int(after[max(0, int(np.searchsorted(after, stop, "right")) - 1)])
                 yield Part(index, start, stop, first + start)
-            first += shard.X.shape[0]
+                start = stop
+            first += n
 
     def blocks(self, part: Part, rows: int) -> Iterator[Block]:
         """Yield the rows of a part, at most ``rows`` at a time.
@@ -138,13 +173,13 @@ class Shards:
         ArgumentError
             They cannot be read; the sentence names the file and the rows.
         """
-        X, y, weights = self.shards[part.shard]
-        for start in range(part.start, part.stop, rows):
-            stop = min(start + rows, part.stop)
-            read = [None if one is None else _read(one, start, stop) for one in (X, y, weights)]
-            w = None if read[2] is None else read[2].astype(np.float64).reshape(stop - start)
-            assert read[0] is not None
-            yield Block(read[0], read[1], w, part.first + start - part.start)
+        X, y, weights = (None if one is None else _read(one, part, rows) for one in self.shards[part.shard])
+        assert X is not None
+        first = part.first
+        for block in X:
+            w = None if weights is None else next(weights).astype(np.float64).reshape(len(block))
+            yield Block(block, None if y is None else next(y), w, first)
+            first += len(block)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -159,44 +194,16 @@ class Shards:
         return f"Shards(n={self.n}, d={self.d}, dtype={self.dtype}, shards={len(self.shards)})"
 
 
-def _read(stored: Stored, start: int, stop: int) -> Any:
+def _read(stored: Stored, part: Part, rows: int) -> Iterator[NDArray[Any]]:
+    """Yield the rows of a part; a shard that cannot be read, or gives less, is named."""
+    start = part.start
     try:
-        return stored.read(start, stop)
+        for block in stored.blocks(part.start, part.stop, rows):
+            yield block
+            start += len(block)
+        if start < part.stop:
+            raise EOFError("there are no more rows")
     except (OSError, ValueError, EOFError) as error:
-        found = describe(f"{stored.name}, rows {start} to {stop}: {error}")
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        found = describe(f"{stored.name}, rows {start} to {min(start + rows, part.stop)}: {said}")
         raise fail("X", "Shards", "readable shards", found) from error
-
-
-def _stored(values: Any, name: str) -> list[Stored]:
-    if values is None:
-        return []
-    if isinstance(values, str | os.PathLike) or not isinstance(values, Sequence | tuple):
-        raise fail(name, "Shards", "a list with a file or an array for each shard", describe(type(values).__name__))
-    return [_one(value, f"{name}[{i}]") for i, value in enumerate(values)]
-
-
-def _one(value: Any, name: str) -> Stored:
-    if isinstance(value, str | os.PathLike):
-        return NpyFile(value)
-    if not (hasattr(value, "shape") and hasattr(value, "dtype")):
-        raise fail(name, "Shards", "a path, or an array with shape, dtype and slices", value)
-    return HeldArray(value, name)
-
-
-def _folder(folder: Path, y: Any, sample_weight: Any) -> tuple[list[Path], list[Path], list[Path] | None]:
-    if y is not None or sample_weight is not None:
-        raise fail("y", "Shards", "None with a folder, which has files of its own", describe("another"))
-    rows = sorted(folder.glob("X-*.npy"))
-    if not rows:
-        rule = "a folder with X-00000.npy, y-00000.npy, …"
-        raise fail("X", "Shards", rule, describe(f"{folder}" + ("" if folder.is_dir() else ", which is no folder")))
-
-    def beside(letter: str) -> list[Path]:
-        return [path.with_name(letter + path.name[1:]) for path in rows]
-
-    weights = beside("w") if any(folder.glob("w-*.npy")) else None
-    labels = beside("y") if any(folder.glob("y-*.npy")) else None
-    for path in [*(labels or []), *(weights or [])]:
-        if not path.exists():
-            raise fail("X", "Shards", "a folder with a y (and w) for each X", describe(f"no {path.name} in {folder}"))
-    return rows, labels, weights  # type: ignore[return-value]

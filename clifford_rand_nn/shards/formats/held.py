@@ -6,20 +6,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn.shards.formats.stored import Stored
+
 _LOOKED_AT = 64  # rows that stand for all in the identity of an array
 
 
-class HeldArray:
-    """An array with shape and type whose slices become NumPy arrays: memory maps, Zarr, HDF5, arrays in memory."""
+class HeldArray(Stored):
+    """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5."""
 
     def __init__(self, array: Any, name: str) -> None:
         self.name = name
-        self.shape, self.dtype = tuple(int(size) for size in array.shape), np.dtype(array.dtype)
+        self.shape = tuple(int(size) for size in array.shape)
+        self.dtype = np.dtype(array.dtype).newbyteorder("=")
         self._array = array
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        return np.array(self._array[start:stop])
+        return np.array(self._array[start:stop]).astype(self.dtype, copy=False)
 
     def identity(self) -> str:
         """Return shape, type and a hash of some rows."""

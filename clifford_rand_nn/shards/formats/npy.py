@@ -1,49 +1,122 @@
 """Files of NumPy, read by plain reads: a memory map would count as memory of the process until it is dropped."""
 
+import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn._archives import FAULTS
+from clifford_rand_nn.shards.formats.stored import Stored
 
 
-class NpyFile:
-    """One ``.npy`` file of numbers or texts of fixed size."""
+class RawFile(Stored):
+    """An array that lies in a file as its bytes, from an offset on.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
-        try:
-            with open(path, "rb") as file:
-                version = npy.read_magic(file)
-                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-                self.shape, self._by_columns, self.dtype = read(file)
-                self._offset = file.tell()
-        except (OSError, ValueError) as error:
-            raise fail("X", "Shards", "readable .npy files", describe(f"{self.name}: {error}")) from error
-        if self.dtype.hasobject:
-            raise fail("X", "Shards", "numbers or texts of fixed size", describe(f"{self.name}: Python objects"))
-        size = self._offset + self.dtype.itemsize * int(np.prod(self.shape))
-        if os.path.getsize(path) < size:
-            found = describe(f"{self.name}: {os.path.getsize(path)} of {size} bytes")
+    Parameters
+    ----------
+    path : path
+    offset : int
+        Bytes before the array.
+    shape, dtype
+        The type may be of another byte order; rows that are read are in the machine's.
+    by_columns : bool
+        Whether the array lies in Fortran's order.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        by_columns: bool = False,
+    ) -> None:
+        self.name, self.shape = os.fspath(path), shape
+        self._type, self.dtype = dtype, dtype.newbyteorder("=")
+        self._offset, self._by_columns = offset, by_columns and len(shape) > 1
+        about = os.stat(path)
+        self._seen = about.st_size, about.st_mtime_ns
+        size = offset + dtype.itemsize * math.prod(shape)
+        if about.st_size < size:
+            found = describe(f"{self.name}: {about.st_size} of {size} bytes")
             raise fail("X", "Shards", "whole files", found, "The file is cut off.")
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        if self._by_columns and len(self.shape) > 1:
-            mapped = np.memmap(self.name, self.dtype, "r", self._offset, self.shape, "F")
-            return np.ascontiguousarray(mapped[start:stop])
-        width = int(np.prod(self.shape[1:]))
-        row = width * self.dtype.itemsize
-        found = np.fromfile(self.name, self.dtype, (stop - start) * width, offset=self._offset + start * row)
-        if found.size < (stop - start) * width:
-            raise OSError(f"{found.size} of {(stop - start) * width} numbers are left in the file")
-        return found.reshape(stop - start, *self.shape[1:])
+        with open(self.name, "rb", buffering=0) as file:
+            about = os.fstat(file.fileno())
+            if (about.st_size, about.st_mtime_ns) != self._seen:
+                raise OSError("the file has changed since Shards was made")
+            width, size = math.prod(self.shape[1:]), self._type.itemsize
+            if self._by_columns:
+                columns = np.empty((width, stop - start), self._type)
+                for j, column in enumerate(columns):
+                    _fill(file, self._offset + (j * self.shape[0] + start) * size, column)
+                found = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], stop - start).T)
+            else:
+                found = np.empty((stop - start, *self.shape[1:]), self._type)
+                _fill(file, self._offset + start * width * size, found.reshape(-1))
+        return found.astype(self.dtype, copy=False)
 
     def identity(self) -> str:
         """Return path, size and time of change."""
-        about = os.stat(self.name)
-        return f"{Path(self.name).resolve()}:{about.st_size}:{about.st_mtime_ns}"
+        return f"{Path(self.name).resolve()}:{self._seen}:{self._offset}:{self.shape}:{self._type}"
+
+
+def NpyFile(path: str | os.PathLike[str]) -> RawFile:
+    """Return the array of one ``.npy`` file of numbers or texts of fixed size; its header is read.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such file, it is cut off, no ``.npy`` file, or holds Python objects or records.
+    """
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            version = npy.read_magic(file)
+            if version not in ((1, 0), (2, 0), (3, 0)):
+                raise ValueError(f"version {version} of the format")
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, by_columns, dtype = read(file)
+            offset = file.tell()
+    except FAULTS as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+        raise fail("X", "Shards", "readable .npy files", describe(f"{name}: {said}")) from error
+    if dtype.hasobject:
+        hint = "Write labels as texts of fixed size: np.save(path, y.astype(str))."
+        raise fail("y", "Shards", "numbers or texts of fixed size", describe(f"{name}: Python objects"), hint)
+    return RawFile(path, offset, shape, dtype, by_columns)
+
+
+def mapped_file(array: Any) -> RawFile | None:
+    """Return the part of a file that a memory map shows, so that plain reads take its place; None if it is none.
+
+    A slice of rows is as good as the whole; a view of other steps is no part of a file as it lies there.
+    """
+    if not isinstance(array, np.memmap) or array.filename is None:
+        return None
+    root: Any = array
+    while isinstance(root.base, np.memmap):
+        root = root.base
+    by_columns = not array.flags.c_contiguous
+    if by_columns and not (array.flags.f_contiguous and array is root):
+        return None
+    offset = root.offset + array.ctypes.data - root.ctypes.data
+    return RawFile(array.filename, offset, array.shape, array.dtype, by_columns)
+
+
+def _fill(file: IO[bytes], offset: int, array: NDArray[Any]) -> None:
+    """Read an array that lies as one piece in a file."""
+    rest = array.view(np.uint8).data
+    file.seek(offset)
+    while len(rest):
+        count = file.readinto(rest)  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError(f"the file ends {len(rest)} bytes too early")
+        rest = rest[count:]
