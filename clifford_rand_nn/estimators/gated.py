@@ -57,10 +57,6 @@ class GatedFamily(ConvexNetwork):
         """Whether all patterns are asked for."""
         return isinstance(self.gates, str) and self.gates == "exhaustive"
 
-    @property
-    def _may_prefer_logistic(self) -> bool:
-        return isinstance(self.beta, str) and self._samples
-
     def _settled(self, task: Task) -> Task:
         self._chosen = isinstance(self.beta, str)
         return super()._settled(task)

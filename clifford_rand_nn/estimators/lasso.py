@@ -321,13 +321,9 @@ class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):
 """
     }
 
-    @property
-    def _may_prefer_logistic(self) -> bool:
-        return isinstance(self.beta, str) and self.solver != "homotopy"
-
     def _prefers_logistic(self, task: Task) -> bool:
         """Where beta is chosen, for two classes: the softmax takes five times as long to choose beta by."""
-        return self._may_prefer_logistic and task.targets.shape[1] == 1
+        return isinstance(self.beta, str) and self.solver != "homotopy" and task.targets.shape[1] == 1
 
 
 class CrossProductLassoRegressor(CrossProductLasso, NetworkRegressor):

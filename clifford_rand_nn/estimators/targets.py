@@ -76,7 +76,10 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
 
     @property
     def _stated_loss(self) -> str:
-        """The loss of the fit, or before one that of the parameters."""
+        """The loss of the fit, or before one that of the parameters.
+
+        "auto" promises no probabilities: a stack asks a model that is not fitted what it will have.
+        """
         return str(getattr(self, "loss_", self.loss))
 
     @available_if(lambda self: self._stated_loss in _PROBABILISTIC)
@@ -101,17 +104,6 @@ class LossChoosingClassifier(NetworkClassifier):
     """
 
     _losses = ("auto", *NetworkClassifier._losses)
-
-    @property
-    def _stated_loss(self) -> str:
-        if self.loss == "auto" and not hasattr(self, "loss_"):
-            return "logistic" if self._may_prefer_logistic else "squared"
-        return super()._stated_loss
-
-    @property
-    def _may_prefer_logistic(self) -> bool:
-        """What the parameters say of the preference, before there are data."""
-        raise NotImplementedError
 
     def _prefers_logistic(self, task: Task) -> bool:
         """Whether "auto" is the logistic loss for a task, whose targets are those of that loss."""

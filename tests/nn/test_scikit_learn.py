@@ -320,6 +320,26 @@ def test_in_other_estimators():
     assert halving.fit(X, LABELS).best_params_["beta"] in (0.1, 0.01, 0.001)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        GatedReLUClassifier(n_gates=3, random_state=0, max_time=1),
+        CrossProductLassoClassifier(subsample=10, random_state=0),
+        BetaCV(GatedReLUClassifier(n_gates=3, random_state=0), betas=[0.1, 0.01], cv=2),
+    ],
+    ids=lambda model: str(model)[:20],
+)
+def test_what_is_promised_before_a_fit_is_there_after_it(model, monkeypatch):
+    """A stack asks the model that is not fitted; whether "auto" comes to probabilities the data say."""
+    monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", 0.0)
+    assert not hasattr(model, "predict_proba")
+    thirds = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
+    stack = StackingClassifier([("one", model)], LogisticRegression(), cv=2).fit(X, thirds)
+    assert stack.stack_method_ == ["decision_function"]
+    assert stack.score(X, thirds) > 0.3
+    assert hasattr(GatedReLUClassifier(loss="logistic"), "predict_proba")
+
+
 @pytest.mark.slow
 def test_processes_share_the_cores():
     """joblib gives two processes half of the cores each: our own threads keep to it, as BLAS's and Numba's do."""
