@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels, encode_marks, split_weights
-from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, network_of
+from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct
@@ -142,7 +142,7 @@ class RegularizationPathDisplay:
         ----------
         estimator
         X, y, sample_weight, groups
-            Of the training; for infinitely many gates only. Of a pipeline X is what its last step was fitted to.
+            Of the training, as the estimator takes them; for infinitely many gates only.
         ax : matplotlib Axes, optional
         **kwargs
             Of `plot`.
@@ -159,7 +159,10 @@ class RegularizationPathDisplay:
             return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
         if isinstance(model, NetworkWithoutKnobs):
-            shown = cls._few(model) if model.path_ is not None else cls._infinite(model, X, y, sample_weight, groups)
+            if model.path_ is not None:
+                return cls._few(model).plot(ax=ax, **kwargs)
+            seen = None if X is None else encoded(estimator, X)
+            shown = cls._infinite(model, seen, y, sample_weight, groups)
             return shown.plot(ax=ax, **kwargs)
         scores = getattr(model, "candidates_", None)
         if not scores:

@@ -52,7 +52,7 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
     Parameters
     ----------
     model : fitted estimator
-        A pipeline has none: its neurons know other columns.
+        Of a pipeline they are planes of the columns that its last step sees.
     planes : bool, Gates or (directions (d, m), offsets (m,))
     """
     if planes is False or planes is None:
@@ -61,10 +61,10 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
         directions, offsets = planes
         known = getattr(planes, "incident", np.zeros((len(offsets), 0), dtype=np.intp))
         return Planes(np.asarray(directions), np.asarray(offsets), list(known), True)
-    network = getattr(network_of(model), "network_", None)
-    if not isinstance(network, TwoLayerNetwork) or hasattr(model, "steps"):
-        return None
     inner = network_of(model)
+    network = getattr(inner, "network_", None)
+    if not isinstance(network, TwoLayerNetwork):
+        return None
     if network.gates is not None:
         return Planes(network.gates.directions, network.gates.offsets, list(network.gates.incident), True)
     rows = getattr(inner, "spanning_rows_", None)

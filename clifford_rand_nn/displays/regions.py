@@ -4,15 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_regressor
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.displays.planes import Planes, planes_of, segments
-from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, literal
+from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, encoded, literal
 
 _TINT = 0.72  # how far a region's colour is mixed with white
 _ROWS = 50_000  # grid points predicted at once
 _MARGIN = 0.06
+_TRIED, _STRAIGHT = 4, 1e-9  # points along each side where planes behind steps are tried, of the largest value there
 
 
 class DecisionRegionsDisplay:
@@ -98,8 +100,9 @@ class DecisionRegionsDisplay:
         columns : pair of positions, or of names of a DataFrame, optional
             The two to draw; the first two if there are more.
         planes : bool, Gates or (directions (d, m), offsets (m,)), default True
-            Hyperplanes to draw as thin lines; True for those of the neurons of a fitted network, or its gates. Where it
-            knows the rows of training that span them, and X is these, they are marked.
+            Hyperplanes to draw as thin lines; True for those of the neurons of a fitted network, or its gates, also
+            behind steps of a pipeline in which they stay straight. Where it knows the rows of training that span them,
+            and X is these, they are marked.
         resolution : int
             Grid points along each side.
         ax : matplotlib Axes, optional
@@ -116,24 +119,34 @@ class DecisionRegionsDisplay:
         """
         owner, labels = cls.__name__, np.asarray(y)
         check_integer(resolution, "resolution", owner, low=2)
+        if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+            hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns."
+            raise fail("estimator", owner, "a classifier", describe(f"a {type(estimator).__name__}"), hint)
         classes, index = np.unique(labels, return_inverse=True)
         if len(classes) > len(PALETTE):
             raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
         rows = _Rows(X, columns, owner)
-        low, high = rows.points.min(axis=0), rows.points.max(axis=0)
+        low, high = np.nanmin(rows.points, axis=0), np.nanmax(rows.points, axis=0)  # a missing entry has no place
         margin = _MARGIN * np.where(high > low, high - low, 1.0)
         low, high = low - margin, high + margin
         horizontal, vertical = (np.linspace(a, b, resolution) for a, b in zip(low, high, strict=True))
         grid = np.stack(np.meshgrid(horizontal, vertical), axis=-1).reshape(-1, 2)
         parts = [estimator.predict(rows.at(grid[i : i + _ROWS])) for i in range(0, len(grid), _ROWS)]
         said = np.concatenate(parts)
+        if said.ndim != 1:
+            hint = "With several labels a row draw each by itself, from the estimators_ of a MultiOutputClassifier."
+            raise fail("estimator", owner, "one that says one label a row", describe(f"{said.shape[1]} a row"), hint)
         if not np.isin(said, classes).all():  # a class without rows here has a colour too
             classes = np.union1d(classes, said)
             index = np.searchsorted(classes, labels)
             if len(classes) > len(PALETTE):
                 raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
         found = planes_of(estimator, planes)
-        lines, spanning = (None, None) if found is None else rows.lines(found, owner)
+        lines, spanning = None, None
+        if found is not None and planes is True:
+            lines, spanning = rows.lines_behind(found, lambda some: encoded(estimator, some), low, high)
+        elif found is not None:
+            lines, spanning = rows.lines(found, owner)
         shown = cls(
             horizontal=horizontal,
             vertical=vertical,
@@ -164,7 +177,7 @@ class DecisionRegionsDisplay:
             faint = {"linewidths": 0.25, "alpha": 0.5} if len(ends) > 60 else {"linewidths": 0.8, "alpha": 0.8}
             ax.add_collection(LineCollection(list(ends), colors="0.35", zorder=2, **faint))
         for i, label in enumerate(self.classes):
-            points = self.points[self.labels == i]
+            points = self.points[(self.labels == i) & np.isfinite(self.points).all(axis=1)]
             if len(points):
                 look = {"s": 22, "marker": MARKERS[i], "color": PALETTE[i], "edgecolor": "white", "linewidth": 0.6}
                 ax.scatter(*points.T, label=literal(label), zorder=3, **look)
@@ -190,7 +203,7 @@ class _Rows:
     """Rows as they come, the two columns to draw, and further rows that differ from one of them in these alone."""
 
     def __init__(self, X: Any, columns: tuple[Any, Any] | None, owner: str) -> None:
-        self._frame = X if hasattr(X, "iloc") else None
+        self._given, self._frame = X, X if hasattr(X, "iloc") else None
         data = None if self._frame is not None else as_real(X, "X", owner)
         self._data = data
         d = X.shape[1] if np.ndim(X) == 2 else 0
@@ -247,6 +260,22 @@ class _Rows:
         if d == 2:
             return (planes.directions, planes.offsets), planes.spanning(self.points)
         return planes.cut(np.asarray(self._base, dtype=np.float64), self.columns), None
+
+    def lines_behind(
+        self, planes: Planes, encode: Any, low: Array, high: Array
+    ) -> tuple[tuple[Array, Array] | None, NDArray[np.intp] | None]:
+        """Return the same of planes of the columns that ``encode`` makes; None where these bend in the picture."""
+        if encode(self._given) is self._given:
+            return self.lines(planes, "")
+        points = np.stack(np.meshgrid(*np.linspace(low, high, _TRIED).T), axis=-1).reshape(-1, 2)
+        inside = encode(self.at(points)) @ planes.directions + planes.offsets
+        design = np.column_stack([(points - low) / (high - low), np.ones(len(points))])
+        found = np.linalg.lstsq(design, inside, rcond=None)[0]
+        if np.abs(design @ found - inside).max(initial=0.0) > _STRAIGHT * np.abs(inside).max(initial=0.0):
+            return None, None
+        directions = found[:2] / (high - low)[:, None]
+        spanning = planes.spanning(encode(self._given)) if self._given.shape[1] == 2 else None
+        return (directions, found[2] - low @ directions), spanning
 
 
 def _name(column: Any) -> str:

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
+from clifford_rand_nn.estimators.front import Front
 
 # Okabe and Ito's palette, made for colour-blind readers; no two of its colours differ by hue alone.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -52,6 +53,17 @@ def network_of(model: Any) -> Any:
             model = model.estimator_
         else:
             return model
+
+
+def encoded(model: Any, X: Any) -> Any:
+    """Return rows as the last step of a fitted pipeline sees them, dense; X itself where there are no steps before."""
+    while isinstance(model, Pipeline | BetaCV):
+        if isinstance(model, BetaCV):
+            model = model.estimator_
+        else:
+            X, model = Front(model).transform(X), model[-1]
+    X = X.toarray() if hasattr(X, "toarray") else X
+    return X.to_numpy() if hasattr(X, "to_numpy") else X
 
 
 def save_figure(figure: Any, path: str | Path) -> None:

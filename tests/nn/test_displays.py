@@ -4,7 +4,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
 import clifford_rand._optional as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
@@ -14,6 +17,7 @@ from clifford_rand_nn import (
     CertificateDisplay,
     ConvergenceDisplay,
     ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
     DecisionRegionsDisplay,
     GatedReLUClassifier,
     LearningCurveDisplay,
@@ -21,6 +25,7 @@ from clifford_rand_nn import (
     gated_path,
     sample_gates,
     spiral,
+    table_model,
 )
 from clifford_rand_nn.displays import plot_decision_regions, save_figure, spiral_figure
 from clifford_rand_nn.infinite.choice import Problem
@@ -328,6 +333,53 @@ def test_the_learning_curve_ends_with_the_promise_of_the_fit(data, network, gate
         LearningCurveDisplay.from_left_out(gated, points, labels)
     with pytest.raises(ArgumentError, match="must be shares of the rows"):
         LearningCurveDisplay.from_left_out(network, points, labels, train_sizes=(0.5, 2.0))
+
+
+@pytest.mark.parametrize("model", [GatedReLUClassifier(n_gates=4, random_state=0, beta=1e-3), "search"])
+def test_planes_behind_steps_that_keep_them_straight(data, model):
+    """Lines are where neurons turn, found by what the steps make of the rows; steps that bend them leave none."""
+    points, labels = 7 * data[0] + 3, data[1]
+    if model == "search":
+        model = BetaCV(GatedReLUClassifier(n_gates=4, random_state=0), betas=[0.01], cv=2)
+    for steps in ([StandardScaler()], [MinMaxScaler(), PCA(2)], [QuantileTransformer(n_quantiles=9)]):
+        pipeline = make_pipeline(*steps, clone(model)).fit(points, labels)
+        shown = DecisionRegionsDisplay.from_estimator(pipeline, points, labels, resolution=9, ax=Figure().subplots())
+        if len(steps) == 1 and isinstance(steps[0], QuantileTransformer):
+            assert shown.lines is None
+            continue
+        grid = np.stack(np.meshgrid(shown.horizontal, shown.vertical), axis=-1).reshape(-1, 2)
+        gates = getattr(pipeline[-1], "estimator_", pipeline[-1]).gates_
+        inside = pipeline[:-1].transform(grid) @ gates.directions + gates.offsets
+        np.testing.assert_allclose(grid @ shown.lines[0] + shown.lines[1], inside, atol=1e-9)
+        assert shown.spanning.tolist() == sorted({int(i) for i in gates.incident.ravel() if i >= 0})
+
+
+def test_a_pipeline_of_a_table_is_drawn_from_the_table():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    frame = pandas.DataFrame({"a": rng.standard_normal(40), "kind": rng.choice(["u", "v"], 40), "b": rng.random(40)})
+    frame["y"] = np.where(frame.a + (frame.kind == "u") > 0.5, "yes", "no")
+    frame.loc[3, "b"] = np.nan
+    rows, y = frame.drop(columns="y"), frame["y"]
+    model = table_model(frame, "y", model=ConvexNetworkClassifier(rounds=0, loss="squared"))
+    shown = RegularizationPathDisplay.from_estimator(model, rows, y, ax=Figure().subplots())
+    assert shown.chosen == model[-1].beta_
+    ax = Figure().subplots()
+    shown = DecisionRegionsDisplay.from_estimator(model, rows, y, columns=("a", "b"), resolution=9, ax=ax)
+    assert len(shown.ax_.collections[0].get_offsets()) + len(shown.ax_.collections[1].get_offsets()) == 39
+    assert np.isfinite(shown.horizontal).all()
+    assert np.isfinite(shown.vertical).all()
+
+
+def test_regions_are_of_one_label_a_row(data):
+    points, labels = data
+    marks = np.column_stack([labels == "in", points[:, 0] > 0]).astype(int)
+    several = ConvexNetworkClassifier(rounds=0).fit(points, marks)
+    with pytest.raises(ArgumentError, match=r"one that says one label a row. Got 2 a row.*MultiOutputClassifier"):
+        DecisionRegionsDisplay.from_estimator(several, points, labels, resolution=5)
+    numbers = ConvexNetworkRegressor(rounds=0).fit(points, points[:, 0])
+    with pytest.raises(ArgumentError, match=r"must be a classifier. Got a ConvexNetworkRegressor"):
+        DecisionRegionsDisplay.from_estimator(numbers, points, labels, resolution=5)
 
 
 def test_several_labels_a_row():
