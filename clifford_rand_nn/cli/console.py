@@ -1,5 +1,6 @@
 """How the command line speaks: tables on a terminal, plain text in a pipe, one line for an error or a warning."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,9 @@ import typer
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn._words import some_of
 
+# Parameters of Python that are options under another name; the others have theirs.
+OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
+_PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
 _GAP = 3  # spaces between two columns of a rich table
 _SHOWN = 5  # ignored columns named in a note
 
@@ -19,11 +23,15 @@ KNOWN_ERRORS = (ArgumentError, MissingDependencyError, OSError)
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an exception on one line; of an OSError the file and the reason."""
+    """Return the message of an exception on one line; of an OSError the file and the reason.
+
+    Parameters that read tables are called as the options are.
+    """
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return f"{where}{error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+    text = _PARAMETER.sub(lambda found: f"{OPTIONS.get(found[1], '--' + found[1])} must", str(error))
+    return " ".join(text.split()) or type(error).__name__
 
 
 def complain(kind: str, text: str) -> None:

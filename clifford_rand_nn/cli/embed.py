@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,14 @@ def run_embed(
     cache: Path | None,
     batch_size: int,
     force: bool,
+    dialect: Mapping[str, Any],
 ) -> None:
     """Read, encode what is not in the cache, write, and say so in one line."""
     _check(text, pair)
     check_out(out, force, (".npz",), "what fit reads")
-    data = read_text_table(table, text, target=target, split=split)  # before the encoder, which may take long to load
+    data = read_text_table(
+        table, text, target=target, split=split, **dialect
+    )  # before the encoder, which may take long to load
     model = make_encoder(encoder)
     texts = [one for column in data.texts for one in column]
     folder = out.absolute().parent / _CACHE if cache is None else cache

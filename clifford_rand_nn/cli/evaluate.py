@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_number
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import refused_data, say, show_pairs, show_table
 from clifford_rand_nn.cli.models import Answers, LoadedModel, answer, read_model
 from clifford_rand_nn.cli.rows import Reading, read_other
@@ -21,6 +22,7 @@ from clifford_rand_nn.scores import Scores, confusion, score_classes, score_numb
 from clifford_rand_nn.tables import default_target
 
 _MOST_CLASSES = 30  # of a confusion matrix that is printed
+_NAMED = 5  # labels in a sentence
 
 
 def run_evaluate(
@@ -47,6 +49,7 @@ def run_evaluate(
     if loaded.is_classifier:
         labels = _labels_like(rows.y, loaded.model.classes_)
         rows = dataclasses.replace(rows, y=labels)
+        _check_classes(rows, loaded.model.classes_)
         model = score_classes(rows.y, found.predicted, loaded.model.classes_, found.probabilities, rows.weights)
     else:
         model = score_numbers(rows.y.astype(np.float64), found.predicted, rows.weights, found.interval)
@@ -69,6 +72,17 @@ def _least(rows: Rows, classes: bool) -> Scores:
 def _check_target(loaded: LoadedModel, rows: Rows) -> None:
     if not loaded.is_classifier and rows.y.dtype.kind not in "biuf":
         raise ArgumentError(f"{rows.path}: the target {rows.target!r} holds text, the model predicts numbers.")
+
+
+def _check_classes(rows: Rows, classes: NDArray[Any]) -> None:
+    """Refuse a target without any class of the model: it is another column, or written otherwise."""
+    if not np.isin(rows.y, classes).any():
+        there = [str(label) for label in np.unique(rows.y)]
+        known = some_of([str(label) for label in classes], _NAMED)
+        raise ArgumentError(
+            f"{rows.path}: the target {rows.target!r} has no class of the model, which knows {known}; it has "
+            f"{some_of(there, _NAMED)}. Name the column with the truth by --target."
+        )
 
 
 def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
@@ -114,7 +128,9 @@ def _print_words(
     labels, counts = _confused(rows, found, loaded.model.classes_)
     unknown = sorted(set(rows.y.tolist()) - set(loaded.model.classes_.tolist()))
     if unknown:
-        say(f"classes that the model does not know count as wrong: {', '.join(map(str, unknown))}")
+        say(
+            f"classes that the model does not know count as wrong: {some_of([str(label) for label in unknown], _NAMED)}"
+        )
     say()
     if len(labels) > _MOST_CLASSES:
         say(f"confusion matrix: {len(labels)} classes, see --json")

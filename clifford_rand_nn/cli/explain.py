@@ -12,7 +12,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, refused_data, say
 from clifford_rand_nn.cli.models import LoadedModel, read_model
 from clifford_rand_nn.cli.outputs import check_out
-from clifford_rand_nn.tables import listed, read_frame, training_rows
+from clifford_rand_nn.tables import read_frame, training_rows
 
 _PICTURES = (".png", ".svg", ".pdf")
 _TOP = 50  # rows of training and neurons in JSON
@@ -55,7 +55,7 @@ def run_explain(
             say(str(whole))
         _draw(whole, out)
         return
-    frame = _columns(loaded, table, read_frame(table, **dialect))
+    frame = loaded.columns_of(table, read_frame(table, **dialect))
     numbers = list(row) if row else [0]
     beyond = [number for number in numbers if number >= len(frame)]
     if beyond:
@@ -93,24 +93,11 @@ def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect
         complain("note", f"{train}: the truth is in the last column, {last!r}; else give --target")
     if target is None:
         complain("note", f"{train}: no column is left for the truth; what a lost column costs is not told")
-        return _columns(loaded, train, frame), None
+        return loaded.columns_of(train, frame), None
     parts = training_rows(frame, target, what=str(train))
     if parts.left_out:
         complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")
-    return _columns(loaded, train, parts.features), parts.target
-
-
-def _columns(loaded: LoadedModel, path: Path, frame: Any) -> Any:
-    """Return the columns of a table that the model wants: those with its names, or all if it has none."""
-    if loaded.names is None:
-        if frame.shape[1] < loaded.n_columns:
-            raise ArgumentError(f"{path}: there are {frame.shape[1]} columns, the model wants {loaded.n_columns}.")
-        return frame.iloc[:, : loaded.n_columns].to_numpy()
-    there = [str(name) for name in frame.columns]
-    missing = [name for name in loaded.needed or () if name not in there]
-    if missing:
-        raise ArgumentError(f"{path}: a column of the model is missing: {listed(missing)}.")
-    return frame[[name for name in loaded.names if name in there]]
+    return loaded.columns_of(train, parts.features), parts.target
 
 
 def _take(rows: Any, numbers: Sequence[int]) -> Any:

@@ -1,6 +1,7 @@
 """``clifford-rand export``: write, compare with the model, and say what the new file takes and gives."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import numpy as np
 
 from clifford_rand._checks import check_number
 from clifford_rand_nn._archives import read_npz
-from clifford_rand_nn.cli.console import complain, say, show_pairs
+from clifford_rand_nn.cli.console import complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported
+from clifford_rand_nn.cli.models import LoadedModel, take_apart
 from clifford_rand_nn.cli.outputs import check_out
+from clifford_rand_nn.cli.rows import told_of
 from clifford_rand_nn.cli.sample_rows import sample_rows
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.model_file import load_model
@@ -20,7 +23,9 @@ _SHOWN = 12  # inputs that have a line
 _NEAR = 1e-5  # of the largest number: more is a rounding that matters
 
 
-def run_export(path: Path, to: Path, rows: Path | None, dtype: str, coverage: float, force: bool) -> None:
+def run_export(
+    path: Path, to: Path, rows: Path | None, dtype: str, coverage: float, force: bool, dialect: Mapping[str, Any]
+) -> None:
     """Load, write, compare and say."""
     check_number(coverage, "--coverage", "clifford-rand export", "between 0 and 1", lambda c: 0 < c < 1)
     check_out(to, force, tuple(EXPORTERS), "a model for other libraries")
@@ -29,7 +34,7 @@ def run_export(path: Path, to: Path, rows: Path | None, dtype: str, coverage: fl
     loaded: Any = load_model(path)
     model = getattr(loaded, "estimator_", loaded)
     drawn = rows is None
-    table = sample_rows(model, dtype) if rows is None else _read_rows(rows)
+    table = sample_rows(model, dtype) if rows is None else _read_rows(rows, dialect, take_apart(path, loaded), model)
     made = EXPORTERS[to.suffix.lower()](model, to, table, dtype, coverage)
     say(f"{to} written, {_size(made)}")
     pairs = [("takes", line) for line in made.inputs[:_SHOWN]]
@@ -46,10 +51,24 @@ def run_export(path: Path, to: Path, rows: Path | None, dtype: str, coverage: fl
         say(line)
 
 
-def _read_rows(path: Path) -> Any:
+def _read_rows(path: Path, dialect: Mapping[str, Any], parts: LoadedModel, model: Any) -> Any:
+    """Return rows that the model can predict, before anything is written."""
+    table = _read_table(path, dialect)
+    with told_of(path), refused_data(str(path)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if hasattr(table, "columns"):
+            table = parts.columns_of(path, table)
+        model.predict(table)
+    return table
+
+
+def _read_table(path: Path, dialect: Mapping[str, Any]) -> Any:
     if path.suffix.lower() == ".npz":
         return read_npz(path, ("X",), what="this table")[0]["X"]
-    return read_frame(path)
+    frame = read_frame(path, **dialect)
+    for note in frame.attrs.get("notes", ()):
+        complain("note", f"{path}: {note}")
+    return frame
 
 
 def _size(made: Exported) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from clifford_rand._optional import available, require
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.pipeline_export import export_onnx, export_source, export_torch, stated_model
 from clifford_rand_nn.tables import TableEncoder
@@ -18,6 +19,8 @@ from clifford_rand_nn.tables.dates import moments
 from clifford_rand_nn.tables.readers import DateReader
 
 _SHOWN = 40  # columns of the row in an example
+_NAMED = 3  # columns of dates in its comment
+_DAYS, _DATE = 20000.0, "2024-10-04"  # the same day
 _Said = tuple[Any, Any]  # labels or None, and numbers
 
 
@@ -67,7 +70,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
     usage = ["import numpy as np, onnxruntime", f"session = onnxruntime.InferenceSession({to.name!r})"]
     if hasattr(table, "columns"):
         cell = "np.array([[row[i.name]]], dtype=object if 'string' in i.type else float)"
-        usage.append(f"row = {{{_example_row(model, list(inputs))}}}")
+        usage.append(f"row = {{{_example_row(model, list(inputs))}}}{_dates_in(model)}")
         usage.append(f"session.run(None, {{i.name: {cell} for i in session.get_inputs()}})")
     else:
         (first,) = graph.input
@@ -105,7 +108,8 @@ def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> 
         called = f"[[0.0] * {program.d}]"
     else:
         kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
-        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{_cells(model).get(one.name, '')}" for one in program.table]
+        told = _cells(model, ", as datetime, of NumPy or written 2024-10-04, NaT where missing")
+        inputs = [f"X[{one.name!r}]: {kinds[one.op]}{told.get(one.name, '')}" for one in program.table]
         called = f"{{{_example_row(model, [one.name for one in program.table], '[{}]')}}}"
     usage = [f"from {to.stem} import {', '.join(functions[:2])}", f"X = {called}", f"{functions[0]}(X)"]
 
@@ -153,8 +157,15 @@ EXPORTERS: dict[str, Callable[[Any, Path, Any, str, float], Exported]] = {
 }
 
 
-def _cells(model: Any) -> dict[str, str]:
-    """Return what cells of the columns of a table may be, by their names."""
+def _dates_in(model: Any) -> str:
+    """Return a comment on columns of an example that are dates, if there are any."""
+    program = stated_model(model)
+    names = [one.name for one in program.table if one.op == "days"] if program is not None else []
+    return f"  # {some_of(names, _NAMED)}: days since 1970-01-01, {_DAYS:.0f} is {_DATE}" if names else ""
+
+
+def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing") -> dict[str, str]:
+    """Return what cells of the columns of a table may be, by their names; ``days`` is what dates are."""
     program = stated_model(model)
     if program is None or not program.table:
         return {}
@@ -162,7 +173,7 @@ def _cells(model: Any) -> dict[str, str]:
     told = {
         "numbers": ", NaN where missing",
         "words": ", empty where missing",
-        "days": ", days since 1970-01-01, NaN where missing",
+        "days": days,
     }
     found = {}
     for one in program.table:
@@ -188,7 +199,7 @@ def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
         elif words:
             cell = float(words[0])
         elif kind == "days":
-            cell = 20000.0 if form == "{}" else "2024-10-04"
+            cell = _DAYS if form == "{}" else _DATE
         shown.append(f"{name!r}: {form.format(repr(cell))}")
     return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.tables import TableEncoder
+from clifford_rand_nn.tables import TableEncoder, listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,24 @@ class LoadedModel:
             rows = self.encoder.transform(rows)
         return rows if self.front is None else self.front.transform(rows)
 
+    def columns_of(self, path: Path, frame: Any) -> Any:
+        """Return the columns of a table that the model wants: those with its names, or the first if it has none.
+
+        Raises
+        ------
+        ArgumentError
+            One is missing.
+        """
+        if self.names is None:
+            if frame.shape[1] < self.n_columns:
+                raise ArgumentError(f"{path}: there are {frame.shape[1]} columns, the model wants {self.n_columns}.")
+            return frame.iloc[:, : self.n_columns].to_numpy()
+        there = [str(name) for name in frame.columns]
+        missing = [name for name in self.needed or () if name not in there]
+        if missing:
+            raise ArgumentError(f"{path}: a column of the model is missing: {listed(missing)}.")
+        return frame[[name for name in self.names if name in there]]
+
     @property
     def is_classifier(self) -> bool:
         """Whether it predicts classes."""
@@ -74,7 +92,11 @@ def read_model(path: Path) -> LoadedModel:
     ArgumentError
         It is no model file, or is damaged.
     """
-    loaded: Any = load_model(path)
+    return take_apart(path, load_model(path))
+
+
+def take_apart(path: Path, loaded: Any) -> LoadedModel:
+    """Return the parts of what a model file holds."""
     loaded = getattr(loaded, "estimator_", loaded)  # the best of a search
     if not isinstance(loaded, Pipeline):
         return LoadedModel(path, None, None, loaded)

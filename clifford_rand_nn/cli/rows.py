@@ -10,12 +10,11 @@ import numpy as np
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import complain, note_ignored
+from clifford_rand_nn.cli.console import OPTIONS, complain, note_ignored
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.tables import TableEncoder, existing_table, read_frame, read_table, training_rows
 
 KINDS = ("numeric", "categorical", "dates", "textual", "leave_out")  # parameters of `TableEncoder` that name columns
-_OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def _read(path: Path, reading: Reading) -> Any:
 def _refuse_kinds(path: Path, reading: Reading) -> None:
     for name in KINDS:
         if reading.kinds.get(name):
-            option = _OPTIONS.get(name, f"--{name}")
+            option = OPTIONS.get(name, f"--{name}")
             given = ", ".join(reading.kinds[name])
             hint = "An NPZ holds numbers; write the table as CSV or Parquet for columns of other kinds."
             raise fail(option, "clifford-rand", f"left out for the NPZ {path}", given, hint)

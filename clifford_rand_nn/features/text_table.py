@@ -35,19 +35,21 @@ class TextTable:
 
 
 def read_text_table(
-    path: str | Path, text: Sequence[str], *, target: str | None = None, split: str | None = None
+    path: str | Path, text: Sequence[str], *, target: str | None = None, split: str | None = None, **dialect: Any
 ) -> TextTable:
     r"""Read columns of text; "007", "NA" and "true" stay the texts they are.
 
     Parameters
     ----------
     path : path
-        .csv, .parquet, or .npz with arrays (n,) under the names of the columns.
+        Of any kind that `read_frame` reads; an .npz has arrays (n,) under the names of the columns.
     text : sequence of str
         Columns of text.
     target : str, optional
     split : str, optional
         Column of booleans, of 1 and 0, or of "train" and "test".
+    dialect
+        What `read_frame` is told of the file: separator, decimal, header, encoding.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def read_text_table(
     file = existing_table(path)
     if file.suffix.lower() == ".npz":
         return _from_npz(file, text, target, split)
-    frame = read_frame(file, text=text)
+    frame = read_frame(file, text=text, **dialect)
     _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")

@@ -1,9 +1,11 @@
 """What a fitted model chose, between what and by what; what it is; and what its certificate proves, in words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clifford_rand_nn.certificates import KernelClaim, NetworkClaim
+from clifford_rand_nn.infinite.learned.rounds import Trial
 from clifford_rand_nn.networks import TwoLayerNetwork
 
 SCALINGS = {
@@ -109,13 +111,24 @@ def _gates(model: Any) -> list[Choice]:
         value = "as it is, not learned: there was no time for the logistic loss on learned gates"
         return [Choice("law of the gates", value, most, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
-        tried = [trial.error for trial in rounds.trials[1:]]
-        why = f"error of held-out rows {before:.3g}, with learned gates {min(tried):.3g}" if tried else "held-out rows"
-        return [Choice("law of the gates", "as it is, not learned", most, why)]
+        return [Choice("law of the gates", "as it is, not learned", most, _why_not_learned(rounds.trials))]
     after = next(t.error for t in rounds.trials if (t.shape, t.rounds) == (rounds.shape, rounds.rounds))
     times = "1 round" if rounds.rounds == 1 else f"{rounds.rounds} rounds"
     why = f"error of held-out rows {after:.3g}, without learning {before:.3g}"
     return [Choice("law of the gates", f"learned in {times}, {rounds.shape}", most, why)]
+
+
+def _why_not_learned(trials: Sequence[Trial]) -> str:
+    """Return what learned gates gained, and why that was not enough: see `learned_rounds`."""
+    if len(trials) < 2:
+        return "held-out rows"
+    before, best = trials[0], min(trials[1:], key=lambda trial: trial.error)
+    why = f"error of held-out rows {before.error:.3g}, with learned gates {best.error:.3g}"
+    if best.gain <= 0:
+        return why
+    if best.gain <= best.standard_error:
+        return f"{why}: a gain of {best.gain:.2g}, within its standard error, {best.standard_error:.2g}, may be chance"
+    return f"{why}, but {best.mistakes:.1%} of them decided wrongly, {before.mistakes:.1%} without"
 
 
 def _loss(model: Any) -> list[Choice]:

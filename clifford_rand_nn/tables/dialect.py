@@ -15,6 +15,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.files import read_ending, refuse_duplicates
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_NO_HEADER = "give --no-header, in Python header=False, if that is a row"
 _LOOKED_AT = 2**18  # characters: some thousand rows
 _ROWS = 200  # by which the separator is found
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
@@ -192,8 +193,8 @@ def _without_a_name(
         elif i == 0:
             said.append("the first column has no name: it is taken for a row index and left out")
         else:
-            raise ArgumentError(f"{file}: column {i + 1} has no name in the first line; name it, or give header=False.")
+            raise ArgumentError(f"{file}: column {i + 1} has no name in the first line; name it, or {_NO_HEADER}.")
         left_out.append(i)
     if len(left_out) == len(names):
-        raise ArgumentError(f"{file}: no column has a name in the first line; give header=False if it holds cells.")
+        raise ArgumentError(f"{file}: no column has a name in the first line; {_NO_HEADER}.")
     return tuple(left_out), said

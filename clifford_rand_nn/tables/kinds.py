@@ -72,7 +72,9 @@ def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: i
         return ColumnKind(name, asked, "as asked", missing, asked=True)
     kind, why = _found(name, column)
     if kind == "text" and text == "leave out":
-        return ColumnKind(name, "left out", f"{why}: text; --text or text='hash' uses its words", missing)
+        return ColumnKind(
+            name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
+        )
     if kind == "category" and max(missing, int(column.value_counts().max())) < min_frequency:
         return ColumnKind(name, "left out", f"{why}, none in {min_frequency} rows", missing)
     return ColumnKind(name, kind, why, missing)
@@ -146,8 +148,8 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     if len(formats) == 1 and len(words) > 1:
         return "date", f"dates such as {_shown(words[0])}"
     if len(formats) > 1:
-        days = f"dates={{{name!r}: '%d/%m/%Y'}}"
-        return "left out", f"dates such as {_shown(words[0])}: day or month first? {days} says so"
+        days = f"--date {name}=%d/%m/%Y says so, in Python dates={{{name!r}: '%d/%m/%Y'}}"
+        return "left out", f"dates such as {_shown(words[0])}: day or month first? {days}"
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"

@@ -146,7 +146,7 @@ class DateReader(Reader):
         if len(formats) != 1:
             example = next(iter(column.dropna().map(as_word)), "nothing")
             why = "are no dates" if not formats else "may have the day or the month first"
-            hint = f"dates={{{name!r}: '%d/%m/%Y'}} says how to read them"
+            hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
         reader = cls(name, formats[0])
         found = reader._moments(column)

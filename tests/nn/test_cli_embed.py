@@ -37,6 +37,9 @@ def run(*arguments, code=0):
     return result
 
 
+OPTIONS = ("--text", "c1", "--encoder", "hashing:256", "--out", "o.npz")
+
+
 def embed(table, *arguments, code=0, encoder="hashing:256"):
     options = ("--text", "text", "--encoder", encoder, "--out", "o.npz", "--force")
     return run("embed", table, *options, *arguments, code=code)
@@ -93,6 +96,14 @@ def test_texts_stay_as_they_are_written(folder):
     assert table.target.tolist() == [1.5, 2, 3, 4, 5]
     embed("odd.csv", "--target", "y")
     np.testing.assert_array_equal(arrays()["X"], HashingEncoder(256)(table.texts[0]))
+
+
+def test_a_table_of_another_encoding_without_names(folder):
+    (folder / "other.csv").write_bytes("größer;1,5\nälter;2\n".encode("cp1252"))
+    assert "--encoding cp1252" in run("embed", "other.csv", *OPTIONS, code=2).stderr
+    run("embed", "other.csv", *OPTIONS, "--target", "c2", "--encoding", "cp1252", "--no-header")
+    np.testing.assert_array_equal(arrays()["X"], HashingEncoder(256)(["größer", "älter"]))
+    assert arrays()["y"].tolist() == [1.5, 2.0]
 
 
 class Slow:

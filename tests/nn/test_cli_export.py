@@ -72,6 +72,8 @@ def test_onnx_of_a_table(folder):
     assert "gives     probabilities: float32 (rows, 2)" in result.stdout
     assert "200 rows drawn at random around those of training: all labels are the model's" in result.stdout
     assert difference(result.stdout) < 1e-6
+    assert "}  # since: days since 1970-01-01, 20000 is 2024-10-04\n" in result.stdout
+    assert np.datetime64("1970-01-01") + np.timedelta64(20000, "D") == np.datetime64("2024-10-04")
     assert used(result)[0].tolist() in (["yes"], ["no"])
     result = export("model.npz", "--to", "again.onnx", "--rows", "table.csv", "--dtype", "float64")
     assert "on 60 rows of table.csv: all labels are the model's" in result.stdout
@@ -81,6 +83,7 @@ def test_onnx_of_a_table(folder):
 def test_a_module_of_numpy(folder, monkeypatch):
     result = export("model.npz", "--to", "shop.py", "--rows", "table.csv")
     assert "X['age']: numbers, NaN where missing" in result.stdout
+    assert "X['since']: dates, as datetime, of NumPy or written 2024-10-04, NaT where missing" in result.stdout
     assert "predict_proba(X)" in result.stdout
     assert difference(result.stdout) < 1e-10
     monkeypatch.syspath_prepend(folder)
@@ -88,6 +91,20 @@ def test_a_module_of_numpy(folder, monkeypatch):
     result = export("numbers.npz", "--to", "numbers_alone.py")
     assert "X: an array (n, 3)" in result.stdout
     assert used(result).shape == (1,)
+
+
+def test_rows_to_compare_on_are_read_as_they_are_written(folder):
+    frame = pandas.read_csv("table.csv").replace({"Tromsø": "Tromsö"})
+    frame.to_csv("other.csv", index=False, header=False, sep=";", decimal=",", encoding="cp1252")
+    assert "--encoding cp1252" in export("model.npz", "--to", "m.py", "--rows", "other.csv", code=2).stderr
+    rows = ("--rows", "other.csv", "--encoding", "cp1252")
+    assert "--no-header" in export("model.npz", "--to", "m.py", *rows, code=2).stderr
+    assert "'age'" in export("model.npz", "--to", "m.py", *rows, "--no-header", code=2).stderr
+    assert not (folder / "m.py").exists()
+    frame.to_csv("other.csv", index=False, sep=";", decimal=",", encoding="cp1252")
+    result = export("model.npz", "--to", "m.py", "--force", *rows)
+    assert "on 60 rows of other.csv: all labels are the model's" in result.stdout
+    assert "note: other.csv: decimals are written with a comma" in result.stderr
 
 
 @pytest.mark.slow

@@ -61,7 +61,22 @@ def test_kinds_can_be_overruled():
     facts = json.loads(run("fit", "train.csv", "--json", "--no-compare", "--drop", "city").stdout)
     assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "left out"
     message = run("fit", "train.csv", "--drop", "town", code=2).stderr
-    assert "'town'" in message
+    assert "train.csv: --drop must be names of columns of the table. Got 'town' instead." in message
+    message = run("fit", "train.csv", "--separator", ";;", code=2).stderr
+    assert message == "error: --separator must be one character. Got ';;' instead.\n"
+    assert "--date city=%d/%m/%Y says how" in run("fit", "train.csv", "--date", "city", code=2).stderr
+
+
+def test_evaluate_refuses_a_target_without_any_class_of_the_model():
+    TABLE.drop(columns="buys").to_csv("other.csv", index=False)
+    message = run("evaluate", "m.npz", "other.csv", code=2).stderr
+    assert "the target 'paid' has no class of the model, which knows no, yes; it has " in message
+    assert "… (90 in all). Name the column with the truth by --target." in message
+    assert message.count(", ") < 12
+    some = TABLE.drop(columns="paid")
+    some.assign(buys=np.where(np.arange(90) < 40, some["buys"], some["key"])).to_csv("some.csv", index=False)
+    said = run("evaluate", "m.npz", "some.csv").stdout
+    assert "does not know count as wrong: k040, k041, k042, k043, k044, … (50 in all)\n" in said
 
 
 def test_dates_and_texts_as_asked():

@@ -66,8 +66,15 @@ KINDS = {
     "when": ("date", "dates of the file"),
     "iso": ("date", "dates such as '2020-01-01'"),
     "american": ("date", "dates such as '01/01/2020 3:15 PM'"),
-    "either": ("left out", "dates such as '01/01/2020': day or month first? dates={'either': '%d/%m/%Y'} says so"),
-    "story": ("left out", "120 different texts in 120 rows: text; --text or text='hash' uses its words"),
+    "either": (
+        "left out",
+        "dates such as '01/01/2020': day or month first? "
+        "--date either=%d/%m/%Y says so, in Python dates={'either': '%d/%m/%Y'}",
+    ),
+    "story": (
+        "left out",
+        "120 different texts in 120 rows: text; --text story uses its words, in Python textual=['story']",
+    ),
     "many": ("left out", "40 different texts, none in 5 rows"),
     "same": ("left out", "every cell is 3"),
     "empty": ("left out", "every cell is empty"),
@@ -191,7 +198,7 @@ def test_missing_columns_and_wrong_names_are_refused(frame, encoder):
         TableEncoder(numeric="Size").fit(frame)
     with pytest.raises(ArgumentError, match="apart from the columns that are taken for number"):
         TableEncoder(numeric=["size"], leave_out=["size"]).fit(frame)
-    with pytest.raises(ArgumentError, match="day or the month first; dates="):
+    with pytest.raises(ArgumentError, match="day or the month first; --date either=%d/%m/%Y"):
         TableEncoder(dates=["either"]).fit(frame)
     with pytest.raises(ArgumentError, match="no column of the table can be used"):
         TableEncoder().fit(frame[["same", "empty"]])

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import Force
+from clifford_rand_nn.cli.choices import Decimal, Encoding, Force, NoHeader, Separator
 
 EXAMPLE = "clifford-rand embed reviews.csv --text review --target stars --encoder hashing:4096 --out reviews.npz"
 
 
 def embed(
-    table: Annotated[Path, typer.Argument(help="Table with texts: .csv, .parquet, or .npz with arrays of text.")],
+    table: Annotated[
+        Path, typer.Argument(help="Table with texts, of any kind that fit reads; an .npz has arrays of text.")
+    ],
     text: Annotated[
         list[str],
         typer.Option(metavar="<column>", help="Column of text; several are set side by side, two may be a --pair."),
@@ -36,8 +38,13 @@ def embed(
     ] = None,
     force: Force = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Texts encoded, and then stored, at once.")] = 64,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
 ) -> None:
     """Turn texts into features to train on. What was encoded once is kept: a run that stopped goes on where it was."""
     from clifford_rand_nn.cli.embed import run_embed
 
-    run_embed(table, text, encoder, out, target, split, pair, cache, batch_size, force)
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
+    run_embed(table, text, encoder, out, target, split, pair, cache, batch_size, force, dialect)

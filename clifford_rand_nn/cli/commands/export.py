@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from clifford_rand_nn.cli.choices import Force
+from clifford_rand_nn.cli.choices import Decimal, Encoding, Force, NoHeader, Separator
 
 EXAMPLE = "clifford-rand export model.npz --to model.onnx"
 Precision = StrEnum("Precision", "float32 float64")
@@ -33,6 +33,10 @@ def export(
     ] = Precision.float32,
     coverage: Annotated[float, typer.Option(help="Share of values between low and high, of numbers.")] = 0.9,
     force: Force = False,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
 ) -> None:
     """Write a model for other libraries and languages: ONNX, a module of plain NumPy, or a program of PyTorch.
 
@@ -41,4 +45,5 @@ def export(
     """
     from clifford_rand_nn.cli.export import run_export
 
-    run_export(model, to, rows, dtype.value, coverage, force)
+    dialect = {"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding}
+    run_export(model, to, rows, dtype.value, coverage, force, dialect)
