@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import UNUSED
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
@@ -13,6 +14,7 @@ from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
+from clifford_rand_nn.estimators.sharded import fit_sharded
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -20,6 +22,7 @@ from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import Refinement, refine_gates
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
@@ -146,6 +149,43 @@ class GatedReLU(GatedFamily):
     _penalties = ("group_l2", "ridge")
     _solvers = ("auto", "kernel", "gram", "fista", "cvxpy")
     _dtypes = (np.float64, np.float32)
+
+    # of where and how a fit runs, which no search hands on
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"engine": UNUSED, "checkpoint": UNUSED}
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, engine: Any = None, checkpoint: Any = None
+    ) -> Self:
+        """Train on the rows X (n, d) with labels or targets y, or on rows beyond memory, in `Shards`.
+
+        Rows, y and weights in memory are what they are for every estimator: y (n,), or (n, outputs) for regressors;
+        loss and objective are means with the weights, of which only the ratios matter, and rows of weight zero are left
+        out before anything else. X may be sparse: the fit works on a dense copy, and is refused where memory is short.
+
+        With `Shards` only sums over the rows are made, a pass over the shards for each step of `ShardedFista`; a sample
+        of the rows decides on gates, the length of steps, the start and, if it is "auto", ``beta``. The optimum is that
+        of all rows, and ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and
+        what else has a number for each row is left out. ``tol`` is best between 1e-2 and 1e-4: each digit takes passes.
+
+        Parameters
+        ----------
+        X : (n, d) array or Shards
+        y : (n,) or (n, outputs)
+            None with Shards, which have their own.
+        sample_weight : (n,), optional
+        engine : None, distributed.Client or "torch"
+            Who makes the passes over shards: this process, the workers of a Dask cluster, or the ranks of
+            ``torch.distributed``.
+        checkpoint : path or Checkpoint, optional
+            Where the state of a fit to shards is kept; a fit that finds one goes on from it.
+        """
+        if isinstance(X, Shards):
+            fitted: Self = fit_sharded(self, X, y, sample_weight, engine, checkpoint)
+            return fitted
+        for name, value in (("engine", engine), ("checkpoint", checkpoint)):
+            if value is not None:
+                raise fail(name, type(self).__name__, "None but with Shards", value, "Rows in memory need none.")
+        return super().fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,7 +1,7 @@
 """The first pass over shards: whether rows are finite, what labels there are, moments of columns, a uniform sample."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -40,6 +40,8 @@ class Facts(NamedTuple):
         Weighted sums of the columns and of their squares.
     labels : dict
         Weight of each label, of classifiers; empty for regressors.
+    energies : dict
+        Weighted sum of the squared lengths of the rows of each label.
     sample : Sample
     """
 
@@ -48,6 +50,7 @@ class Facts(NamedTuple):
     sums: Array
     squares: Array
     labels: dict[Any, float]
+    energies: dict[Any, float]
     sample: Sample
 
     @property
@@ -55,11 +58,16 @@ class Facts(NamedTuple):
         """Mean weight of the rows that count."""
         return self.weight / self.n
 
-    @property
-    def feature(self) -> float:
-        """Root mean square of all entries, the constant feature of `bias_feature`; 1 if all are 0."""
-        mean = math.fsum(self.squares) / (self.weight * len(self.squares))
-        return math.sqrt(mean) if mean > 0 else 1.0
+    def feature(self, factors: Array | None = None) -> float:
+        """Return the root mean square of all entries, the constant of `bias_feature`; 1 if all are 0.
+
+        ``factors`` (n_classes,) are those of the weights of the rows of each label.
+        """
+        weight, total = self.weight, math.fsum(self.squares)
+        if factors is not None:
+            weight = float(factors @ np.array(list(self.labels.values())))
+            total = float(factors @ np.array(list(self.energies.values())))
+        return math.sqrt(total / (weight * len(self.squares))) if total > 0 else 1.0
 
 
 class _Scan(PartWork):
@@ -71,7 +79,8 @@ class _Scan(PartWork):
         n = 0
         weight: list[float] = []
         sums, squares = np.zeros(d), np.zeros(d)
-        labels: Counter[Any] = Counter()
+        labels: dict[Any, float] = defaultdict(float)
+        energies: dict[Any, float] = defaultdict(float)
         picked: list[Block] = []
         for block in shards.blocks(part, self.rows):
             X, w, name = block.X.astype(np.float64), block.weights, shards.shards[part.shard]
@@ -79,11 +88,16 @@ class _Scan(PartWork):
             w = np.ones(len(X)) if w is None else w
             n, weight = n + int(np.count_nonzero(w)), [*weight, float(w.sum())]
             sums += w @ X
-            squares += w @ np.square(X)
+            squares += w @ np.square(X, out=X)
             if self.classify and block.y is not None:
                 found, where = np.unique(block.y[w > 0], return_inverse=True)
-                for label, share in zip(found.tolist(), np.bincount(where.ravel(), w[w > 0]).tolist(), strict=True):
-                    labels[label] += share
+                where, shares = where.ravel(), w[w > 0]
+                lengths = X[w > 0].sum(axis=1)  # squared
+                for label, count, square in zip(
+                    found.tolist(), np.bincount(where, shares), np.bincount(where, shares * lengths), strict=True
+                ):
+                    labels[label] += float(count)
+                    energies[label] += float(square)
                 if len(labels) > _MOST_CLASSES:
                     rule, told = f"labels of at most {_MOST_CLASSES} classes", describe(f"{len(labels)} in one part")
                     raise fail("y", self.owner, rule, told, "Real targets are for a regressor.")
@@ -91,7 +105,8 @@ class _Scan(PartWork):
             if rows.size:
                 y, weights = (None if one is None else one[rows] for one in (block.y, block.weights))
                 picked.append(Block(block.X[rows], y, weights, block.first))
-        return Facts(n, math.fsum(weight), sums, squares, dict(labels), _joined(picked, self._indices(part), d, shards))
+        sample = _joined(picked, self._indices(part), d, shards)
+        return Facts(n, math.fsum(weight), sums, squares, dict(labels), dict(energies), sample)
 
     def _indices(self, part: Part) -> NDArray[np.int64]:
         return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
@@ -159,8 +174,10 @@ def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Fa
 def _together(parts: Iterable[Facts]) -> Facts:
     found = list(parts)
     labels: Counter[Any] = Counter()
+    energies: Counter[Any] = Counter()
     for one in found:
         labels.update(one.labels)
+        energies.update(one.energies)
     kept = [one.sample for one in found if len(one.sample.X)]
     X, y, w = (
         None if values[0] is None else np.concatenate(values) for values in zip(*(one[1:] for one in kept), strict=True)
@@ -172,5 +189,6 @@ def _together(parts: Iterable[Facts]) -> Facts:
         np.sum([one.sums for one in found], axis=0),
         np.sum([one.squares for one in found], axis=0),
         dict(sorted(labels.items())),
+        dict(sorted(energies.items())),
         Sample(np.concatenate([one.rows for one in kept]), X, y, w),
     )

@@ -1,0 +1,120 @@
+"""What is proved of a network that was trained on shards, and how one pass over them checks it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.problems.duality import gap_share, rounding
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.gated.passes import Network, Verify
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.targets import Targets
+
+_EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
+
+
+@dataclass(frozen=True, eq=False)
+class ShardCertificate:
+    r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
+
+    The dual point, a number for each row and output, is not stored: it is ``scale`` times the residual
+    :math:`\theta_j=-\omega_j\ell'(f(x_j))` of the network itself, so that the network, the scale and the shards say it.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Objective and its lower bound, in the 1/n scale.
+    relative_gap : float
+        (primal - dual) / primal.
+    scope : str
+        Over what.
+    n_patterns : int
+    claim : GatedClaim
+        The network and what it is compared with.
+    scale : float
+        s in (0, 1].
+    beta : float
+    loss : str
+    huber_delta : float
+    targets : Targets
+        How stored labels and weights are read.
+    n : int
+        Rows of weight > 0.
+    fit_intercept : bool
+    """
+
+    primal: float
+    dual: float
+    relative_gap: float
+    scope: str
+    n_patterns: int
+    claim: GatedClaim
+    scale: float
+    beta: float
+    loss: str
+    huber_delta: float
+    targets: Targets
+    n: int
+    fit_intercept: bool
+
+    def verify(self, shards: Shards, engine: Engine | None = None) -> "ShardCertificate":
+        """Recompute primal, dual and gap from the training shards in one pass, in double precision.
+
+        The dual point is scaled into its norm constraints, so that the bound returned holds whatever was stored.
+
+        Raises
+        ------
+        ArgumentError
+            Shards of another number of rows or columns, or with other labels; or the primal value is below the dual one
+            by more than rounding: then the data are others, or the network is none of those that the bound is for.
+        """
+        owner = "ShardCertificate.verify"
+        if not isinstance(shards, Shards) or shards.d != self.claim.d:
+            raise fail("shards", owner, f"the training shards, of {self.claim.d} columns", describe(f"{shards!r}"))
+        with engine or LocalEngine(shards) as runs:
+            feature = self.claim.feature
+            network = network_of(self.claim)
+            found = runs.sum(Verify(network, self.targets, feature, self.scale, self.claim.gates))
+        value, balance, size, duals, gradient, zero, rows = (values / self.n for values in found)
+        if round(float(rows) * self.n) != self.n:
+            raise fail(
+                "shards", owner, f"the training shards, of {self.n} rows", describe(f"{float(rows) * self.n:.0f}")
+            )
+        norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
+        primal = float(value) + self.beta * float(0.5 * norms @ norms if self.claim.squared else norms.sum())
+        dual = self._dual(float(duals[0]), gradient)
+        if self.fit_intercept and np.abs(balance).max() > _EQUALITY_TOL * float(size):
+            dual = min(dual, 0.0)
+        slack = rounding(primal, dual, float(zero), _EQUALITY_TOL)
+        if dual - primal > slack:
+            rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
+            raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
+        return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, float(zero)))
+
+    def _dual(self, value: float, gradient: Array) -> float:
+        """Return the dual value, lowered where the dual point is beyond its norms: it is concave, and ≥ 0 at 0."""
+        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", gradient, gradient))
+        if self.claim.squared:
+            return value - float(norms @ norms) / (2 * self.beta)
+        largest = float(norms.max(initial=0.0))
+        return value * min(1.0, self.beta / largest) if largest > 0 else value
+
+    def __str__(self) -> str:
+        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
+        return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
+
+    def __repr__(self) -> str:
+        return f"ShardCertificate({self})"
+
+
+def network_of(claim: GatedClaim) -> Network:
+    """Return the network of a claim in the columns of [X c]."""
+    coef, gate_intercept, intercept = claim.coefficients
+    U = coef.transpose(2, 1, 0)
+    if claim.feature is not None:
+        U = np.concatenate([U, (gate_intercept / claim.feature).T[None]])
+    return Network(np.ascontiguousarray(U), intercept)

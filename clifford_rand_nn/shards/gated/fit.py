@@ -1,0 +1,126 @@
+"""From shards and gates to a gated network with its certificate."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.networks import without_feature
+from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
+from clifford_rand_nn.problems.maps import GatedMap
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.gated.passes import Patterns
+from clifford_rand_nn.shards.gated.problem import ShardedProblem
+from clifford_rand_nn.shards.gated.steps import ShardedFista, State
+from clifford_rand_nn.shards.targets import Targets
+from clifford_rand_nn.solvers.base import Limits, Result
+from clifford_rand_nn.solvers.fista import Fista
+
+_WARM = 0.3  # of the tolerance, to which the sample is solved for a start
+_LEAST_WARM = 1e-3
+
+
+class Trained(NamedTuple):
+    """A network, what is proved of it, the scale of its residual that proves it, and the state it came from."""
+
+    result: Result[Coefficients]
+    scale: float
+    state: State
+
+
+def train_gated(
+    engine: Engine,
+    sample: GatedProblem,
+    gates: Gates,
+    targets: Targets,
+    n: int,
+    feature: float | None,
+    limits: Limits,
+    state: State | None = None,
+    save: Callable[[State], object] = lambda _: None,
+) -> Trained:
+    """Train on all rows of an engine.
+
+    Parameters
+    ----------
+    engine : Engine
+    sample : GatedProblem
+        The problem of some rows, without free gate biases: coordinates, lengths of steps and the start come from it.
+    gates : Gates
+        Those of its patterns.
+    targets : Targets
+    n : int
+        Rows of weight > 0.
+    feature : float or None
+        The constant beside the columns of the rows, where biases are penalised.
+    limits : Limits
+        ``max_iter`` counts steps, a pass each.
+    state : State, optional
+        To go on from.
+    save : callable
+        Called with the state after every step.
+    """
+    began = time.perf_counter()
+    engine.keep(Patterns(gates))
+    problem = ShardedProblem(engine, sample, targets, n, feature)
+    null = problem.zero_network()
+    steps = ShardedFista(problem, limits, save)
+    found, status, last = steps.run(state or steps.start(_warm(problem, limits, null)))
+    seconds = time.perf_counter() - began
+    network = problem.network(found.point)
+    coefficients = _coefficients(network.U, network.t)
+    nothing = np.zeros((0, network.U.shape[2]))
+    result: Result[Coefficients] = Result(
+        objective=found.objective,
+        duality_gap=max(found.objective - found.dual, 0.0),
+        relative_gap=problem.gap(found.objective, found.dual),
+        n_iter=last.steps,
+        status=status,
+        history=tuple(steps.history),
+        solver="shards",
+        seconds=seconds,
+        coefficients=coefficients,
+        fitted=nothing,
+        dual_point=nothing,
+        reason=f"{problem.passes} passes over {n} rows",
+    )
+    return Trained(without_feature(result.ended(status), feature), found.scale, last)
+
+
+def on_all_columns(sample: GatedProblem) -> GatedProblem:
+    """Make a problem of the sample know all directions: rows beyond it may vary where its own do not."""
+    map_ = sample.map
+    if map_.d < map_.basis.shape[0]:
+        sample.map = _PlainMap(map_)
+        sample.penalty = type(sample.penalty)(sample.penalty.beta, sample.map.weights)
+    return sample
+
+
+class _PlainMap(GatedMap):
+    """The map in the columns as they are."""
+
+    def __init__(self, found: GatedMap) -> None:
+        kept = {
+            name: value for name, value in vars(found).items() if name not in ("metric", "sigma", "basis", "weights")
+        }
+        self.__dict__.update(kept)
+        d = found.basis.shape[0]
+        self.basis, self.weights = np.eye(d), np.ones(d)
+        self._Y = self._rotated(np.float64 if self._exact else np.float32)
+        self._single = [] if self._exact else [self._Y]
+
+
+def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> Point:
+    """Return the optimum of the sample, about: where all rows go on from."""
+    tol = max(_LEAST_WARM, min(_WARM * limits.tol, 0.1))
+    found = Fista(tol=tol, max_iter=300).solve(problem.sample)
+    point = problem.sample.point(found.coefficients)
+    return point if np.isfinite(point.U).all() else null
+
+
+def _coefficients(U: Array, t: Array) -> Coefficients:
+    coef = np.ascontiguousarray(U.transpose(2, 1, 0))
+    return Coefficients(coef, np.zeros(coef.shape[:2]), t.copy())

@@ -1,0 +1,170 @@
+r"""What a pass over the rows says of a gated network: loss, gradient, dual values; and of its intercept.
+
+The network is :math:`f(x)=\sum_i1[h_i\cdot x+c_i\ge0]\,(x, c)\cdot U_i+t`, with U (d', P, C) in the columns of
+[X c], and :math:`\theta_j=-\omega_j\ell'(f(x_j))` its residual.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.shards.half import single
+from clifford_rand_nn.shards.rows import Block
+from clifford_rand_nn.shards.sums import Kept, RowMap, RowSum, Sums
+from clifford_rand_nn.shards.targets import Targets
+
+_FEW = 0.75  # share of gates in use below which the others are left out of the forward product
+
+
+class Network(NamedTuple):
+    """Coefficients U (d', P, C) and intercept t (C,), in the columns of [X c] as they are stored."""
+
+    U: Array
+    t: Array
+
+
+class Patterns(RowMap):
+    """Activation patterns of the rows, decided once, in double precision, a bit each."""
+
+    def __init__(self, gates: Gates) -> None:
+        self.gates = gates
+
+    def of(self, block: Block) -> NDArray[np.uint8]:
+        """Return (k, ⌈P/8⌉) bytes."""
+        return np.packbits(self.gates.on(block.X), axis=1)
+
+
+class _Forward(RowSum):
+    def __init__(self, network: Network, targets: Targets, feature: float | None, dtype: Any) -> None:
+        self.network, self.targets, self.feature, self.dtype = network, targets, feature, np.dtype(dtype)
+        U = network.U
+        active = np.flatnonzero(U.any(axis=(0, 2)))
+        self._active = active if active.size < _FEW * U.shape[1] else None
+        part = U if self._active is None else U[:, active]
+        self._columns = np.ascontiguousarray(part.reshape(len(U), -1), dtype=self.dtype)
+
+    def _rows(self, block: Block) -> NDArray[Any]:
+        extra = 0 if self.feature is None else 1
+        if self.dtype == np.float32:
+            X: NDArray[Any] = single(block.X, extra)
+        else:
+            X = np.empty((len(block.X), block.X.shape[1] + extra))
+            X[:, : block.X.shape[1]] = block.X
+        if extra:
+            X[:, -1] = self.feature
+        return X
+
+    def _on(self, block: Block, kept: Kept) -> NDArray[Any]:
+        return np.unpackbits(kept[0], axis=1, count=self.network.U.shape[1]).astype(self.dtype)
+
+    def _gated(self, X: NDArray[Any], on: NDArray[Any]) -> Array:
+        """Return the predictions (k, C) less the intercept."""
+        C = self.network.U.shape[2]
+        on = on if self._active is None else on[:, self._active]
+        if on.shape[1] == 0:
+            return np.zeros((len(X), C))
+        Z = (X @ self._columns).reshape(len(X), on.shape[1], C)
+        return np.einsum("kpc,kp->kc", Z, on).astype(np.float64) if C > 1 else _rowwise(Z[:, :, 0], on)
+
+
+def _rowwise(Z: NDArray[Any], on: NDArray[Any]) -> Array:
+    return np.asarray(np.einsum("kp,kp->k", Z, on)[:, None], dtype=np.float64)
+
+
+class Judged(NamedTuple):
+    r"""Sums over all rows: :math:`\sum\omega\ell`, :math:`\sum\theta` (C,), :math:`\sum|\theta|`, and two more.
+
+    ``duals`` are :math:`-\sum_j(\omega_j\ell_j)^*(-s\theta_j)` for each scale s, ``gradient`` is
+    :math:`\sum_jD_{i,jj}(x_j, c)\theta_j^T` (d', P, C).
+    """
+
+    loss: Array
+    balance: Array
+    size: Array
+    duals: Array
+    gradient: Array
+
+
+class Judge(_Forward):
+    """Loss, gradient, and dual values at some scales of the residual: a forward and a backward product."""
+
+    def __init__(
+        self, network: Network, targets: Targets, feature: float | None, scales: Array, dtype: Any = np.float32
+    ) -> None:
+        super().__init__(network, targets, feature, dtype)
+        self.scales = scales
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return the fields of `Judged` for a block."""
+        X, on, loss = self._rows(block), self._on(block, kept), self.targets.loss
+        y, w = self.targets.of(block), self.targets.weights(block)
+        f = self._gated(X, on) + self.network.t
+        plain = loss.residual(f, y)
+        theta = w * plain
+        duals = np.array([float(np.sum(w * loss.dual_value(s * plain, y))) for s in self.scales])
+        k, P, C = len(X), on.shape[1], theta.shape[1]
+        gated = (on[:, :, None] * theta.astype(self.dtype)[:, None, :]).reshape(k, P * C)
+        gradient = (X.T @ gated).astype(np.float64).reshape(X.shape[1], P, C)
+        return (
+            np.array(float(np.sum(w * loss.value(f, y)))),
+            theta.sum(axis=0),
+            np.array(float(np.abs(theta).sum())),
+            duals,
+            gradient,
+        )
+
+
+class Balance(_Forward):
+    r"""Loss, :math:`\sum\theta`, :math:`\sum|\theta|` and Hessian (C, C) of several intercepts: a forward product."""
+
+    def __init__(
+        self, network: Network, targets: Targets, feature: float | None, intercepts: Array, dtype: Any = np.float64
+    ) -> None:
+        super().__init__(network, targets, feature, dtype)
+        self.intercepts = intercepts
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return the sums for every intercept, in a row."""
+        loss, y, w = self.targets.loss, self.targets.of(block), self.targets.weights(block)
+        used = self._columns.size > 0
+        g = self._gated(self._rows(block), self._on(block, kept)) if used else np.zeros_like(y)
+        found: list[Sums] = []
+        for t in self.intercepts:
+            f = g + t
+            plain = loss.residual(f, y)
+            theta = w * plain
+            value, size = float(np.sum(w * loss.value(f, y))), float(np.abs(theta).sum())
+            found.append((np.array(value), theta.sum(axis=0), np.array(size), _hessian(loss, plain, y, w)))
+        return tuple(np.stack(values) for values in zip(*found, strict=True))
+
+
+def _hessian(loss: Loss, theta: Array, y: Array, w: Array | float) -> Array:
+    """Return the Hessian (C, C) of the loss in the intercept; rows beyond a corner of the loss have none."""
+    C = y.shape[1]
+    if loss.separable:
+        low, high = loss.domain(y)
+        return np.diag(np.sum(w * np.where((theta > low) & (theta < high), loss.curvature_at(theta, y), 0.0), axis=0))
+    units = np.eye(C)
+    return np.stack([np.sum(w * loss.hessian_product(theta, y, np.broadcast_to(e, y.shape)), axis=0) for e in units])
+
+
+class Verify(Judge):
+    """A `Judge` in double precision that knows nothing but the gates and the rows, and the loss of the zero network."""
+
+    def __init__(self, network: Network, targets: Targets, feature: float | None, scale: float, gates: Gates) -> None:
+        super().__init__(network, targets, feature, np.array([scale]), np.float64)
+        self.gates = gates
+
+    def _on(self, block: Block, kept: Kept) -> NDArray[Any]:
+        return self.gates.on(block.X).astype(np.float64)
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return the fields of `Judged`, the loss of the zero network, and the number of rows that count."""
+        y, w = self.targets.of(block), self.targets.weights(block)
+        zero = float(np.sum(w * self.targets.loss.value(np.zeros_like(y), y)))
+        rows = len(y) if block.weights is None else np.count_nonzero(block.weights)
+        return (*super().of(block, kept), np.array(zero), np.array(float(rows)))

@@ -1,0 +1,177 @@
+"""Accelerated proximal steps on sums over shards: FISTA with restart, a pass each, their length tested on a sample."""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.problems.gated import Point
+from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
+from clifford_rand_nn.shards.gated.problem import Evaluated, ShardedProblem
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
+
+_RELAX = 0.98  # of the Lipschitz constant, a step
+_GROW = 1.1
+_TRIALS = 100
+_SINGLE = 1e-4  # gap at which single precision ends
+_WORSE = 2.0  # objective, in units of the best, from which a step counts as gone wrong
+_NOISE = 64 * float(np.finfo(np.float32).eps)
+_CAUTION = 0.7  # of the gap that has to be estimated before the next proof, where one has failed
+
+
+class State(NamedTuple):
+    """All that the next step depends on: with it a run goes on bit for bit."""
+
+    z: Point
+    y: Point
+    L: float
+    t: float
+    multiplier: Array | None
+    scale: float
+    steps: int
+    best: float
+    aim: float
+    gap: float
+    seconds: float
+
+
+class Found(NamedTuple):
+    """A point and what a pass in double precision proves of it."""
+
+    point: Point
+    objective: float
+    dual: float
+    scale: float
+    gap: float
+
+
+class ShardedFista:
+    """See `Fista`; here values are sums over shards, and a point is judged where its gradient is taken.
+
+    Parameters
+    ----------
+    problem : ShardedProblem
+    limits : Limits
+    save : callable
+        Called with a `State` after every step.
+    """
+
+    def __init__(self, problem: ShardedProblem, limits: Limits, save: Callable[[State], object]) -> None:
+        self._problem, self._limits, self._save = problem, limits, save
+        self.history: list[HistoryRow] = []
+        self._metric: GateMetric | None = problem.sample.map.metric if problem.norms else None
+        self._began = time.perf_counter()
+
+    def start(self, z: Point) -> State:
+        """Return the state that a run begins with at a point."""
+        problem = self._problem.sample
+        L = problem.lipschitz() / (1.0 if self._metric is None else self._metric.omega)
+        return State(z, z, L, 1.0, None, 1.0, 0, np.inf, self._limits.tol, np.inf, 0.0)
+
+    def run(self, state: State) -> tuple[Found, Status, State]:
+        """Step until a gap is proved, or a limit ends the run."""
+        status: Status | None = None
+        before = state.seconds
+        while True:
+            try:
+                if state.gap <= state.aim:
+                    found = self.prove(state)
+                    if found.gap <= self._limits.tol:
+                        return found, Status.OPTIMAL, state
+                    state = state._replace(aim=_CAUTION * min(state.aim, state.gap))
+                status = self._ended(state)
+                if status is None:
+                    judged = self._problem.judge(state.y, state.scale, single=state.gap > _SINGLE)
+                    state = self._stepped(state, judged, before + time.perf_counter() - self._began)
+                    self._save(state)
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+            if status is not None:
+                found = self.prove(state)
+                return found, Status.OPTIMAL if found.gap <= self._limits.tol else status, state
+
+    def _ended(self, state: State) -> Status | None:
+        if not (np.isfinite(state.z.U).all() and np.isfinite(state.best)) and state.steps:
+            return Status.NOT_FINITE
+        if self._limits.max_time is not None and time.perf_counter() - self._began >= self._limits.max_time:
+            return Status.MAX_TIME
+        return Status.MAX_ITER if state.steps >= self._limits.max_iter else None
+
+    def _stepped(self, state: State, judged: Evaluated, seconds: float) -> State:
+        gap = self._gap(judged.objective, judged.dual)
+        row = HistoryRow(state.steps + 1, seconds, judged.objective, gap)
+        self.history.append(row)
+        if self._limits.callback is not None:
+            self._limits.callback(row)
+        best = min(state.best, judged.objective)
+        state = state._replace(scale=judged.scale, best=best, steps=row.n_iter, seconds=seconds, gap=gap)
+        if judged.objective > _WORSE * best:  # steps are too long for rows beyond the sample
+            return state._replace(y=state.z, L=2 * state.L, t=1.0)
+        return self._step(state, judged.slope)
+
+    def prove(self, state: State) -> Found:
+        """Judge the proximal point in double precision, with its best intercept."""
+        problem = self._problem
+        network = problem.network(state.z)
+        network = network._replace(t=problem.balanced(network))
+        z = problem.with_intercept(state.z, network.t)
+        scales = np.minimum(state.scale * np.array([0.9, 0.97, 0.99, 0.997, 1.0, 1.003, 1.01, 1.03]), 1.0)
+        judged = problem.judged(network, z, scales, single=False)
+        return Found(z, judged.objective, judged.dual, judged.scale, self._gap(judged.objective, judged.dual))
+
+    def _gap(self, primal: float, dual: float) -> float:
+        return max(primal - dual, 0.0) / max(primal, np.finfo(np.float64).tiny)
+
+    def _step(self, state: State, slope: Point) -> State:
+        sample, metric, y, L = self._problem.sample, self._metric, state.y, state.L * _RELAX
+        omega = 1.0 if metric is None else metric.omega
+        f_y = self._on_sample(y)
+        direction = slope.U if metric is None else metric.solve(slope.U)
+        multiplier = state.multiplier
+        for _ in range(_TRIALS):
+            U = y.U - direction / L
+            if metric is None:
+                U = sample.penalty.prox(U, 1 / L)
+            else:
+                assert isinstance(sample.penalty, GroupL2)
+                U, multiplier = metric.prox(sample.penalty, U, 1 / L, multiplier)
+            new = Point(U, y.c - slope.c / (L * omega))
+            plain = Point(U - y.U, new.c - y.c)
+            move = plain if metric is None else Point(metric.apply(plain.U), omega * plain.c)
+            square = _dot(move, plain)
+            f = self._on_sample(new)
+            needed = self._curved(f, f_y)
+            if needed <= L * square + self._noise(f):
+                break
+            L = max(_GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
+        ahead = Point(new.U - state.z.U, new.c - state.z.c)
+        t = 1.0 if _dot(move, ahead) < 0 else state.t
+        longer = (1 + float(np.sqrt(1 + 4 * t * t))) / 2
+        m = (t - 1) / longer
+        extrapolated = Point(new.U + m * ahead.U, new.c + m * ahead.c)
+        return state._replace(z=new, y=extrapolated, L=L, t=longer, multiplier=multiplier)
+
+    def _on_sample(self, z: Point) -> Array:
+        return np.asarray(self._problem.sample.map.forward(z.U.astype(np.float32), z.c), dtype=np.float64)
+
+    def _curved(self, new: Array, old: Array) -> float:
+        """Return a bound of twice what the mean loss rises above its tangent, from the sample."""
+        datafit = self._problem.sample.datafit
+        return float(np.sum(datafit.row_curvature * (new - old) ** 2)) / int(datafit.y.shape[0])
+
+    def _noise(self, f: Array) -> float:
+        """Return what rounding of predictions in single precision adds to a rise."""
+        datafit = self._problem.sample.datafit
+        return float(datafit.curvature) * float(np.mean((_NOISE * f) ** 2))
+
+
+def _dot(a: Point, b: Point) -> float:
+    return float(np.vdot(a.U, b.U) + np.vdot(a.c, b.c))
+
+
+def state_of(saved: Any) -> State:
+    """Return the state that a checkpoint has as plain tuples."""
+    state = State(*saved)
+    return state._replace(z=Point(*state.z), y=Point(*state.y))

@@ -1,0 +1,264 @@
+"""Gated networks on shards: the optimum of all rows as in memory, the same bits however it is run, honest proofs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.shards.checkpoint import Checkpoint
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.source import Shards
+
+
+def rows(n=700, d=4, seed=0, outputs=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    f = np.maximum(X @ rng.standard_normal((d, 3)), 0) @ rng.standard_normal((3, max(1, outputs)))
+    return X, f + 0.1 * rng.standard_normal(f.shape)
+
+
+def split(array, sizes=(150, 400)):
+    return np.split(array, np.cumsum(sizes))
+
+
+def shards_of(X, y, weights=None, **options):
+    given = None if weights is None else split(weights)
+    return Shards(split(X), split(y), sample_weight=given, **({"part_rows": 128} | options))
+
+
+def in_memory(model, X, y, weights=None):
+    """The same problem for the same gates by a solver in memory."""
+    other = type(model)(
+        **(model.get_params() | {"gates": model.gates_, "tol": 1e-8, "loss": model.loss_, "linear": False})
+    )
+    return other.set_params(beta=model.beta_).fit(X, y, weights)
+
+
+CASES = {
+    "squared": (GatedReLURegressor, {}, 0),
+    "huber": (GatedReLURegressor, {"loss": "huber", "huber_delta": 0.3}, 0),
+    "two targets": (GatedReLURegressor, {}, 2),
+    "squared norms": (GatedReLURegressor, {"penalty": "ridge"}, 0),
+    "no bias": (GatedReLURegressor, {"bias": False}, 0),
+    "no intercept": (GatedReLURegressor, {"fit_intercept": False}, 0),
+    "logistic": (GatedReLUClassifier, {"loss": "logistic"}, 0),
+    "squared hinge": (GatedReLUClassifier, {"loss": "squared_hinge"}, 0),
+    "softmax": (GatedReLUClassifier, {"loss": "logistic"}, 3),
+    "softmax of squared norms": (GatedReLUClassifier, {"loss": "logistic", "penalty": "ridge"}, 3),
+    "balanced classes": (GatedReLUClassifier, {"loss": "logistic", "class_weight": "balanced"}, 3),
+}
+
+
+def data(kind, outputs, seed=0):
+    X, f = rows(outputs=outputs, seed=seed)
+    if kind is GatedReLURegressor:
+        return X, f if outputs else f[:, 0]
+    if outputs:
+        return X, np.array(["a", "b", "c"])[f.argmax(axis=1)]
+    return X, np.where(f[:, 0] > np.median(f) * 1.5, "yes", "no")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_optimum_is_that_of_the_same_rows_in_memory(case):
+    kind, options, outputs = CASES[case]
+    X, y = data(kind, outputs)
+    model = kind(n_gates=6, beta=0.01, tol=1e-4, random_state=1, **options)
+    model.fit(shards_of(X, y))
+    exact = in_memory(model, X, y)
+    assert model.result_.converged
+    assert model.result_.objective >= exact.result_.objective * (1 - 1e-7)
+    assert model.result_.objective <= exact.result_.objective * (1 + 1e-4) + 1e-12
+    assert model.certificate_.dual <= exact.result_.objective * (1 + 1e-9)
+    assert (
+        np.abs(model.predict_proba(X) - exact.predict_proba(X)).max() < 0.05
+        if hasattr(model, "predict_proba")
+        else True
+    )
+    assert model.score(X, y) == pytest.approx(exact.score(X, y), abs=0.02)
+
+
+def test_weights_of_rows_and_rows_of_weight_zero():
+    X, y = data(GatedReLUClassifier, 0)
+    weights = np.random.default_rng(3).integers(0, 3, len(X)).astype(float)
+    model = GatedReLUClassifier(n_gates=6, beta=0.01, loss="logistic", tol=1e-4, random_state=1)
+    model.fit(shards_of(X, y, weights))
+    exact = in_memory(model, X, y, weights)
+    assert model.result_.objective == pytest.approx(exact.result_.objective, rel=2e-4)
+    copies = np.repeat(np.arange(len(X)), weights.astype(int))
+    twice = GatedReLUClassifier(**(model.get_params() | {"gates": model.gates_})).fit(Shards([X[copies]], [y[copies]]))
+    # the constant feature, and with it the problem, is that of the copies
+    assert twice.result_.objective == pytest.approx(model.result_.objective, rel=2e-4)
+    assert twice.bias_feature_ == pytest.approx(model.bias_feature_, rel=1e-12)
+
+
+def test_any_number_of_workers_gives_the_same_bits():
+    X, y = data(GatedReLUClassifier, 3)
+    shards = shards_of(X, y)
+    found = []
+    for workers in (1, 2, 5):
+        model = GatedReLUClassifier(n_gates=6, beta=0.01, loss="logistic", tol=1e-3, random_state=1)
+        found.append(model.fit(shards, engine=LocalEngine(shards, workers)))
+    for other in found[1:]:
+        assert np.array_equal(other.coef_, found[0].coef_)
+        assert other.certificate_.dual == found[0].certificate_.dual
+
+
+@pytest.mark.parametrize("stop", [1, 7])
+def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(tmp_path, stop):
+    X, y = data(GatedReLUClassifier, 0)
+    shards = shards_of(X, y)
+    options = {"n_gates": 6, "beta": 0.002, "loss": "logistic", "tol": 1e-5, "random_state": None}
+    first = Checkpoint(tmp_path / "whole.npz", every=0)
+    kept = Checkpoint(tmp_path / "kept.npz", every=0)
+    with pytest.warns(UserWarning, match="max_iter"):
+        GatedReLUClassifier(**options, max_iter=stop).fit(shards, checkpoint=kept)
+    (tmp_path / "whole.npz").write_bytes((tmp_path / "kept.npz").read_bytes())
+    again = GatedReLUClassifier(**options).fit(shards, checkpoint=kept)
+    whole = GatedReLUClassifier(**options).fit(shards, checkpoint=first)
+    assert again.result_.n_iter > stop
+    assert np.array_equal(again.coef_, whole.coef_)
+    once_more = GatedReLUClassifier(**options).fit(shards, checkpoint=first)  # nothing is left to do
+    assert np.array_equal(once_more.coef_, whole.coef_)
+    assert once_more.result_.objective == whole.result_.objective
+
+
+def test_a_run_without_a_break_is_that_of_its_parts(tmp_path):
+    X, y = data(GatedReLURegressor, 0)
+    shards = shards_of(X, y)
+    options = {"n_gates": 6, "beta": 0.003, "tol": 1e-4, "random_state": 4}
+    whole = GatedReLURegressor(**options).fit(shards)
+    for steps in (2, 5, 9):
+        with pytest.warns(UserWarning, match="max_iter"):
+            GatedReLURegressor(**options, max_iter=steps).fit(shards, checkpoint=tmp_path / "state.npz")
+    parts = GatedReLURegressor(**options).fit(shards, checkpoint=tmp_path / "state.npz")
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert parts.n_iter_ == whole.n_iter_
+
+
+@pytest.mark.parametrize("case", ["squared", "logistic", "softmax", "squared norms"])
+def test_one_pass_checks_the_certificate(case):
+    kind, options, outputs = CASES[case]
+    X, y = data(kind, outputs)
+    shards = shards_of(X, y)
+    model = kind(n_gates=6, beta=0.01, tol=1e-3, random_state=1, **options).fit(shards)
+    certificate = model.certificate_
+    again = certificate.verify(shards_of(X, y, part_rows=1000))
+    assert again.primal == pytest.approx(certificate.primal, rel=1e-9)
+    assert again.dual >= certificate.dual - 1e-9 * certificate.primal
+    assert again.relative_gap <= 1e-3
+    # whatever is claimed, a bound above the optimum does not come out
+    exact = in_memory(model, X, y).result_.objective
+    for factor in (0.3, 1.2, 3.0):
+        claim = certificate.claim
+        false = claim.coefficients._replace(coef=factor * claim.coefficients.coef)
+        bound = replace(certificate, claim=claim._replace(coefficients=false), scale=1.0, dual=9.0).verify(shards).dual
+        assert bound <= exact * (1 + 1e-9)
+    others = shards_of(*data(kind, outputs, seed=5))
+    try:
+        found = certificate.verify(others)
+    except ArgumentError:
+        return
+    assert found.relative_gap > 1e-3
+
+
+def test_columns_that_the_sample_does_not_see_are_trained(monkeypatch):
+    from clifford_rand_nn.estimators import sharded
+
+    monkeypatch.setattr(sharded, "_SAMPLE", 60)
+    X, y = data(GatedReLURegressor, 0)
+    X[:, 3] = 0
+    X[::97, 3] = 3.0
+    y = y + 2 * X[:, 3]
+    model = GatedReLURegressor(n_gates=5, beta=1e-3, tol=1e-4, random_state=0).fit(shards_of(X, y))
+    exact = in_memory(model, X, y)
+    assert model.result_.objective == pytest.approx(exact.result_.objective, rel=2e-4)
+
+
+def test_beta_is_chosen_by_the_sample():
+    X, y = data(GatedReLUClassifier, 0)
+    model = GatedReLUClassifier(n_gates=6, tol=1e-2, random_state=0).fit(shards_of(X, y))
+    assert model.loss_ == "logistic"
+    assert model.beta_ in [score.beta for score in model.candidates_]
+    assert model.score(X, y) > 0.85
+
+
+def test_ctrl_c_leaves_a_network_with_its_gap():
+    X, y = data(GatedReLURegressor, 0)
+    shards = shards_of(X, y)
+
+    class Interrupted(LocalEngine):
+        passes = 0
+
+        def sum(self, term):
+            self.passes += 1
+            if self.passes == 5:
+                raise KeyboardInterrupt
+            return super().sum(term)
+
+    with pytest.warns(UserWarning, match="interrupt"):
+        model = GatedReLURegressor(n_gates=6, beta=1e-3, tol=1e-9, random_state=0).fit(
+            shards, engine=Interrupted(shards)
+        )
+    assert model.result_.interrupted
+    assert model.certificate_.verify(shards).relative_gap == pytest.approx(model.result_.relative_gap, rel=1e-3)
+
+
+BAD = {
+    "y": ({}, {"y": np.ones(700)}, "y"),
+    "weights": ({}, {"sample_weight": np.ones(700)}, "sample_weight"),
+    "free bias": ({"bias": "free"}, {}, "bias"),
+    "solver": ({"solver": "kernel"}, {}, "solver"),
+    "refine": ({"refine": 2}, {}, "refine"),
+    "gates": ({"gates": "infinite", "penalty": "ridge"}, {}, "gates"),
+    "engine": ({}, {"engine": "spark"}, "engine"),
+    "checkpoint": ({}, {"checkpoint": 3}, "checkpoint"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_what_shards_cannot_do_is_refused(bad):
+    parameters, given, name = BAD[bad]
+    X, y = data(GatedReLURegressor, 0)
+    with pytest.raises(ArgumentError, match=name):
+        GatedReLURegressor(beta=0.1, **parameters).fit(shards_of(X, y), **given)
+
+
+def test_engine_and_checkpoint_are_for_shards():
+    X, y = data(GatedReLURegressor, 0)
+    with pytest.raises(ArgumentError, match="None but with Shards"):
+        GatedReLURegressor(beta=0.1).fit(X, y, checkpoint="state.npz")
+
+
+@pytest.mark.parametrize("where", ["X", "y"])
+def test_a_row_that_is_not_finite_is_named(where):
+    X, y = data(GatedReLURegressor, 0)
+    (X if where == "X" else y)[333] = np.nan
+    with pytest.raises(ArgumentError, match="row 333"):
+        GatedReLURegressor(beta=0.1).fit(shards_of(X, y))
+
+
+def test_one_class_and_no_targets_are_refused():
+    X = data(GatedReLUClassifier, 0)[0]
+    with pytest.raises(ArgumentError, match="one class"):
+        GatedReLUClassifier(beta=0.1).fit(shards_of(X, np.full(len(X), "yes")))
+    with pytest.raises(ArgumentError, match="without y"):
+        GatedReLUClassifier(beta=0.1).fit(Shards(split(X)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8])
+def test_rows_of_other_types(dtype):
+    X, y = data(GatedReLURegressor, 0)
+    X = (10 * X).astype(dtype)
+    model = GatedReLURegressor(n_gates=5, beta=0.01, tol=1e-4, random_state=0).fit(shards_of(X, y))
+    exact = in_memory(model, X.astype(np.float64), y)
+    assert model.result_.objective == pytest.approx(exact.result_.objective, rel=2e-4)
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 1), (3, 5), (2, 1)])
+def test_few_rows(n, d):
+    X, y = rows(n, d)
+    model = GatedReLURegressor(n_gates=4, beta=0.05, tol=1e-3, random_state=0).fit(Shards([X], [y[:, 0]]))
+    assert model.result_.converged
+    assert model.predict(X).shape == (n,)
