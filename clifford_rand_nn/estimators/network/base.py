@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, check_positive, describe, fail
@@ -139,6 +140,8 @@ class NetworkWithoutKnobs(Parameters):
     verbose: int = 0
 
     _parts: ClassVar[dict[str, str]] = {}
+    # of shards, which no search or pipeline routes
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"engine": UNUSED, "checkpoint": UNUSED}
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.beta, str) and self.beta == "auto"):

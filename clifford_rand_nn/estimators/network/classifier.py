@@ -19,6 +19,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.each_label import EachLabel, calibration_of, calibration_of_each
 from clifford_rand_nn.estimators.network.labelled import Labelled
+from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, labels_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
@@ -29,6 +30,7 @@ from clifford_rand_nn.infinite.logistic.path import seconds
 from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
@@ -87,22 +89,39 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             """,
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        engine: Any = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Train on the rows X (n, d) with labels y.
 
         Parameters
         ----------
         X, y
             X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
-            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies.
+            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies. Rows
+            beyond memory are `Shards`, with their targets and weights: see there.
         sample_weight : (n,) array of numbers ≥ 0, optional
             Of which only the ratios matter.
         groups : (n,) array, optional
             Rows of one patient, author or device: they are left out together, so that everything is chosen, and
             ``loo_score_`` said, for rows of new groups.
+        engine : None, a distributed.Client or "torch"
+            Of `Shards`: who makes their sums; by default threads of this process.
+        checkpoint : path or Checkpoint, optional
+            Of `Shards`: where the state is kept, from which the same fit goes on.
         """
         owner = type(self).__name__
         self._check_parameters()
+        if isinstance(X, Shards) or engine is not None or checkpoint is not None:
+            fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
+            return self
         if not issparse(y):
             as_array(y, "y", owner)
         rows, labels = training_data(self, X, y, multi_output=True)

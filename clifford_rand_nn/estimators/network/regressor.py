@@ -10,10 +10,12 @@ from clifford_rand._checks import refuse_unreal
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
+from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.estimators.stated import regressor_program, stated_network
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.units import Units
 
 
@@ -49,22 +51,39 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
             """,
     }
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        engine: Any = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Train on the rows X (n, d) with targets y, (n,) or (n, outputs).
 
         Parameters
         ----------
         X, y
             X may be sparse. With infinitely many gates, up to 8000 rows, and more columns than these and than 4096, no
-            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies.
+            row is made dense (`RowSpan`); else all are, or are refused where memory is short of some copies. Rows
+            beyond memory are `Shards`, with their targets and weights: see there.
         sample_weight : (n,) array of numbers ≥ 0, optional
             Of which only the ratios matter.
         groups : (n,) array, optional
             Rows of one patient, author or device: they are left out together, so that everything is chosen, and
             ``loo_score_`` said, for rows of new groups.
+        engine : None, a distributed.Client or "torch"
+            Of `Shards`: who makes their sums; by default threads of this process.
+        checkpoint : path or Checkpoint, optional
+            Of `Shards`: where the state is kept, from which the same fit goes on.
         """
         owner = type(self).__name__
         self._check_parameters()
+        if isinstance(X, Shards) or engine is not None or checkpoint is not None:
+            fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
+            return self
         refuse_unreal(y, "y", owner)
         rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
         rows = self._training_rows(rows)

@@ -1,0 +1,151 @@
+"""The network without knobs on shards: what of the estimators' parameters holds there, and what the fit leaves."""
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+
+from clifford_rand._checks import describe, fail
+from clifford_rand_nn.datafits.choice import labels_of
+from clifford_rand_nn.estimators.parameters import tell
+from clifford_rand_nn.infinite.calibration import fit_calibration
+from clifford_rand_nn.infinite.intervals import fit_intervals
+from clifford_rand_nn.infinite.learned.rounds import wrong_class
+from clifford_rand_nn.infinite.training import Choices
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
+from clifford_rand_nn.shards.landmarks.choice import MOST
+from clifford_rand_nn.shards.landmarks.fit import Trained, train
+from clifford_rand_nn.shards.landmarks.sample import HELD
+from clifford_rand_nn.shards.landmarks.targets import Targets
+from clifford_rand_nn.shards.scan import Facts, scan
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.solvers.base import SOONEST
+from clifford_rand_nn.units import Units
+
+
+def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any) -> None:
+    """Fit an estimator without knobs to shards; refuse what only shards have beside anything else."""
+    began, owner = time.perf_counter(), type(model).__name__
+    if not isinstance(shards, Shards):
+        name = "engine" if engine is not None else "checkpoint"
+        raise fail(name, owner, "None with rows in memory", describe("given"), "It is for Shards.")
+    _refuse(model, owner, y=y, sample_weight=sample_weight, groups=groups)
+    classify = hasattr(model, "class_weight")
+    with LocalEngine(shards) as own:
+        facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
+        targets = _targets(model, facts, owner, classify)
+        model.n_features_in_ = shards.d
+        beta = None if isinstance(model.beta, str) else float(model.beta)
+        left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
+        choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)
+        found = train(own, facts, targets, choices, time.perf_counter())
+    _keep(model, found, targets, shards)
+    outputs, w = found.outputs, found.held.weights
+    some = None if (w == w[0]).all() else w
+    if classify:
+        index = labels_of(found.held.targets)
+        model.classes_, model.loss_ = targets.classes, "squared"
+        model.calibration_ = fit_calibration(outputs, index, len(model.classes_), some)
+        model.losses_ = {"squared": model.calibration_.loss}
+        logs = model.calibration_.log_probabilities(outputs)
+        model.loo_score_ = float(accuracy_score(index, logs.argmax(axis=1), sample_weight=some))
+        model.calibration_ = model.calibration_.ordered()
+    else:
+        truth = found.held.targets
+        model._target_ndim = _target_ndim(shards)
+        model.intervals_ = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, some)
+        model.loo_score_ = float(r2_score(truth, outputs, sample_weight=some))
+    model._keep_variance(False)
+    if model.verbose:
+        best, rounds = found.candidates[0], found.rounds.rounds if found.rounds else 0
+        tell(
+            f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {rounds} rounds of learned gates,"
+            f" beta {model.beta_:.3g}; {model.reason_}"
+        )
+    if found.message:
+        warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=3)
+
+
+def _refuse(model: Any, owner: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            hint = "Groups are for rows in memory." if name == "groups" else "Give it to Shards, beside X."
+            raise fail(name, owner, "None with shards", describe(type(value).__name__), hint)
+    if model._finite:
+        hint = "A network of few neurons is chosen from rows in memory."
+        name = "n_neurons" if model.n_neurons is not None else "gates"
+        raise fail(name, owner, "left out with shards", getattr(model, name), hint)
+    if getattr(model, "loss", "squared") == "logistic":
+        raise fail("loss", owner, "'auto' or 'squared' with shards", model.loss)
+
+
+def _targets(model: Any, facts: Facts, owner: str, classify: bool) -> Targets:
+    """Return what the shards say to learn: classes with their factors, or numbers in units of their size."""
+    if not classify:
+        y = facts.sample.y
+        assert y is not None
+        if y.dtype.kind not in "fiub":
+            raise fail("y", owner, "real numbers", describe(f"dtype {y.dtype}"), "Labels are for a classifier.")
+        numbers = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        return Targets(owner, exponent=Units.of(np.ones((1, 1)), numbers, owner).y)
+    y = facts.sample.y
+    assert y is not None
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
+    labels = [label for label, mass in facts.labels.items() if mass > 0]
+    classes = np.array(labels, dtype=None if y.dtype.kind in "SU" else y.dtype)
+    return Targets(owner, classes, _factors(model.class_weight, labels, facts, owner))
+
+
+def _factors(class_weight: Any, labels: list[Any], facts: Facts, owner: str) -> NDArray[np.float64] | None:
+    """Return by what rows of a class weigh more, so that "balanced" gives each the same sum."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, dict):
+        unknown = [name for name in class_weight if name not in facts.labels]
+        if unknown:
+            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+        if not (np.isfinite(factors) & (factors > 0)).all():
+            raise fail("class_weight", owner, "numbers > 0 with shards", class_weight, "Leave such rows out of them.")
+        return factors
+    if not (isinstance(class_weight, str) and class_weight == "balanced"):
+        rule = "None, 'balanced' or a dict with a number > 0 for classes"
+        raise fail("class_weight", owner, rule, class_weight)
+    mass = np.array([facts.labels[label] for label in labels])
+    return np.asarray(mass.sum() / len(mass) / mass)
+
+
+def _keep(model: Any, found: Trained, targets: Targets, shards: Shards) -> None:
+    """Set what estimators have in common."""
+    units = Units(0, targets.exponent)
+    model.network_ = network = units.back(found.network)
+    model.network_rows_ = found.rows
+    model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
+    model.beta_, model.candidates_, model.reason_ = found.beta, found.candidates, found.reason
+    model.rounds_, model.metric_ = found.rounds, found.metric
+    model.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in found.history)
+    model.certificate_ = LandmarkCertificate(
+        primal=units.square(found.primal),
+        dual=units.square(found.dual),
+        relative_gap=found.relative_gap,
+        scope=found.scope,
+        network=network,
+        scale=found.scale,
+        beta=found.beta,
+        n_rows=shards.n,
+        classes=targets.classes,
+        factors=targets.factors,
+        exponent=targets.exponent,
+    )
+
+
+def _target_ndim(shards: Shards) -> int:
+    y = shards.shards[0].y
+    assert y is not None
+    return len(y.shape)

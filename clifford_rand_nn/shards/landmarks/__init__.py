@@ -1,0 +1,1 @@
+"""The network without knobs for rows in shards: functions in the span of landmarks, by sums over the rows."""

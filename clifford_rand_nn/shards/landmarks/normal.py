@@ -1,0 +1,94 @@
+r"""Normal equations of functions in the span of landmarks, from their sums: every beta by one eigendecomposition."""
+
+from typing import Any
+
+import numpy as np
+from numpy.linalg import eigh
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.shards.landmarks.terms import square_of
+from clifford_rand_nn.shards.sums import Sums
+
+
+class Span:
+    r"""Functions :math:`\sum_jK(\cdot,z_j)a_j` of m landmarks, with :math:`u=L^Ta`, whose length is their norm.
+
+    L is the Cholesky factor of the landmarks' kernel matrix. Everything is in double precision and by one BLAS thread,
+    so that a result does not depend on how many there are.
+
+    Attributes
+    ----------
+    least : float
+        Of the squared pivots of L, as a share of the largest diagonal entry: how much of a landmark the ones before it
+        do not know. Sums in single precision lose what is far below `SINGLE`.
+    """
+
+    def __init__(self, kernel: GateKernel, rows: Array) -> None:
+        gram = np.asarray(kernel(rows))
+        largest = float(gram.diagonal().max())
+        gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
+        with ONE_BLAS_THREAD:
+            self._L = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        self.least = float(self._L.diagonal().min()) ** 2 / largest if largest > 0 else 0.0
+
+    def coefficients(self, u: Array) -> Array:
+        """Return a of u (m, C)."""
+        return np.asarray(solve_triangular(self._L, u, lower=True, trans="T", check_finite=False))
+
+    def whitened(self, b: Array) -> Array:
+        r"""Return :math:`L^{-1}b`, b (m, C)."""
+        return np.asarray(solve_triangular(self._L, b, lower=True, check_finite=False))
+
+
+class Normal:
+    r"""The minimisers u of :math:`\sum_i\omega_i\tfrac12||y_i-f_u(x_i)-t||^2+\frac\rho2||u||^2` for every ρ.
+
+    Parameters
+    ----------
+    span : Span
+    sums : arrays
+        Of `NormalSum`, overwritten.
+    centre, centre_y : (m,), (C,)
+        As it was given.
+
+    Attributes
+    ----------
+    weight : float
+        Sum of the weights.
+    """
+
+    def __init__(self, span: Span, sums: Sums, centre: Array, centre_y: Array) -> None:
+        *panels, cross, moments = sums
+        self.weight = float(moments[0, -1])
+        mean, mean_y = cross[:, -1] / self.weight, moments[0, :-1] / self.weight
+        inner = square_of(tuple(panels))
+        del panels, sums
+        inner -= self.weight * np.outer(mean, mean)
+        right = cross[:, :-1] - self.weight * np.outer(mean, mean_y)
+        with ONE_BLAS_THREAD:
+            inner = span.whitened(span.whitened(inner).T)
+            values, self._Q = eigh(inner)
+        self._values, self._span = np.maximum(values, 0.0)[:, None], span
+        self._right = self._Q.T @ span.whitened(right)
+        self._mean = self._Q.T @ span.whitened((mean + centre)[:, None])[:, 0]
+        self._mean_y = mean_y + centre_y
+
+    def fit(self, radius: float) -> tuple[Array, Array]:
+        """Return u (m, C) and the intercept (C,)."""
+        turned = self._right / (self._values + radius)
+        return np.asarray(self._Q @ turned), np.asarray(self._mean_y - self._mean @ turned)
+
+    def inverse(self, b: Array, radius: float) -> Array:
+        """Return the inverse of the matrix of the normal equations times b (m, C)."""
+        return np.asarray(self._Q @ ((self._Q.T @ b) / (self._values + radius)))
+
+    def predictions(self, K: NDArray[Any], radii: Array) -> Any:
+        """Yield predictions (h, C) of rows with the kernel K (h, m), for each radius."""
+        E = self._span.whitened(K.T).T @ self._Q
+        for radius in radii:
+            turned = self._right / (self._values + radius)
+            yield np.asarray(E @ turned + (self._mean_y - self._mean @ turned))

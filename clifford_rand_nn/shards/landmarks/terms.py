@@ -1,0 +1,164 @@
+"""The two sums over rows that functions in the span of landmarks need: normal equations, and a function's residuals."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
+from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.shards.landmarks.targets import Targets
+from clifford_rand_nn.shards.rows import Block
+from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
+
+_HEIGHT, _WIDTH = 256, 1024  # entries of a tile, see `KernelTiles`
+_PANELS = 8  # of columns: a triangle of panels takes 9/16 of the square's numbers, and as much of its products
+
+
+class LandmarkRows:
+    """The kernel of rows as they come with m landmarks, in one thread, for all that happens in a pass.
+
+    Parameters
+    ----------
+    standard : Standardisation
+    kernel : GateKernel
+    Z : (m, d) array
+        The landmarks, as ``standard`` makes them.
+    dtype : float64 or float32
+    """
+
+    def __init__(self, standard: Standardisation, kernel: GateKernel, Z: Array, dtype: Any = np.float64) -> None:
+        self.standard, self.tiles = standard, KernelTiles(kernel, Z, dtype)
+
+    @property
+    def m(self) -> int:
+        """Number of landmarks."""
+        return self.tiles.n
+
+    def kernel(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Return K (k, m) of rows (k, d), in the type of the tiles."""
+        tiles = self.tiles
+        new = KernelTiles(tiles.kernel, self.standard.rows(X.astype(np.float64)), tiles.dtype)
+        out = np.empty((new.n, tiles.n), dtype=tiles.dtype)
+        for i in range(0, new.n, _HEIGHT):
+            for j in range(0, tiles.n, _WIDTH):
+                out[i : i + _HEIGHT, j : j + _WIDTH] = new.tile(
+                    slice(i, min(i + _HEIGHT, new.n)), slice(j, min(j + _WIDTH, tiles.n)), tiles
+                )
+        return out
+
+
+class NormalSum(RowSum):
+    r"""Sums of :math:`\omega\,(k, y, 1)(k, y, 1)^T`, k the kernel of a row with the landmarks, less a centre.
+
+    The centres keep what single precision rounds small; the exact ones are subtracted from the sums. Of the symmetric
+    (m, m) sum there are `_PANELS` panels, each from its diagonal on.
+
+    Parameters
+    ----------
+    rows : LandmarkRows
+        Products are of the type of its tiles.
+    targets : Targets
+    centre, centre_y : (m,), (C,)
+        Subtracted from k and y.
+    left_out : (h,) array of int
+        Rows, by their index among all, that are held out; rising.
+    """
+
+    def __init__(
+        self,
+        rows: LandmarkRows,
+        targets: Targets,
+        centre: Array,
+        centre_y: Array,
+        left_out: NDArray[np.int64],
+    ) -> None:
+        self.landmarks, self.targets = rows, targets
+        self.centre, self.centre_y, self.left_out = centre.astype(rows.tiles.dtype), centre_y, left_out
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return panels of the sum over k, (m, C + 1) of k with y and 1, and (2, C + 1) of y and its squares, and 1."""
+        K = self.landmarks.kernel(block.X)
+        K -= self.centre
+        right = np.column_stack([self.targets.of(block) - self.centre_y, np.ones(len(K))])
+        w = self._weights(block)
+        if not (w == 1).all():
+            root = np.sqrt(w)[:, None]
+            K *= root.astype(K.dtype)
+            right *= root
+        else:
+            root = np.ones((len(K), 1))
+        panels = [(K[:, cut].T @ K[:, cut.start :]).astype(np.float64) for cut in panel_slices(K.shape[1])]
+        cross = (K.T @ right.astype(K.dtype)).astype(np.float64)
+        moments = np.stack([(right * root).sum(axis=0), (right * right).sum(axis=0)])
+        return (*panels, cross, moments)
+
+    def _weights(self, block: Block) -> Array:
+        first, last = np.searchsorted(self.left_out, [block.first, block.first + len(block.X)])
+        w = self.targets.weights(block)
+        if first < last:
+            w = w.copy()
+            w[self.left_out[first:last] - block.first] = 0.0
+        return w
+
+
+def panel_slices(m: int) -> list[slice]:
+    """Return slices of m columns: the panels of `NormalSum`."""
+    cuts = [m * i // _PANELS for i in range(_PANELS + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(cuts) if b > a]
+
+
+def square_of(panels: Sums) -> Array:
+    """Return the symmetric (m, m) matrix of its panels."""
+    m = panels[0].shape[1]
+    out = np.empty((m, m))
+    for cut, panel in zip(panel_slices(m), panels, strict=True):
+        out[cut, cut.start :] = panel
+        out[cut.start :, cut] = panel.T
+    return out
+
+
+class ResidualSum(RowSum):
+    r"""What judges :math:`f=\sum_jK(\cdot,z_j)a_j`: :math:`K^T\Omega(f, y, 1)`, and moments of y - f, in float64.
+
+    Parameters
+    ----------
+    rows : LandmarkRows
+        In double precision.
+    targets : Targets
+    centre_y : (C,)
+        Subtracted from y.
+    a : (m, C) array
+        Coefficients.
+    sides : bool
+        Whether the sums with y and 1 are wanted; without them only :math:`K^T\Omega f` is made.
+    """
+
+    def __init__(self, rows: LandmarkRows, targets: Targets, centre_y: Array, a: Array, sides: bool) -> None:
+        self.landmarks, self.targets, self.centre_y, self.a, self.sides = rows, targets, centre_y, a, sides
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        """Return (m, C) and, with sides, (m, C + 1) with y and 1, and (6, C): 1, y, y², and with r = y - f r, r², ry.
+
+        Strips of rows are as low as tiles: their kernel, of which two products are made, is still in the cache.
+        """
+        w = self.targets.weights(block)[:, None]
+        y = self.targets.of(block) - self.centre_y
+        C = y.shape[1]
+        back = np.zeros((self.landmarks.m, 2 * C + 1 if self.sides else C))
+        moments = np.zeros((6, C))
+        for start in range(0, len(y), _HEIGHT):
+            part = slice(start, start + _HEIGHT)
+            K = self.landmarks.kernel(block.X[part])
+            f = K @ self.a
+            if not self.sides:
+                back += K.T @ (w[part] * f)
+                continue
+            back += K.T @ np.hstack([w[part] * f, w[part] * y[part], w[part]])
+            left = y[part] - f
+            each = (np.ones_like(left), y[part], y[part] ** 2, left, left**2, left * y[part])
+            moments += np.stack([(w[part] * one).sum(axis=0) for one in each])
+        return (back[:, :C].copy(), back[:, C:].copy(), moments) if self.sides else (back,)

@@ -1,0 +1,144 @@
+"""The network without knobs on shards: the same optimum as an independent solver's, and what is said of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clifford_rand import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.landmarks import choice
+from clifford_rand_nn.shards.source import Shards
+
+
+def rows(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)).astype(np.float16)
+    return X, np.abs(X[:, 0].astype(np.float64)) + X[:, -1] + 0.2 * rng.standard_normal(n)
+
+
+def sharded(X: Any, y: Any, w: Any = None, parts: int = 3, **options: Any) -> Shards:
+    cut = [None if one is None else np.array_split(one, parts) for one in (X, y, w)]
+    return Shards(cut[0], cut[1], sample_weight=cut[2], **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_landmarks() -> Any:
+    before, choice.MOST = choice.MOST, 120
+    yield
+    choice.MOST = before
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Any, Any, Any, Any]:
+    X, y = rows(300, 4)
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 300)
+    return ConvexNetworkRegressor(rounds=0).fit(sharded(X, y, w)), X, y, w
+
+
+def test_the_optimum_is_that_of_dense_normal_equations(fitted: Any) -> None:
+    model, X, y, w = fitted
+    network, proof, w = model.network_, model.certificate_, w / w.sum()
+    K = np.column_stack([network.kernel(network.standard.rows(X.astype(np.float64)), network.rows), np.ones(300)])
+    H = (K * w[:, None]).T @ K
+    H[:-1, :-1] += model.beta_ * network.kernel(network.rows)
+    a = np.linalg.solve(H, K.T @ (w * y))
+    left = y - K @ a
+    least = 0.5 * w @ left**2 + 0.5 * model.beta_ * a[:-1] @ network.kernel(network.rows) @ a[:-1]
+    assert proof.dual <= least * (1 + 1e-9)
+    assert least * (1 - 1e-9) <= proof.primal
+    assert proof.primal - proof.dual <= 1e-3 * least
+    assert np.abs(model.predict(X) - K @ a).max() < 0.05 * y.std()
+    assert "120 landmarks" in proof.scope
+
+
+def test_one_pass_over_the_shards_verifies_the_certificate(fitted: Any) -> None:
+    model, X, y, w = fitted
+    shards = sharded(X, y, w, parts=2)
+    again = model.certificate_.verify(shards)
+    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    with pytest.raises(ArgumentError, match="300 rows of 4 columns"):
+        model.certificate_.verify(sharded(X[1:], y[1:], w[1:]))
+    assert model.certificate_.verify(sharded(X, y[::-1], w)).relative_gap > 0.1
+
+
+def test_held_out_rows_choose_beta_and_promise(fitted: Any) -> None:
+    model, X, _y, _w = fitted
+    tried = [one for one in model.candidates_ if one.n == 30]
+    assert len(tried) == 46
+    assert model.beta_ == tried[0].beta == min(tried, key=lambda one: one.score).beta
+    assert model.loo_score_ == pytest.approx(1 - tried[0].score, abs=1e-9)
+    new, truth = rows(2000, 4, seed=5)
+    low, high = model.predict_interval(new, 0.9)
+    assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.98
+    assert X[model.network_rows_] == pytest.approx(
+        model.network_.rows / model.network_.standard.rate + model.network_.standard.mean, abs=1e-9
+    )
+
+
+def test_any_number_of_workers_gives_the_same_bits(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, X, y, w = fitted
+    monkeypatch.setattr(LocalEngine.__init__, "__defaults__", (1, None))
+    other = ConvexNetworkRegressor(rounds=0).fit(sharded(X, y, w))
+    assert np.array_equal(other.network_.alpha, model.network_.alpha)
+    assert other.certificate_.dual == model.certificate_.dual
+
+
+def test_rows_of_weight_zero_count_nowhere(fitted: Any) -> None:
+    model, X, y, w = fitted
+    rng = np.random.default_rng(3)
+    more = np.concatenate([X, 50 * np.ones((7, 4), np.float16)])
+    targets, weights = np.concatenate([y, np.full(7, 1e3)]), np.concatenate([w, np.zeros(7)])
+    order = np.argsort(np.concatenate([np.arange(300.0), rng.uniform(0, 300, 7)]))
+    other = ConvexNetworkRegressor(rounds=0).fit(sharded(more[order], targets[order], weights[order]))
+    assert other.predict(X) == pytest.approx(model.predict(X), abs=1e-3)
+
+
+def test_labels_of_any_kind_with_weights_of_classes() -> None:
+    X, y = rows(300, 3)
+    labels = np.array(["low", "middle", "high"])[np.digitize(y, [0.3, 2.0])]
+    model = ConvexNetworkClassifier(class_weight="balanced").fit(sharded(X, labels))
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    assert model.loss_ == "squared"
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+    assert np.mean(model.predict(X) == labels) > 0.8
+    assert 0.7 < model.loo_score_ <= 1
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.certificate_.verify(sharded(X, labels)).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "d"), [(40, 1), (30, 60)])
+def test_one_column_and_fewer_rows_than_columns(n: int, d: int) -> None:
+    X, y = rows(n, d)
+    model = ConvexNetworkRegressor().fit(sharded(X, 1e120 * y))
+    assert model.certificate_.relative_gap <= 1e-3
+    assert np.isfinite(model.predict(X)).all()
+    assert 1e119 < np.abs(model.predict(X)).max() < 1e121
+    again = model.certificate_.verify(sharded(X, 1e120 * y))
+    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "sentence"),
+    [
+        (ConvexNetworkRegressor(n_neurons=3), {}, "n_neurons"),
+        (ConvexNetworkRegressor(gates="cross"), {}, "gates"),
+        (ConvexNetworkRegressor(), {"groups": np.zeros(20)}, "groups"),
+        (ConvexNetworkRegressor(), {"y": np.zeros(20)}, "Shards, beside X"),
+        (ConvexNetworkClassifier(loss="logistic"), {}, "loss"),
+        (ConvexNetworkClassifier(class_weight={"x": 2}), {}, "class_weight"),
+        (ConvexNetworkRegressor(max_memory=1e3), {}, "max_memory"),
+    ],
+)
+def test_what_shards_have_not_is_refused(model: Any, given: Any, sentence: str) -> None:
+    X, y = rows(20, 2)
+    with pytest.raises(ArgumentError, match=sentence):
+        model.fit(sharded(X, y > 0.5 if isinstance(model, ConvexNetworkClassifier) else y), **given)
+
+
+def test_an_engine_is_for_shards() -> None:
+    X, y = rows(20, 2)
+    with pytest.raises(ArgumentError, match="engine"):
+        ConvexNetworkRegressor().fit(X, y, engine="torch")
