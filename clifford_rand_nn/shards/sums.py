@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from copy import copy
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,31 @@ BLOCK_ROWS = 4096  # rows that are converted and multiplied at a time: they stay
 
 
 class RowSum(ABC):
-    """Sums over rows of arrays of fixed shapes: all parameters of a pass; it is pickled to where the rows are."""
+    """Sums over rows of arrays of fixed shapes: all parameters of a pass; it is pickled to where the rows are.
+
+    Attributes
+    ----------
+    rows : int
+        Of a block.
+    tensors : bool
+        Whether `of` works on arrays of the library in which it gets them (`library` of the datafits). Then an engine
+        that keeps rows on a device calls `placed`, and hands over blocks and kept arrays there; else NumPy's.
+    """
 
     rows = BLOCK_ROWS
+    tensors = False
 
     @abstractmethod
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the sums over a block, in float64; ``kept`` is what each `RowMap` made of its rows."""
+
+    def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
+        """Return a copy whose arrays, those among its attributes, are where ``place`` puts them."""
+        found = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(found, name, place(value))
+        return found
 
 
 class RowMap(ABC):

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums
+
+_Value = TypeVar("_Value")
 
 
 class Engine(ABC):
@@ -16,10 +18,13 @@ class Engine(ABC):
     shards : Shards
     workers : int
         Parts that are worked on at a time.
+    first : bool
+        Whether this process is the one that reports and writes files; false in all ranks of torch but one.
     """
 
     shards: Shards
     workers: int
+    first = True
 
     @abstractmethod
     def sum(self, term: RowSum) -> Sums:
@@ -32,6 +37,10 @@ class Engine(ABC):
     @abstractmethod
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part, in their order."""
+
+    def agreed(self, value: _Value) -> _Value:
+        """Return the first process's value, of clocks and of seeds that nobody gave, so that all processes do alike."""
+        return value
 
     def close(self) -> None:  # noqa: B027 - there may be nothing
         """Give back what is held."""

@@ -1,0 +1,325 @@
+"""Workers of Dask: rows stay with them, sums of fixed size travel, and Dask's scheduler does the rest."""
+
+import itertools
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.engines.runs import Run, runs
+from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
+
+_SHARE = 0.4  # of a worker's memory for rows and what is kept of them; Dask spills at 0.6 and pauses at 0.8
+_SENT = 2**26  # bytes of arrays of this process that may travel to the workers, as their shards
+_LOOKED_AT = 5  # shards that every worker looks for before the first pass
+_LATE, _LATE_SECONDS = 3.0, 5.0  # a run is late at 3 times, plus 5 s, what three quarters of the runs took
+
+_Work = TypeVar("_Work", bound=Callable[..., Any])
+
+
+class DaskEngine(Engine):
+    """Runs sums on the workers of a Dask cluster, in the same bits as `LocalEngine`.
+
+    Neighbouring parts belong to one worker, as many as its threads ask for. Their rows are held in its memory in the
+    type in which they are stored, as long as they fit; the others are read from their files in every pass. A pass
+    sends the parameters once and returns one sum; in between, sums are added where they are, in pairs. Rows do not
+    travel, but for those that Dask gives to an idle worker. A worker that dies costs its share of the pass: Dask runs
+    its tasks again elsewhere, from the files.
+
+    Parameters
+    ----------
+    shards : Shards
+        Files that every worker can read under the same paths, or lazy arrays.
+    client : distributed.Client
+        It stays open, and the user's.
+    max_memory : float, optional
+        Bytes a worker; by default its own limit. Rows and what is kept of them take at most 40 %.
+
+    Raises
+    ------
+    ArgumentError
+        A client without workers, or with workers that cannot read the shards or do not have this library.
+    """
+
+    def __init__(self, shards: Shards, client: Any, max_memory: float | None = None) -> None:
+        self.shards = shards
+        self._dask = require("distributed", extra="shards", purpose="an engine of Dask")
+        self._client = client
+        self._names = _names(client)
+        _check_travel(shards)
+        limits = self._look()
+        threads = [self._names[name] for name in limits]
+        self.workers = sum(threads)
+        self._addresses = list(limits)
+        self._runs = runs(shards.parts, threads)
+        self._held_runs = self._fitting([min(limit or np.inf, max_memory or np.inf) for limit in limits.values()])
+        self._numbers = itertools.count()
+        self._token = uuid4().hex[:8]
+        self._source: Any = None
+        self._rows: dict[int, Any] = {}
+        self._kept: list[list[Any]] = [[] for _ in self._runs]
+
+    def sum(self, term: RowSum) -> Sums:
+        """Return the sums over all rows."""
+        sent = self._send(term)
+        pieces = [self._submit(_sum, run, self._of(run), run.parts, sent, self._kept[run.number]) for run in self._runs]
+        label = self._label("added")
+        number = itertools.count()
+
+        def add(a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
+            where = {"workers": [self._addresses[a[1].owner]], "allow_other_workers": True}
+            return self._client.submit(_added, a[0], b[0], key=f"{label}-{next(number)}", **where), a[1]
+
+        total, _ = pairwise(zip(pieces, self._runs, strict=True), add)
+        self._wait(total, pieces)
+        found: Sums = self._result(total)
+        return found
+
+    def keep(self, make: RowMap) -> None:
+        """Make small arrays of all rows, which stay with their workers; what fills their memory, Dask writes to disk.
+
+        It does not wait: what goes wrong is an error of the next sum.
+        """
+        sent = self._send(make)
+        for run in self._runs:
+            self._kept[run.number].append(self._submit(_map, run, self._of(run), run.parts, sent))
+
+    def each(self, work: PartWork) -> Iterator[Any]:
+        """Yield what is found in every part."""
+        sent = self._send(work)
+        source = self._shards()
+        waiting = [self._submit(_each, run, source, run.parts, sent) for run in self._runs]
+        everything = list(waiting)
+        while waiting:
+            self._wait(waiting[0], everything)
+            yield from self._result(waiting.pop(0))
+
+    def close(self) -> None:
+        """Release what the workers hold."""
+        for future in [*self._rows.values(), *itertools.chain(*self._kept), self._source]:
+            if future is not None:
+                future.release()
+        self._source, self._rows, self._kept = None, {}, [[] for _ in self._runs]
+
+    # ---- what stays with the workers
+
+    def _look(self) -> dict[str, int]:
+        """Return the memory limit of each worker that can read the shards; 0 is none."""
+        try:
+            about = self._client.run(_about, _files(self.shards))
+        except Exception as error:  # whatever a worker without this library, or of another version, says
+            hint = "Workers need the same versions of Python and of this library."
+            raise _refused(describe(f"{type(error).__name__}: {error}"), hint) from error
+        for name, (_, problem) in about.items():
+            if problem:
+                hint = "Put the shards where every worker sees them, and give absolute paths."
+                raise fail("shards", "DaskEngine", "readable by every worker", describe(f"{name}: {problem}"), hint)
+        return {name: limit for name, (limit, _) in about.items() if name in self._names}
+
+    def _fitting(self, memory: Sequence[float]) -> set[int]:
+        """Return the runs whose rows are held by their workers."""
+        left = [_SHARE * limit if limit < np.inf else 0.0 for limit in memory]
+        found = set()
+        for run in self._runs:
+            need = sum(_bytes(self.shards, part) for part in run.parts)
+            if need <= left[run.owner]:
+                left[run.owner] -= need
+                found.add(run.number)
+        return found
+
+    def _shards(self) -> Any:
+        if self._source is None:
+            self._source = self._send(self.shards)
+        return self._source
+
+    def _of(self, run: Run) -> Any:
+        """Return where a run gets its rows: what its worker holds of them, or the shards."""
+        if run.number in self._held_runs and run.number not in self._rows:
+            self._rows[run.number] = self._submit(_hold, run, self._shards(), run.parts)
+        return self._rows.get(run.number, self._shards())
+
+    # ---- Dask
+
+    def _label(self, what: str) -> str:
+        return f"shards-{what.strip('_')}-{self._token}-{next(self._numbers)}"
+
+    def _send(self, value: Any) -> Any:
+        """Return a future of a value: a task, so that Dask can make it again; workers pass it on to each other."""
+        return self._client.submit(_itself, value, key=self._label("sent"))
+
+    def _submit(self, work: Callable[..., Any], run: Run, *arguments: Any) -> Any:
+        key = f"{self._label(work.__name__)}-{run.number}"
+        where = {"workers": [self._addresses[run.owner]], "allow_other_workers": True}
+        return self._client.submit(work, *arguments, key=key, **where)
+
+    def _wait(self, last: Any, pieces: list[Any]) -> None:
+        """Wait for one future; name runs that take much longer than the others."""
+        begin, usual, told = time.monotonic(), None, False
+        while True:
+            try:
+                self._dask.wait(last, timeout=1.0)
+                return
+            except TimeoutError:
+                seconds = time.monotonic() - begin
+            late = [index for index, future in enumerate(pieces) if future.status == "pending"]
+            if usual is None and 4 * len(late) <= len(pieces):
+                usual = seconds
+            if usual is not None and late and not told and seconds > _LATE * usual + _LATE_SECONDS:
+                warnings.warn(self._late(pieces, late, seconds, usual), stacklevel=4)
+                told = True
+
+    def _late(self, pieces: list[Any], late: list[int], seconds: float, usual: float) -> str:
+        on = {key: name for name, keys in self._client.processing().items() for key in keys}
+        told = [f"{self._rows_of(self._runs[i])} on {on.get(pieces[i].key, 'no worker yet')}" for i in late[:3]]
+        more = "" if len(late) <= len(told) else f" and {len(late) - len(told)} more"
+        return f"After {seconds:.0f} s, most rows took {usual:.0f} s, a pass waits for {'; '.join(told)}{more}."
+
+    def _rows_of(self, run: Run) -> str:
+        first, last = run.parts[0], run.parts[-1]
+        name = self.shards.shards[first.shard].X.name
+        until = "" if last.shard == first.shard else f"{self.shards.shards[last.shard].X.name}, row "
+        return f"{name}, rows {first.start} to {until}{last.stop}"
+
+    def _result(self, future: Any) -> Any:
+        try:
+            found = future.result()
+        except self._dask.KilledWorker as error:
+            found = describe(f"several that died, the last {error.last_worker.address}, of {error.task}")
+            hint = "Most often the memory of workers is too small, or more threads share it than it is enough for."
+            raise fail("engine", "DaskEngine", "workers that live through a pass", found, hint) from None
+        if isinstance(found, ArgumentError):
+            raise found
+        return found
+
+
+def _names(client: Any) -> dict[str, int]:
+    if getattr(client, "asynchronous", False):
+        raise _refused(describe("an asynchronous one"))
+    if client.status != "running":
+        raise _refused(describe(f"one that is {client.status}"))
+    found: dict[str, int] = client.nthreads()
+    if not found:
+        raise _refused(describe("one without workers"), "client.wait_for_workers(1) waits for the first.")
+    return found
+
+
+def _refused(found: str, hint: str = "") -> ArgumentError:
+    return fail("engine", "DaskEngine", "a distributed.Client that is connected to workers", found, hint)
+
+
+def _check_travel(shards: Shards) -> None:
+    arrays = [getattr(one, "_array", None) for shard in shards.shards for one in shard]
+    size = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+    if size > _SENT:
+        found = describe(f"arrays of this process, {size / 2**20:.0f} MiB")
+        raise fail("shards", "DaskEngine", "files that every worker can read", found, "Save them and give their paths.")
+
+
+def _files(shards: Shards) -> list[str]:
+    """Return the paths of some shards; those without have names only, and come as they are."""
+    step = max(1, len(shards.shards) // _LOOKED_AT)
+    some = itertools.chain.from_iterable([*shards.shards[::step], shards.shards[-1]])
+    return [one.name for one in some if one is not None and os.path.exists(one.name)]
+
+
+def _bytes(shards: Shards, part: Part) -> int:
+    stored = [one for one in shards.shards[part.shard] if one is not None]
+    return sum(int(part.size * np.prod(one.shape[1:], dtype=float) * one.dtype.itemsize) for one in stored)
+
+
+# ---- what workers run
+
+
+class _Held(NamedTuple):
+    """Rows in memory, read as those of shards are."""
+
+    blocks_of: dict[int, Block]
+
+    def blocks(self, part: Part, rows: int) -> Iterator[Block]:
+        X, y, weights, first = self.blocks_of[part.first]
+        for start in range(0, part.size, rows):
+            at = slice(start, min(start + rows, part.size))
+            some_y, some_weights = (None if one is None else one[at] for one in (y, weights))
+            yield Block(X[at], some_y, some_weights, first + start)
+
+
+def _source(rows: Any) -> Any:
+    return _Held({block.first: block for block in rows}) if isinstance(rows, list) else rows
+
+
+def _about(paths: Sequence[str], dask_worker: Any) -> tuple[int, str]:
+    """Return the memory limit of a worker and what it says of files."""
+    limit = getattr(getattr(dask_worker, "memory_manager", None), "memory_limit", None) or 0
+    try:
+        for path in paths:
+            os.stat(path)
+    except OSError as error:
+        return limit, str(error)
+    return limit, ""
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _told(work: _Work) -> _Work:
+    """Return an error of the shards instead of raising it: its sentence says all, Dask would log where it was."""
+
+    @wraps(work)
+    def run(*arguments: Any) -> Any:
+        for argument in arguments:
+            for one in argument if isinstance(argument, list) else [argument]:
+                if isinstance(one, ArgumentError):
+                    return one
+        try:
+            return work(*arguments)
+        except ArgumentError as error:
+            return error
+
+    return cast(_Work, run)
+
+
+@_told
+def _hold(shards: Shards, parts: Sequence[Part]) -> list[Block]:
+    return [block for part in parts for block in shards.blocks(part, part.size)]
+
+
+@_told
+def _sum(rows: Any, parts: Sequence[Part], term: RowSum, kept: Sequence[Sequence[NDArray[Any]]]) -> Sums:
+    source = _source(rows)
+    with ONE_BLAS_THREAD:
+        beside = zip(*kept, strict=True) if kept else [()] * len(parts)
+        pairs = zip(parts, beside, strict=True)
+        return pairwise((part_sum(source, part, term, arrays) for part, arrays in pairs), added)
+
+
+@_told
+def _added(a: Sums, b: Sums) -> Sums:
+    """Return a + b; Dask may want both again, so neither is overwritten."""
+    return tuple(left + right for left, right in zip(a, b, strict=True))
+
+
+@_told
+def _map(rows: Any, parts: Sequence[Part], make: RowMap) -> list[NDArray[Any]]:
+    source = _source(rows)
+    with ONE_BLAS_THREAD:
+        return [part_map(source, part, make) for part in parts]
+
+
+@_told
+def _each(shards: Shards, parts: Sequence[Part], work: PartWork) -> list[Any]:
+    with ONE_BLAS_THREAD:
+        return [work.of(shards, part) for part in parts]

@@ -1,0 +1,205 @@
+"""Ranks of torch.distributed: every one runs the same solver, on sums of rows that stay on its device."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import fail
+from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.engines.runs import runs
+from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
+
+_SHARE = 0.6  # of the free memory of a device for rows and what is kept of them
+_DEVICE_ROWS = 2**16  # of a block on a device other than the CPU: products large enough to fill it
+
+
+class TorchEngine(Engine):
+    """Runs sums in the ranks of ``torch.distributed``, or on one device if no process group was made.
+
+    Start it as other programs of torch are: ``torchrun --nproc-per-node=4 train.py``, where every rank calls
+    ``torch.distributed.init_process_group``, makes the same `Shards` and calls `fit` with the same arguments. Each rank
+    owns neighbouring parts, keeps their rows on its device in the type in which they are stored, as long as they fit,
+    and adds its sums there. Sums are exchanged, added in the order of the ranks, and are the same bits in all of them,
+    so that all take the same steps. Other numbers of ranks, or other devices, differ by rounding.
+
+    A `RowSum` whose ``tensors`` is true gets tensors; the others get NumPy's arrays, and so do all `RowMap`.
+
+    Parameters
+    ----------
+    shards : Shards
+    device : str or torch.device, optional
+        By default this rank's GPU (``torch.cuda.current_device()``) if there is one, unless the process group is of
+        gloo; else the CPU.
+    max_memory : float, optional
+        Bytes a process may use for rows on its device; by default 60 % of a GPU's free memory, and none on the CPU,
+        where the system keeps files that are read again.
+
+    Raises
+    ------
+    ArgumentError
+        In every rank, if one of them cannot read its rows.
+    """
+
+    def __init__(self, shards: Shards, device: Any = None, max_memory: float | None = None) -> None:
+        self.shards = shards
+        self._torch = torch = require("torch", extra="torch", purpose="an engine of torch")
+        dist = torch.distributed
+        self._dist: Any = dist if dist.is_available() and dist.is_initialized() else None
+        self.rank = self._dist.get_rank() if self._dist else 0
+        self.workers = self._dist.get_world_size() if self._dist else 1
+        self.first = self.rank == 0
+        usual = "cuda" if torch.cuda.is_available() and "nccl" in self._backend("nccl") else "cpu"
+        self.device = torch.device(usual if device is None else device)
+        if self.device.type == "cpu" and self.workers > 1 and "gloo" not in self._backend("gloo"):
+            raise fail("device", "TorchEngine", "one that the process group can send from", str(self.device))
+        shared = runs(shards.parts, [1] * self.workers)
+        self._parts = [part for run in shared if run.owner == self.rank for part in run.parts]
+        self._left = self._budget(max_memory)
+        self._rows: dict[Part, Block] = {}
+        self._kept: dict[Part, list[Any]] = {part: [] for part in self._parts}
+
+    def sum(self, term: RowSum) -> Sums:
+        """Return the sums over all rows, the same bits in every rank."""
+        if term.tensors:
+            term = term.placed(self._placed)
+            term.rows = term.rows if self.device.type == "cpu" else max(term.rows, _DEVICE_ROWS)
+        mine, shapes = self._tried(lambda: self._sum(term), lambda sums: [one.shape for one in sums or ()])
+        if self._dist is None:
+            return tuple(map(self._array, mine))
+        return self._over_ranks(mine, next(found for found in shapes if found))
+
+    def keep(self, make: RowMap) -> None:
+        """Make small arrays of all rows and keep them on the device."""
+
+        def work() -> None:
+            for part in self._parts:
+                self._kept[part].append(self._placed(part_map(self.shards, part, make)))
+
+        self._tried(work)
+
+    def each(self, work: PartWork) -> Iterator[Any]:
+        """Yield what is found in every part, in every rank."""
+        _, found = self._tried(lambda: [work.of(self.shards, part) for part in self._parts], lambda mine: mine)
+        return itertools.chain.from_iterable(found)
+
+    def agreed(self, value: Any) -> Any:
+        """Return the value of the first rank."""
+        return self._gathered(value if self.first else None)[0]
+
+    def close(self) -> None:
+        """Release the rows and what is kept of them."""
+        self._left += sum(map(_bytes, self._rows.values()))
+        self._rows, self._kept = {}, {part: [] for part in self._parts}
+
+    # ---- the rows of this rank
+
+    def _sum(self, term: RowSum) -> Sums | None:
+        if not self._parts:  # fewer parts than ranks
+            return None
+        with self._torch.no_grad():
+            return pairwise((self._part(part, term) for part in self._parts), added)
+
+    def _part(self, part: Part, term: RowSum) -> Sums:
+        kept = self._kept[part]
+        if term.tensors:
+            return part_sum(_Placed(self), part, term, tuple(kept))  # type: ignore[arg-type]
+        return part_sum(self.shards, part, term, tuple(map(self._array, kept)))
+
+    def blocks(self, part: Part, rows: int) -> Iterator[Block]:
+        """Yield rows as tensors: those on the device, which are put there as long as they fit, or from the shards."""
+        if part not in self._rows:
+            size = sum(_width(one) * part.size for one in self.shards.shards[part.shard] if one is not None)
+            if size > self._left:
+                yield from map(self._tensors, self.shards.blocks(part, rows))
+                return
+            self._left -= size
+            self._rows[part] = self._tensors(next(self.shards.blocks(part, part.size)))
+        X, y, weights, first = self._rows[part]
+        for start in range(0, part.size, rows):
+            at = slice(start, min(start + rows, part.size))
+            some_y, some_weights = (None if one is None else one[at] for one in (y, weights))
+            yield Block(X[at], some_y, some_weights, first + start)
+
+    def _tensors(self, block: Block) -> Block:
+        X, y, weights = (None if one is None else self._placed(one) for one in block[:3])
+        assert X is not None
+        return Block(X, y, weights, block.first)
+
+    def _placed(self, array: NDArray[Any]) -> Any:
+        """Return a tensor on the device; texts stay what they are."""
+        if array.dtype.kind not in "fiub":
+            return array
+        native = np.require(array, array.dtype.newbyteorder("="), ["C", "W"])
+        return self._torch.from_numpy(native).to(self.device)
+
+    def _array(self, one: Any) -> Any:
+        return one.cpu().numpy() if isinstance(one, self._torch.Tensor) else one
+
+    def _budget(self, max_memory: float | None) -> float:
+        if self.device.type == "cuda":
+            free, _ = self._torch.cuda.mem_get_info(self.device)
+            return _SHARE * float(min(free, max_memory or free))
+        return _SHARE * (max_memory or 0)
+
+    # ---- ranks
+
+    def _backend(self, without: str) -> str:
+        return str(self._dist.get_backend()) if self._dist else without
+
+    def _gathered(self, value: Any) -> list[Any]:
+        if self._dist is None:
+            return [value]
+        found: list[Any] = [None] * self.workers
+        self._dist.all_gather_object(found, value)
+        return found
+
+    def _tried(self, work: Callable[[], Any], told: Callable[[Any], Any] = lambda mine: None) -> tuple[Any, list[Any]]:
+        """Return what ``work`` does and what every rank tells of it; an error of one rank is raised in all."""
+        mine, error = None, None
+        try:
+            mine = work()
+        except ArgumentError as failed:
+            error = failed
+        found = self._gathered((error, None if error else told(mine)))
+        for other, _ in found:
+            if other is not None:
+                raise other
+        return mine, [one for _, one in found]
+
+    def _over_ranks(self, mine: Sums | None, shapes: list[tuple[int, ...]]) -> Sums:
+        """Return the sums of all ranks: each adds a slice of them in the order of the ranks, and hands it to all."""
+        torch, dist, ranks = self._torch, self._dist, self.workers
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        width = -(-sum(sizes) // ranks)
+        flat = np.zeros(width * ranks)
+        if mine is not None:
+            flat[: sum(sizes)] = np.concatenate([self._array(one).ravel() for one in mine])
+        sent = self._placed(flat)
+        received, whole = torch.empty_like(sent), torch.empty_like(sent)
+        dist.all_to_all_single(received, sent)
+        total = pairwise(list(received.reshape(ranks, width)), lambda a, b: a + b)
+        dist.all_gather(list(whole.reshape(ranks, width)), total)
+        pieces = np.split(self._array(whole)[: sum(sizes)], np.cumsum(sizes)[:-1])
+        return tuple(piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True))
+
+
+class _Placed:
+    """The rows of an engine as tensors, read as those of shards are."""
+
+    def __init__(self, engine: TorchEngine) -> None:
+        self.blocks = engine.blocks
+
+
+def _width(stored: Any) -> int:
+    return int(np.prod(stored.shape[1:], dtype=float) * stored.dtype.itemsize)
+
+
+def _bytes(block: Block) -> int:
+    return sum(one.nbytes for one in block[:3] if one is not None)

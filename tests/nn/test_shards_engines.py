@@ -1,0 +1,216 @@
+"""Engines: the same sums, bit for bit, whoever runs them; what is lost, unreadable or late is named."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.engines.runs import runs
+from clifford_rand_nn.shards.rows import Part
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import pairwise
+from support.sums import Columns, Moments, Positive, Where
+from support.torch_ranks import rank
+
+SHIFT = np.array([0.1, -0.2, 0.3])
+
+
+def write(folder, sizes=(50, 31, 64), dtype=np.float16):
+    rng = np.random.default_rng(0)
+    for i, n in enumerate(sizes):
+        np.save(folder / f"X-{i:05d}.npy", rng.standard_normal((n, 3)).astype(dtype))
+        np.save(folder / f"y-{i:05d}.npy", rng.integers(0, 3, n))
+        np.save(folder / f"w-{i:05d}.npy", rng.uniform(0, 2, n))
+    return Shards(folder, part_rows=9)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=None
+    ) as client:
+        yield client
+
+
+def same(a, b):
+    return len(a) == len(b) and all(left.tobytes() == right.tobytes() for left, right in zip(a, b, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 21, 64, 100])
+@pytest.mark.parametrize("threads", [[1], [1, 1], [2, 1, 4]])
+def test_runs_are_branches_of_the_tree_of_all_parts(n, threads):
+    parts = [Part(0, 3 * i, 3 * i + 3, 3 * i) for i in range(n)]
+    found = runs(parts, threads, least=2)
+
+    def add(a, b):
+        return f"({a}{b})"
+
+    whole = pairwise((f"<{part.start}>" for part in parts), add)
+    assert pairwise((pairwise((f"<{p.start}>" for p in run.parts), add) for run in found), add) == whole
+    owners = [run.owner for run in found]
+    assert owners == sorted(owners)
+    assert set(owners) <= set(range(len(threads)))
+    if len(found) >= 2 * sum(threads):
+        share = np.bincount(owners, minlength=len(threads)) / len(found) - np.array(threads) / sum(threads)
+        assert np.abs(share).max() <= 1 / len(found) + 1e-12
+
+
+@pytest.mark.parametrize("max_memory", [None, 3000, 1])
+def test_dask_has_the_bits_of_this_process(shards, client, max_memory):
+    term = Moments(SHIFT)
+    with LocalEngine(shards, workers=2) as local, as_engine(client, shards, "owner", max_memory) as engine:
+        assert engine.workers == 2
+        held = len(engine._held_runs)
+        assert {None: held == len(engine._runs), 3000: 0 < held < len(engine._runs), 1: held == 0}[max_memory]
+        before = local.sum(term)
+        assert same(engine.sum(term), before)
+        for one in (engine, local):
+            one.keep(Positive())
+        assert same(engine.sum(term), local.sum(term))
+        assert not same(local.sum(term), before)
+        assert [found[:2] for found in engine.each(Where())] == [found[:2] for found in local.each(Where())]
+    assert same(engine.sum(term), before)  # closed: nothing is kept, and it may be used again
+    engine.close()
+
+
+def test_a_pass_leaves_nothing_with_the_workers(shards, client):
+    engine = as_engine(client, shards, "owner", None)
+    engine.sum(Moments(SHIFT))
+    engine.close()
+    client.run(lambda: None)
+    deadline = 50
+    while deadline and any(client.has_what().values()):
+        client.run(lambda: None)
+        deadline -= 1
+    assert not any(client.has_what().values())
+
+
+def test_a_shard_that_a_worker_cannot_read_is_named(tmp_path, client, caplog):
+    shards = write(tmp_path)
+    engine = as_engine(client, shards, "owner", 1)
+    file = tmp_path / "X-00001.npy"
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(ArgumentError, match=r"readable shards\. Got .*X-00001\.npy, rows 0 to 7: ") as raised:
+        engine.sum(Moments(SHIFT))
+    assert not any("distributed" in str(entry.path) for entry in raised.traceback)
+    assert "Compute Failed" not in caplog.text
+
+
+def test_workers_that_do_not_see_the_files_are_named(shards, client, monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.shards.engines.dask._files", lambda _: ["/nowhere/X-00000.npy"])
+    with pytest.raises(ArgumentError, match=r"readable by every worker\. Got inproc.*/nowhere/X-00000\.npy.*absolute"):
+        as_engine(client, shards, "owner", None)
+
+
+def test_rows_of_this_process_are_not_sent_around(client, monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.shards.engines.dask._SENT", 1000)
+    small, large = (Shards([np.ones((n, 3))], [np.ones(n)]) for n in (20, 2000))
+    assert as_engine(client, small, "owner", None).sum(Moments(SHIFT))[2] == 0 + 7 + 14
+    with pytest.raises(ArgumentError, match="files that every worker can read"):
+        as_engine(client, large, "owner", None)
+
+
+@pytest.mark.slow
+def test_one_process_of_torch_has_the_sums_of_this_process(shards):
+    pytest.importorskip("torch")
+    with LocalEngine(shards) as local, as_engine("torch", shards, "owner", 2000) as engine:
+        assert engine.device.type == "cpu" or pytest.skip("there is a GPU")
+        for kept in (False, True):
+            expected = local.sum(Moments(SHIFT))
+            assert same(engine.sum(Moments(SHIFT)), expected)
+            for _ in range(2):  # rows are put on the device in the first pass
+                for found, right in zip(engine.sum(Columns(SHIFT)), expected, strict=True):
+                    np.testing.assert_allclose(found, right, rtol=1e-12)
+            if not kept:
+                engine.keep(Positive())
+                local.keep(Positive())
+        assert 0 < len(engine._rows) < len(shards.parts)
+        assert [found[:2] for found in engine.each(Where())] == [found[:2] for found in local.each(Where())]
+
+
+@pytest.mark.slow
+def test_ranks_of_torch_share_the_rows_and_have_the_same_bits(tmp_path):
+    torch = pytest.importorskip("torch")
+    for name in ("rows", "damaged"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name)
+    context = torch.multiprocessing.get_context("spawn")
+    processes = [context.Process(target=rank, args=(i, 2, tmp_path)) for i in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
+    zero, one = (pickle.loads((tmp_path / f"{i}.pickle").read_bytes()) for i in range(2))
+    assert all(same(a, b) for a, b in zip(zero[0], one[0], strict=True))
+    with LocalEngine(Shards(tmp_path / "rows", part_rows=9)) as local:
+        right = local.sum(Moments(SHIFT))
+        each = [found[:2] for found in local.each(Where())]
+        local.keep(Positive())
+        masked = local.sum(Moments(SHIFT))
+    for found, expected in zip(zero[0], [right, right, masked, masked, masked], strict=True):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert [part for part, _ in zero[1]] == [part for part, _ in each]
+    assert zero[1] == one[1] == each
+    assert zero[2] == one[2] == 0
+    assert zero[3] > 0 < one[3]
+    assert zero[4] == one[4]  # the second rank's shard, named by both
+    assert "X-00002.npy, rows" in zero[4]
+
+
+def test_what_is_no_engine_is_refused(shards, tmp_path):
+    with pytest.raises(ArgumentError, match=r"'engine' parameter of owner must be None, a distributed\.Client"):
+        as_engine("dask", shards, "owner", None)
+    local = LocalEngine(shards)
+    assert as_engine(local, shards, "owner", None) is local
+    with pytest.raises(ArgumentError, match="an engine of the same shards"):
+        as_engine(local, write(tmp_path), "owner", None)
+
+
+@pytest.mark.parametrize("persisted", [False])
+def test_chunks_of_dask_arrays(client, persisted):
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((40, 3)).astype(np.float32)
+    X, y = (da.from_array(one, chunks=(9, *one.shape[1:])) for one in (rows, rows[:, 0]))
+    if persisted:
+        X, y = client.persist([X, y])
+    shards = Shards(X, y)
+    with as_engine(client, shards, "owner", None) as engine, LocalEngine(shards, 1) as local:
+        assert same(engine.sum(Moments(SHIFT)), local.sum(Moments(SHIFT)))
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_costs_no_bit(shards):
+    distributed = pytest.importorskip("distributed")
+    with LocalEngine(shards) as local:
+        expected = local.sum(Moments(SHIFT))
+        local.keep(Positive())
+        masked = local.sum(Moments(SHIFT))
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        for max_memory in (None, 1):  # rows in memory, rows from files
+            client.wait_for_workers(2)
+            with as_engine(client, shards, "owner", max_memory) as engine:
+                assert same(engine.sum(Moments(SHIFT)), expected)
+                engine.keep(Positive())
+                pid = next(iter(client.run(os.getpid).values()))
+                threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
+                begun = time.monotonic()
+                assert same(engine.sum(Moments(SHIFT, pause=0.1)), masked)
+                assert time.monotonic() - begun > 0.6  # the worker died before it ended
+                assert same(engine.sum(Moments(SHIFT)), masked)
