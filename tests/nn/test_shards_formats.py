@@ -316,3 +316,16 @@ def test_regrouping_keeps_all_rows():
         found = list(regrouped(arrays, rows))
         assert [len(one) for one in found[:-1]] == [rows] * (len(found) - 1)
         np.testing.assert_array_equal(np.concatenate(found), np.concatenate(arrays))
+
+
+@pytest.mark.slow
+def test_chunks_that_a_cluster_holds_are_read_in_its_tasks():
+    da = pytest.importorskip("dask.array")
+    distributed = pytest.importorskip("distributed")
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        held = da.from_array(X, chunks=(25, 3)).map_blocks(np.negative).persist()
+        shards = Shards(held)
+        assert len(pickle.dumps(shards)) < len(pickle.dumps(X)) + 5000
+        for found in (all_rows(shards)[0], client.submit(all_rows, shards).result()[0]):  # one thread: no other task
+            np.testing.assert_array_equal(found, -X)

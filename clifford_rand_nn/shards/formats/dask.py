@@ -1,6 +1,6 @@
 """Dask arrays: each chunk of rows is a shard, computed when it is read, and never more of the whole than that."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,18 +8,40 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
-from clifford_rand_nn.shards.formats.held import HeldArray
+from clifford_rand_nn.shards.formats.held import looked_at
+from clifford_rand_nn.shards.formats.stored import Stored
+
+_PURPOSE = {"extra": "shards", "purpose": "reading Dask arrays"}
 
 
-class DaskChunk(HeldArray):
+class DaskChunk(Stored):
     """One chunk of rows of a Dask array, by the tasks that make it; they run in the thread that reads.
 
     Chunks that a cluster holds already (`persist`) are fetched from it.
+
+    Parameters
+    ----------
+    graph : mapping
+        The tasks of this chunk and no others, so that it is small where it is sent.
+    key
+        Of the task that gives the chunk.
+    shape, dtype
+    name : str
+    telling : bool
+        Whether it is one of the few chunks that are computed to tell arrays apart.
     """
 
-    def __init__(self, array: Any, name: str, looked_at: bool) -> None:
-        super().__init__(array, name)
-        self._looked_at = looked_at
+    def __init__(
+        self, graph: Mapping[Any, Any], key: Any, shape: tuple[int, ...], dtype: Any, name: str, telling: bool
+    ) -> None:
+        self.name, self.shape, self.dtype = name, shape, np.dtype(dtype).newbyteorder("=")
+        self._key, self._telling = key, telling
+        self._futures = {name: task for name, task in graph.items() if type(task).__name__ == "Future"}
+        self._held = list(self._futures)
+        self._graph = {name: task for name, task in graph.items() if name not in self._futures}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_futures": {}}  # the cluster keeps its chunks for the process that made these
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
@@ -37,11 +59,15 @@ class DaskChunk(HeldArray):
 
     def identity(self) -> str:
         """Return shape and type and, of a few chunks, a hash of some rows; names of tasks are new in every process."""
-        return super().identity() if self._looked_at else f"{self.shape}:{self.dtype}"
+        told = f"{self.shape}:{self.dtype}"
+        if not self._telling:
+            return told
+        chunk = self._computed()
+        return f"{told}:{looked_at(lambda start, stop: chunk[start:stop], len(chunk))}"
 
     def _computed(self) -> NDArray[Any]:
         try:
-            found = np.asarray(_fetched(self._array).compute(scheduler="synchronous"))
+            found = np.asarray(require("dask", **_PURPOSE).get({**self._graph, **self._fetched()}, self._key))
         except MemoryError:
             raise
         except Exception as error:  # of whatever tasks the user's array is made of
@@ -49,6 +75,15 @@ class DaskChunk(HeldArray):
         if found.shape != self.shape:
             raise ValueError(f"its tasks gave shape {found.shape}, not {self.shape}")
         return found.astype(self.dtype, copy=False)
+
+    def _fetched(self) -> dict[Any, Any]:
+        """Return what the cluster holds; no new task of the cluster's, which may be waiting for this one."""
+        if not self._held:
+            return {}
+        distributed = require("distributed", **_PURPOSE)
+        client = distributed.get_client()
+        found: dict[Any, Any] = client.gather({key: distributed.Future(key, client, "memory") for key in self._held})
+        return found
 
 
 def is_dask(value: Any) -> bool:
@@ -66,7 +101,7 @@ def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> l
     ArgumentError
         An array has not as many rows as the one of ``like``.
     """
-    dask = require("dask", extra="shards", purpose="reading Dask arrays")
+    cull = require("dask.optimization", **_PURPOSE).cull
     found = []
     for i, array in enumerate(arrays):
         array = _sized(array)
@@ -75,24 +110,21 @@ def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> l
             told = describe(f"{array.shape[:1]} rows beside {rows.shape[0]}")
             raise fail(name, "Shards", "as many rows as X", told)
         whole = array.rechunk({0: rows.chunks[0], **dict.fromkeys(range(1, array.ndim), -1)})
+        graph = dict(whole.__dask_graph__())
+        held = [task for task in graph.values() if type(task).__name__ == "Future"]
+        if held:
+            require("distributed", **_PURPOSE).wait(held)
         count = len(whole.chunks[0])
         label = name if len(arrays) == 1 else f"{name}[{i}]"
-        for j in range(count):
-            (chunk,) = dask.optimize(whole.blocks[j])  # its own tasks and no others
-            found.append(DaskChunk(chunk, f"{label}, chunk {j}", j in (0, count // 2, count - 1)))
+        for j, size in enumerate(whole.chunks[0]):
+            key = (whole.name, j, *(0,) * (whole.ndim - 1))
+            own, _ = cull(graph, [key])
+            shape = (int(size), *map(int, whole.shape[1:]))
+            telling = j in (0, count // 2, count - 1)
+            found.append(DaskChunk(own, key, shape, whole.dtype, f"{label}, chunk {j}", telling))
     return found
 
 
 def _sized(array: Any) -> Any:
     """Return the array with sizes of chunks that are known."""
     return array.compute_chunk_sizes() if np.isnan(sum(array.chunks[0])) else array
-
-
-def _fetched(array: Any) -> Any:
-    """Return an array whose chunks that a cluster holds have been brought here."""
-    graph = dict(array.__dask_graph__())
-    held = {key: task for key, task in graph.items() if hasattr(task, "client")}  # a Future of distributed
-    if not held:
-        return array
-    graph |= next(iter(held.values())).client.gather(held)
-    return type(array)(graph, array.name, array.chunks, array.dtype)
