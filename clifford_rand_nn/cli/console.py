@@ -15,6 +15,7 @@ from clifford_rand_nn._words import some_of
 # Parameters of Python that are options under another name; the others have theirs.
 OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table
 _SHOWN = 5  # ignored columns named in a note
 
@@ -143,7 +144,8 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         heading = name.replace(" ", "\n") if narrow else name
         table.add_column(Text(heading), justify="left" if words else "right", no_wrap=not (narrow and words))
     for row in rows:
-        # rich folds at spaces only
-        table.add_row(*(Text(c.replace("-", "-\n") if narrow and w else c) for c, w in zip(row, wordy, strict=True)))
+        # rich folds at spaces only; the hyphens of --option stay together
+        cells = [_HYPHEN.sub("-\n", c) if narrow and w else c for c, w in zip(row, wordy, strict=True)]
+        table.add_row(*map(Text, cells))
     console.print(title, style="bold")
     console.print(table)

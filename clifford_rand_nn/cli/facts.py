@@ -23,11 +23,14 @@ def show_facts(facts: Facts, extra: Sequence[tuple[str, str]] = (), promised: Se
     if facts.left_out is not None:
         say()
         show_comparison(facts.left_out, facts, f"on training rows, each predicted by a fit without it: {_how(facts)}")
+        if facts.chosen:
+            say("the same rows made the choices below, so new rows may fare a little worse")
     if promised:
         show_pairs(promised)
     if facts.test is not None:
         say()
-        show_comparison(facts.test, facts, f"on {facts.test.how}, which no fit has seen")
+        seen = "some of them equal to rows of training" if facts.test_was_seen else "which no fit has seen"
+        show_comparison(facts.test, facts, f"on {facts.test.how}, {seen}")
     if facts.chosen:
         say()
         say("chosen by the data", "bold")

@@ -187,6 +187,11 @@ class Facts:
         """What the linear model is called."""
         return "logistic regression" if self.task == "classification" else "ridge regression"
 
+    @property
+    def test_was_seen(self) -> bool:
+        """Whether test rows are training rows, too."""
+        return any(caution.code == "seen_rows" for caution in self.cautions)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain values for JSON; keys are the names of attributes, NaN is None.
 

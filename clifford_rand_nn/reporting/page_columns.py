@@ -91,8 +91,8 @@ def hardest_section(facts: Facts, model: Any, rows: Rows, first: Sequence[str] =
         )
     text = (
         "Rows on which the model, fitted without them, is farthest from the truth. Some are wrong in the table, some "
-        "are unlike all others, some show which column is missing: they are worth a look. Row 1 is the first after the "
-        "header."
+        "are unlike all others, some show which column is missing: they are worth a look. Row 0 is the first after the "
+        "header, as --row of the command explain counts."
     )
     title = "The hardest rows"
     return Section(
@@ -130,7 +130,7 @@ def _shown(value: Any) -> Any:
 
 
 def _number(rows: Rows, i: Any) -> int:
-    """Return the number of a row in its table, from 1."""
+    """Return the number of a row in its table, from 0."""
     if rows.frame is not None and rows.frame.index.dtype.kind in "iu":
-        return int(rows.frame.index[i]) + 1
-    return int(i) + 1
+        return int(rows.frame.index[i])
+    return int(i)

@@ -71,8 +71,9 @@ def quality_section(facts: Facts) -> Section:
             other = f"; {facts.linear} {found.linear_how}" if found.linear_how and not facts.test else ""
             texts += [f"How rows were left out: {found.how}{other}."] if where else []
     kind = "wrong labels" if facts.task == "classification" else "errors"
+    but = " but for test rows that are equal to some of training" if facts.test_was_seen else ""
     texts.append(
-        f"All scores are of rows that the fit had not seen; on the rows it learned from it reaches "
+        f"All scores are of rows that the fit had not seen{but}; on the rows it learned from it reaches "
         f"{score(facts, facts.train.main)}, which says nothing of new ones. The simplest guess shows what is due to "
         f"luck, and {facts.linear} what straight lines can do: a model that is not clearly above them has learned "
         f"little more. The left-out rows were also used to choose settings, so {kind} on new rows may be a little more."

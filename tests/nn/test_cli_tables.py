@@ -1,13 +1,17 @@
 """The command line on tables as people have them: evaluate, info, path, predict to stdout, --json and --force."""
 
+import contextlib
 import io
 import json
+import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from clifford_rand_nn import load_model
+from clifford_rand_nn.cli import console
 from clifford_rand_nn.cli.app import app
 
 pd = pytest.importorskip("pandas")
@@ -52,9 +56,31 @@ def test_a_fit_says_what_columns_are_and_is_honest():
     assert "number 1 size" in words
     assert "category 1 city" in words
     assert "left out 1 key: " in words
-    assert "on 30 rows of test.parquet, which no fit has seen" in words
+    assert "on 30 rows of test.parquet, some of them equal to rows of training" in words  # in city, without a size
     assert "this says nothing about new rows" in words
     assert done.stdout.index("each predicted by a fit without it") < done.stdout.index("no measure of quality")
+    assert "the same rows made the choices below, so new rows may fare a little worse" in words
+
+
+@pytest.mark.slow
+def test_test_rows_that_were_trained_on_are_not_called_new(tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("jinja2")
+    done = run("fit", "train.csv", "--test", "train.csv", "--report", tmp_path / "seen.html")
+    assert "on 60 rows of train.csv, some of them equal to rows of training" in done.stdout
+    assert "no fit has seen" not in done.stdout
+    assert "had not seen but for test rows that are equal to some of training" in (tmp_path / "seen.html").read_text()
+
+
+def test_options_are_not_folded(monkeypatch):
+    monkeypatch.setattr(console, "_console", lambda: Console(width=40, force_terminal=True, file=sys.stdout))
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        console.show_table(
+            "t", ("kind", "why"), [("left out", "a long-winded text in so many rows: --text why")], ("why",)
+        )
+    assert "--text" in out.getvalue()
+    assert "-winded" not in out.getvalue()
 
 
 def test_kinds_can_be_overruled():

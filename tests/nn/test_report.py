@@ -137,7 +137,7 @@ def test_the_numbers_are_those_of_the_facts(classes):
         np.argmin([p[list(model.classes_).index(t)] for p, t in zip(found.probabilities, found.truth, strict=True)])
     )
     hard = text[text.index('id="hardest"') :]
-    assert re.search(r'<th scope="row" class="right">(\d+)</th>', hard)[1] == str(found.rows[worst] + 1)
+    assert re.search(r'<th scope="row" class="right">(\d+)</th>', hard)[1] == str(found.rows[worst])
     for caution in facts.cautions:
         assert caution.text[1:20] in page.text
 
