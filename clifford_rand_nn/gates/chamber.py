@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
+from clifford_rand_nn.sparse_rows import centred_rows, row_lengths
 
 # A margin |x·v + b| counts as zero below this share of |x - x_ref| |v| (double precision leaves 1e-16 times the
 # condition number of the sampled rows); rows nearer than that get their side from the move, like the sampled ones.
@@ -19,6 +20,8 @@ _ON_PLANE = 1e-11
 # A final margin must exceed this share of |x||w| + |b|, so that another order of summation cannot flip its sign.
 _CLEAR = 64 * np.finfo(np.float64).eps
 _TIE = 1e-6  # a dependent row moves less than this, where the sampled ones move by 1: no side is implied for it
+_MUCH, _MUCH_WIDER = 10**8, 10  # k²d from which an LQ factorisation takes 0.1 s, of a matrix wider by so much
+_SOUND = 1e-8  # inverse condition of A Aᵀ with which one step of refinement leaves rounding
 _TRIES = 4
 _BLOCK_BYTES = 64 * 2**20  # margins of a block of gates
 
@@ -33,7 +36,7 @@ class Move(NamedTuple):
 
 
 class Samples:
-    r"""The rows of X (n, d), and the moves of planes through some of them.
+    r"""The rows of X (n, d), an array or `ShiftedRows`, and the moves of planes through some of them.
 
     Without bias the gate is :math:`v + \varepsilon\delta` with :math:`\delta` the least-norm solution of
     :math:`x_j\cdot\delta = s_j` on the incident rows (:math:`s_j = \pm1`, the side). With bias the plane passes through
@@ -46,12 +49,12 @@ class Samples:
     [1/2, 3/2], and a random vector orthogonal to the sampled rows is added to :math:`\delta`.
     """
 
-    def __init__(self, X: Array, bias: bool) -> None:
+    def __init__(self, X: Any, bias: bool) -> None:
         self.X = X
         self.bias = bias
-        self._centred = X - X.mean(axis=0) if bias else X  # margins without the cancellation of a large mean
-        self._length = np.linalg.norm(self._centred, axis=1)
-        self._full_length = np.linalg.norm(X, axis=1)
+        self._centred = centred_rows(X) if bias else X  # margins without the cancellation of a large mean
+        self._length = row_lengths(self._centred)
+        self._full_length = row_lengths(X)
         self._reach = max(1.0, float(self._length.max()))
         # Without an offset the origin is on for every gate, exactly.
         self._still = np.zeros(len(X), dtype=bool) if bias else self._length == 0
@@ -106,7 +109,7 @@ class Samples:
 
     def _spanning(self, rows: NDArray[np.intp], reference: Array) -> Array:
         """Return the vectors (·, d) that a plane through ``rows`` is orthogonal to."""
-        return self._centred[rows[:-1]] - reference if self.bias else self._centred[rows]
+        return np.asarray(self._centred[rows[:-1]] - reference if self.bias else self._centred[rows])
 
     def _targets(self, t: Array) -> Array:
         return t[:-1] - t[-1] if self.bias else t
@@ -125,10 +128,24 @@ class Samples:
 
 
 def _least_norm(A: Array, *right: Array) -> NDArray[Any]:
-    """Least-norm solutions (d, len(right)) of wide, full-rank systems A x = b (LAPACK gels: one LQ factorisation)."""
+    """Least-norm solutions (d, len(right)) of wide, full-rank systems A x = b (LAPACK gels: one LQ factorisation).
+
+    Where that is much work and A well-conditioned, they are Aᵀ(AAᵀ)⁻¹b, with one step of refinement: a tenth of it.
+    """
     k, d = A.shape
     b = np.zeros((d, len(right)))
     if k:
         b[:k] = np.stack(right, axis=1)
-        b = lapack.dgels(A, b)[1]
+        found = _by_products(A, b[:k]) if k * k * d > _MUCH and d > _MUCH_WIDER * k else None
+        b = lapack.dgels(A, b)[1] if found is None else found
     return b
+
+
+def _by_products(A: Array, b: Array) -> NDArray[Any] | None:
+    """Return the least-norm solution of A x = b from A Aᵀ, or None if that has lost too many digits."""
+    G = A @ A.T
+    factor, info = lapack.dpotrf(G)
+    if info or lapack.dpocon(factor, np.abs(G).sum(axis=0).max())[0] < _SOUND:
+        return None
+    x = A.T @ lapack.dpotrs(factor, b)[0]
+    return np.asarray(x + A.T @ lapack.dpotrs(factor, b - A @ x)[0])

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +105,10 @@ class Gates:
         """Dimension of the data."""
         return int(self.directions.shape[0])
 
-    def on(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        r"""Activation patterns :math:`1(Xh_i + c_i \ge 0)`, (n, m) bool, always decided in float64."""
-        return np.asarray(np.asarray(X, dtype=np.float64) @ self.directions + self.offsets >= 0)
+    def on(self, X: Any) -> NDArray[np.bool_]:
+        r"""Activation patterns :math:`1(Xh_i + c_i \ge 0)`, (n, m) bool, always decided in float64; X may be CSR."""
+        rows = X if issparse(X) else np.asarray(X, dtype=np.float64)
+        return np.asarray(rows @ self.directions + self.offsets >= 0)
 
     def take(self, index: ArrayLike) -> "Gates":
         """Return the gates at ``index``, in that order."""
@@ -222,7 +225,7 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or sparse
     gates : Gates
         Or a pair ``(directions (d, m), offsets (m,))``.
 
@@ -241,7 +244,7 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
     ([[True, False]], 1)
     """
     owner = "activation_patterns"
-    data = as_real(X, "X", owner, min_ndim=1)
+    data: Any = as_rows_or_csr(X, owner) if issparse(X) else as_real(X, "X", owner, min_ndim=1)
     hyperplanes = as_gates(gates, data.shape[-1], owner)
     if data.ndim != 2:
         raise fail("X", owner, f"of shape (n, {hyperplanes.d}), the d of the gates", describe(f"shape {data.shape}"))

@@ -15,6 +15,7 @@ from clifford_rand.sampling.leverage import leverage_scores
 from clifford_rand.sampling.volume import volume_sample
 from clifford_rand_nn.gates.chamber import Samples
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.sparse_rows import centred_rows, mean_square, row_lengths, with_constant
 
 _BLOCK_BYTES = 64 * 2**20  # of sampled rows held at a time
 _ROUNDS = 32  # how often pairs of equal rows, and planes too close to a row, are drawn again
@@ -148,11 +149,11 @@ def _independent(data: Array, rows: NDArray[np.intp], bias: bool) -> tuple[NDArr
     return rows[kept], normals[kept], kept
 
 
-PlaneRule = Callable[[Array, int, ArrayLike | None, bool, np.random.Generator], Gates]
-"""``rule(X, n_gates, y, bias, rng)``: gates for the rows X (n, d) with targets y, which may be None."""
+PlaneRule = Callable[[Any, int, ArrayLike | None, bool, np.random.Generator], Gates]
+"""``rule(X, n_gates, y, bias, rng)``: gates for the rows X (n, d), an array or `ShiftedRows`, and targets y or None."""
 
 
-def gaussian_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
+def gaussian_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
     r"""Directions :math:`w_i \sim N(0, I_d)`, offsets :math:`b_i = -w_i^T\bar x + \sigma_i \xi_i`, or 0 without bias.
 
     :math:`\bar x` is the mean row, :math:`\sigma_i` the standard deviation of :math:`Xw_i` over the rows and
@@ -163,7 +164,7 @@ def gaussian_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     return _centred_on(X, rng.standard_normal((X.shape[1], n_gates)), bias, rng, "gaussian")
 
 
-def orthogonal_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
+def orthogonal_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
     r"""Gaussian gates whose directions are orthogonal to each other in groups of d.
 
     A group is :math:`Q\,\mathrm{diag}(\chi_d)`, Q a uniform orthogonal matrix, with independent lengths: each direction
@@ -181,17 +182,17 @@ def orthogonal_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rn
     return _centred_on(X, np.hstack(groups)[:, :n_gates], bias, rng, "orthogonal")
 
 
-def _centred_on(X: Array, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
+def _centred_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
     """Return gates of directions W (d, m) whose offsets cut the data where the data are."""
     m = W.shape[1]
     if not bias:
         return Gates.without_incidence(W, np.zeros(m), method)
     mean = X.mean(axis=0)
-    spread = ((X - mean) @ W).std(axis=0)
+    spread = (centred_rows(X) @ W).std(axis=0)
     return Gates.without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
 
 
-def opposite_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
+def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
     r"""Planes between pairs of rows with different targets, each in the middle of its pair.
 
     .. math:: w = x_i - x_j, \quad b = -\tfrac12 w\cdot(x_i + x_j) \text{ with bias, else } 0, \qquad
@@ -220,9 +221,10 @@ def opposite_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     first = first / first.sum()
     # A plane in R^d with offset is a central one of (x, s): s is the size of X, so that both parts are alike.
     mean = X.mean(axis=0) if bias else np.zeros(X.shape[1])
-    size = float(np.sqrt(np.mean((X - mean) ** 2)))
+    centred = centred_rows(X) if bias else X
+    size = float(np.sqrt(mean_square(centred)))
     size = size if size > 0 else 1.0
-    rows = np.hstack([X - mean, np.full((len(X), 1), size)]) if bias else X
+    rows = with_constant(centred, size) if bias else X
     samples = Samples(rows, bias=False)
     W, c = np.zeros((X.shape[1], 0)), np.zeros(0)
     for _ in range(_ROUNDS):
@@ -248,9 +250,9 @@ def opposite_gates(X: Array, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     raise fail("X", "sample_gates", rule, describe(f"{len(X)} rows, {len(c)} planes between them"), "Clean X.")
 
 
-def _clear(X: Array, W: Array, c: Array) -> NDArray[np.bool_]:
+def _clear(X: Any, W: Array, c: Array) -> NDArray[np.bool_]:
     """Tell which planes leave every row (but a row 0 on a central plane) further away than rounding can reach."""
-    scale = np.linalg.norm(X, axis=1)[:, None] * np.linalg.norm(W, axis=0) + np.abs(c)
+    scale = row_lengths(X)[:, None] * np.linalg.norm(W, axis=0) + np.abs(c)
     return np.asarray(((np.abs(X @ W + c) > _CLEAR * scale) | (scale == 0)).all(axis=0))
 
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import hstack, issparse
 
-from clifford_rand._checks import as_generator, as_rows, check_choice, check_fits, check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.gaussian import GaussianSketch
 from clifford_rand.sketch.sparse import SJLT, SparseSign
@@ -16,6 +16,7 @@ from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
 from clifford_rand_nn.gates.hyperplanes import Gates, with_mirror_images
 from clifford_rand_nn.gates.rules import PLANE_RULES, ROW_RULES, target_codes
+from clifford_rand_nn.sparse_rows import ShiftedRows, as_rows_or_csr
 
 SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
     "sjlt": SJLT,
@@ -54,7 +55,7 @@ class _Placed(NamedTuple):
 
 
 def gates_through_rows(
-    X: NDArray[np.float64],
+    X: Any,
     n_gates: int,
     method: str,
     sketch_dim: int | None,
@@ -63,7 +64,7 @@ def gates_through_rows(
     side: str,
     rng: np.random.Generator,
 ) -> Gates:
-    r"""Gates through rows of X (n, d) that a rule chooses, moved into a chamber next to them.
+    r"""Gates through rows of X (n, d), array or `ShiftedRows`, that a rule chooses, moved into a chamber next to them.
 
     Without bias, d-1 rows and :math:`v = \times(x_{j_1}, …, x_{j_{d-1}})`; with bias, d rows,
     :math:`v = \times(x_{j_1}-x_{j_d}, …, x_{j_{d-1}}-x_{j_d})` and :math:`b = -v^Tx_{j_d}`. In a sketch of dimension r,
@@ -118,7 +119,7 @@ class _Draw:
         """Place ``n_gates`` planes, or return an empty list; with the numbers of dependent and of too close samples."""
         X, bias, rng = self.samples.X, self.samples.bias, self.rng
         sketch = None if sketch_dim is None else self._made(sketch_dim)
-        data = X if sketch is None else np.asarray(X @ sketch.T)
+        data = X if sketch is None else _sketched(X, sketch)
         k = data.shape[1] - 1 + bias
         _check_side(self.side, k, n_gates)
         placed: list[_Placed] = []
@@ -160,6 +161,11 @@ class _Draw:
             rule = "small enough that cross products of sketched rows do not vanish"
             hint = f"There are {found}: give a sketch with fewer rows, or its kind by name."
             raise fail("sketch", "sample_gates", rule, self.sketch, hint)
+
+
+def _sketched(X: Any, sketch: Sketch) -> NDArray[np.float64]:
+    """Return the sketched rows (n, r)."""
+    return X.sketched(sketch) if isinstance(X, ShiftedRows) else np.asarray(X @ sketch.T)
 
 
 def _sides(side: str, k: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -210,8 +216,9 @@ def sample_gates(
 
     Parameters
     ----------
-    X : (n, d) array of real numbers
-        Training rows; the decision is taken in float64 whatever the dtype.
+    X : (n, d) array of real numbers, or sparse
+        Training rows; of sparse ones only some are dense at a time, unless cross products are exact. The decision is
+        taken in float64 whatever the dtype.
     n_gates : int
         Number of hyperplanes m.
     method : {"cross", "gaussian", "leverage", "volume", "simplex", "polished", "opposite", "orthogonal"}
@@ -270,14 +277,14 @@ def sample_gates(
     True
     """
     owner = "sample_gates"
-    data: Any = as_rows(X, owner)
+    data = as_rows_or_csr(X, owner)
     check_integer(n_gates, "n_gates", owner)
     check_choice(method, "method", owner, METHODS)
     check_choice(bias, "bias", owner, (True, False))
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
     check_choice(mirror, "mirror", owner, (True, False))
     generator = as_generator(rng, owner)
-    unique = distinct_rows(data if method != "opposite" or y is None else np.hstack([data, target_codes(y, len(data))]))
+    unique = distinct_rows(data if method != "opposite" or y is None else _beside(data, y))
     if y is not None:
         y = np.asarray(y)[unique]
     data = data[unique]
@@ -289,16 +296,31 @@ def sample_gates(
             raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)
         check_integer(sketch_dim, "sketch_dim", owner, low=1, high=d, hint="A sketch is not larger than the data.")
     if method in PLANE_RULES:
-        gates = PLANE_RULES[method](data, n_gates, y, bias, generator)
+        gates = PLANE_RULES[method](ShiftedRows(data) if issparse(data) else data, n_gates, y, bias, generator)
     else:
         r = _sketch_rows(n, d, sketch_dim, sketch)
+        if issparse(data):
+            data = ShiftedRows(data) if r is not None else _dense(data)
         gates = gates_through_rows(data, n_gates, method, r, sketch, bias, side, generator)
         gates = replace(gates, incident=unique[gates.incident])
     return with_mirror_images(gates) if mirror else gates
 
 
-def distinct_rows(X: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the first index of each distinct row of X (n, d), in lexicographic order of the rows.
+def _beside(X: Any, y: ArrayLike) -> Any:
+    """Return the rows [X Y], Y the targets as `target_codes`."""
+    codes = target_codes(y, X.shape[0])
+    return hstack([X, codes], format="csr") if issparse(X) else np.hstack([X, codes])
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    """Return CSR rows as an array, as exact cross products take them, if memory holds it."""
+    n, d = X.shape
+    check_fits(16 * n * d, "X", "sample_gates", hint="Give sketch_dim='auto': in a sketch only some rows are dense.")
+    return np.asarray(X.toarray())
+
+
+def distinct_rows(X: Any) -> NDArray[np.intp]:
+    """Return the first index of each distinct row of X (n, d), dense or CSR, in lexicographic order of the rows.
 
     What is drawn from these rows depends neither on the order of the rows nor on how often one occurs.
 
