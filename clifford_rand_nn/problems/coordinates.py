@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import for_each_slice
@@ -20,6 +21,7 @@ _ROWS = 1024
 # start. Each thread of ours calls BLAS on its own rows, so that masks are shared out too; on a busy machine that took
 # half the time of the same tiles with BLAS's own threads, which wait for each other in every tile.
 _THREADED = 10**7
+_SPARSE_WORK = 10  # a number of a sparse row takes as long as so many of a dense one
 _RANK_TOL = 1e-10  # singular values of the 0/1 bias columns below this share of the largest are zero
 # Directions of less than this share of the largest variance are scaled up no further. Iterations of FISTA to a gap of
 # 1e-6 on six problems (n = 2000, P = 50; text, pixels, reports): over 18,700 unscaled, 13,000 at 0.1, 10,600 at 0.03,
@@ -33,14 +35,14 @@ _SMALL = 10**6  # entries of the bias columns up to which their singular value d
 _GRAM_TOL = 1e-12  # eigenvalues of a Gram matrix below this share of the largest may be rounding
 
 
-def masked_product(X: NDArray[Any], mask: NDArray[np.bool_], U: NDArray[Any]) -> NDArray[Any]:
+def masked_product(X: Any, mask: NDArray[np.bool_], U: NDArray[Any]) -> NDArray[Any]:
     r"""Return :math:`\sum_i D_i X U_i`, (n, C), in the precision of U.
 
     Gates whose U_i is zero are left out. X is converted tile by tile if its precision is another.
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array or CSR
     mask : (P, n) bool
         Row i is the diagonal of D_i.
     U : (d, P, C) array
@@ -49,22 +51,23 @@ def masked_product(X: NDArray[Any], mask: NDArray[np.bool_], U: NDArray[Any]) ->
     if active is not None:
         U = U[:, active]
     d, P, C = U.shape
-    n = len(X)
-    columns = np.ascontiguousarray(U).reshape(d, P * C).T
+    n = X.shape[0]
+    columns = np.ascontiguousarray(U).reshape(d, P * C)
     f = np.empty((n, C), dtype=U.dtype)
 
     def work(rows: slice) -> None:
         for tile in _tiles(rows, P * C):
             on = mask[:, tile] if active is None else mask[active, tile]
-            Z = (columns @ X[tile].astype(U.dtype, copy=False).T).reshape(P, C, on.shape[1])
+            some = X[tile].astype(U.dtype, copy=False)
+            Z = ((some @ columns).T if issparse(X) else columns.T @ some.T).reshape(P, C, on.shape[1])
             np.multiply(Z, on[:, None, :], out=Z)
             f[tile] = Z.sum(axis=0).T
 
-    _spread(work, n, d * P * C)
+    _spread(work, n, _per_row(X) * P * C)
     return f
 
 
-def masked_transpose(X: NDArray[Any], mask: NDArray[np.bool_], R: NDArray[Any]) -> NDArray[Any]:
+def masked_transpose(X: Any, mask: NDArray[np.bool_], R: NDArray[Any]) -> NDArray[Any]:
     r"""Return the blocks :math:`X^TD_iR` as (d, P, C), in the precision of R (n, C): the transpose of `masked_product`.
 
     Parts of the sum over rows are added in a fixed order, so that a second call gives the same bits.
@@ -84,11 +87,17 @@ def masked_transpose(X: NDArray[Any], mask: NDArray[np.bool_], R: NDArray[Any]) 
             with lock:
                 parts[rows.start] = total
 
-    _spread(work, n, d * P * C)
+    _spread(work, n, _per_row(X) * P * C)
     _, total = parts.popitem() if len(parts) == 1 else (0, np.zeros((d, P * C), dtype=R.dtype))
     for start in sorted(parts):
         total += parts[start]
     return total.reshape(d, P, C)
+
+
+def _per_row(X: Any) -> int:
+    """Return the numbers of a row that a product takes; those of a sparse one take as long as some in a dense one."""
+    n, d = X.shape
+    return int(_SPARSE_WORK * (1 + X.nnz // max(1, n)) if issparse(X) else d)
 
 
 def _active(U: NDArray[Any]) -> NDArray[np.intp] | None:
@@ -147,8 +156,14 @@ def coordinates(X: Any, centred: bool, wide: Any = None) -> tuple[Any, Any]:
     top = max(float(variance[-1]), 0.0)
     first = _zeros(variance, max(n, d) * float(xp.finfo(wide).eps) * top)
     basis = vectors[:, first:] if frame is None else frame @ vectors[:, first:]
-    octaves = -0.5 * xp.log2(xp.clip(variance[first:] / top, _FLOOR, None) if top > 0 else variance[first:])
-    return basis, 2.0 ** (xp.round(octaves * _LEVELS_PER_OCTAVE) / _LEVELS_PER_OCTAVE)
+    return basis, even_weights(variance[first:], top)
+
+
+def even_weights(variance: Any, top: float) -> Any:
+    """Return the weights (r,) that even out variances of coordinates, the largest of which is ``top``."""
+    xp = library(variance)
+    octaves = -0.5 * xp.log2(xp.clip(variance / top, _FLOOR, None) if top > 0 else variance + 1.0)
+    return 2.0 ** (xp.round(octaves * _LEVELS_PER_OCTAVE) / _LEVELS_PER_OCTAVE)
 
 
 def unpenalised_basis(mask: Any, bias: bool, fit_intercept: bool, wide: Any = None) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
@@ -12,9 +13,11 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, dual_bound
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths
 
 _BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
 
@@ -43,14 +46,14 @@ class GatedProblem(TrainingProblem):
     datafit : Datafit
     penalty : GroupL2 or Ridge
     loss : str
-    X : (n, d)
+    X : (n, d), or CsrRows
     """
 
     penalty: GroupL2 | Ridge
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike,
         patterns: ArrayLike,
         beta: float,
@@ -62,10 +65,14 @@ class GatedProblem(TrainingProblem):
         sample_weight: ArrayLike | None = None,
     ) -> None:
         owner = type(self).__name__
-        data = as_real(X, "X", owner)
-        check_size(data, "X", owner)
-        if data.ndim != 2 or 0 in data.shape:
-            raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
+        data: Any = CsrRows(as_rows_or_csr(X, owner)) if issparse(X) else X
+        if isinstance(data, CsrRows):
+            check_size(data.X.data, "X", owner)
+        else:
+            data = as_real(X, "X", owner)
+            check_size(data, "X", owner)
+            if data.ndim != 2 or 0 in data.shape:
+                raise fail("X", owner, "an (n, d) array with n ≥ 1 and d ≥ 1", describe(f"shape {data.shape}"))
         D = checked_patterns(patterns, len(data), owner)
         beta = self._set_targets(len(data), y, beta, loss, huber_delta, sample_weight)
         self.X = data
@@ -122,15 +129,12 @@ class GatedProblem(TrainingProblem):
 
     def with_biases(self, U: Any, gate: Any, intercept: Any) -> Coefficients:
         """Return the coefficients of U with gate biases (P, C) and an intercept (C,)."""
-        frame, outputs = (self.map.basis * self.map.weights).T, range(U.shape[2])
-        stack = library(U).stack
-        return Coefficients(
-            stack([U[:, :, c].T @ frame for c in outputs]), stack([gate[:, c] for c in outputs]), intercept
-        )
+        each = library(U).stack([gate[:, c] for c in range(U.shape[2])])
+        return Coefficients(self.map.in_columns(U), each, intercept)
 
     def point(self, coefficients: Coefficients) -> Point:
         """Inverse of `coefficients`, of their part in the span of the data: the rest only costs."""
-        U = np.einsum("dr,cpd->rpc", self.map.basis / self.map.weights, coefficients.coef, optimize=True)
+        U = self.map.in_coordinates(coefficients.coef)
         c = self.map.unpenalised(U, coefficients.gate_intercept.T, coefficients.intercept)
         return Point(U, c)
 
@@ -157,9 +161,10 @@ class GatedReLUProblem(GatedProblem):
 
     Parameters
     ----------
-    X : (n, d) array
-        One in float32 is kept so, for solvers that work in single precision; values and bounds are those of exactly
-        these numbers, in double precision.
+    X : (n, d) array, sparse, or CsrRows
+        Nothing is made of sparse rows that has a number for each row and column; `CsrRows` makes what several problems
+        on them need but once. An array in float32 is kept so, for solvers that work in single precision; values and
+        bounds are those of exactly these numbers, in double precision.
     y : (n,) or (n, C) array
         Targets: real for "squared" and "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for
         "softmax".
@@ -284,8 +289,9 @@ class GatedRidgeProblem(GatedProblem):
         network without neurons; paths begin here.
         """
         a = self.map
-        rows, on = np.asarray(a.rows, dtype=np.float64) / a.weights, a.patterns.sum(axis=0)
-        trace = float(np.einsum("nr,nr->n", rows, rows) @ a.patterns.sum(axis=1))
+        rows = a.unweighted if isinstance(self.X, CsrRows) else np.asarray(a.rows, dtype=np.float64) / a.weights
+        on = a.patterns.sum(axis=0)
+        trace = float(row_lengths(rows) ** 2 @ a.patterns.sum(axis=1))
         if a.bias or a.fit_intercept:
             sums = rows.T @ a.patterns
             trace -= float((np.einsum("rp,rp->p", sums, sums) / (np.maximum(on, 1) if a.bias else a.n)).sum())

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import cast, zeros
+from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.problems.coordinates import (
     coordinates,
     masked_product,
@@ -16,6 +17,7 @@ from clifford_rand_nn.problems.coordinates import (
     row_tiles,
     unpenalised_basis,
 )
+from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30
@@ -54,14 +56,15 @@ class GatedMap:
 
     Parameters
     ----------
-    X : (n, d) float32 or float64
+    X : (n, d) float32 or float64, or CsrRows
+        Of the latter V is not held, and `rows` are sparse where X is taken column by column.
     patterns : (n, P) bool
     bias, fit_intercept : bool
         Whether gates have a bias and the output an intercept.
 
     Attributes
     ----------
-    basis : (d, r) float64
+    basis : (d, r) float64, or a Basis
         V.
     weights : (r,) float64
         w, from 1 for the largest variance upwards.
@@ -69,8 +72,10 @@ class GatedMap:
         Orthonormal basis of the unpenalised columns.
     """
 
-    def __init__(self, X: NDArray[Any], patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
-        self.basis, self.weights = coordinates(X, bias)
+    def __init__(self, X: Any, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
+        self.basis: Any
+        self.weights: Any
+        self.basis, self.weights = (X.basis, X.weights) if isinstance(X, CsrRows) else coordinates(X, bias)
         self._mask = np.ascontiguousarray(patterns.T)
         self.patterns = self._mask.T
         self.bias = bias
@@ -78,8 +83,8 @@ class GatedMap:
         self._X = X
         # Fewer rows than columns make a small square of rows: it is kept in double precision.
         self._exact = X.dtype == np.float64 or len(X) < X.shape[1]
-        self._Y = self._rotated(np.float64 if self._exact else np.float32)
-        self._single: list[NDArray[np.float32]] = [] if self._exact else [self._Y]  # shared with restricted maps
+        self._Y = X.rows if isinstance(X, CsrRows) else self._rotated(np.float64 if self._exact else np.float32)
+        self._single: list[Any] = [] if self._exact else [self._Y]  # shared with restricted maps
         self.Q, self._pseudo_inverse = unpenalised_basis(self._mask, bias, fit_intercept)
         self._Q_single: tuple[Any, Any] | None = None  # with the Q that it was made from
 
@@ -105,8 +110,32 @@ class GatedMap:
 
     @property
     def rows(self) -> Any:
-        """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d."""
+        """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d; CSR if V is not needed."""
         return self._Y
+
+    @property
+    def unweighted(self) -> Any:
+        """Rows X V in double precision, (n, r)."""
+        if isinstance(self._X, CsrRows):
+            return self._X.unweighted
+        return np.asarray(self._X, dtype=np.float64) @ self.basis
+
+    def in_columns(self, U: Any) -> Any:
+        """Return the weights u = V diag(w) U for the columns of X, outputs first: (r, P, C) to (C, P, d)."""
+        if isinstance(self._X, CsrRows):
+            r, P, C = U.shape
+            found = self.basis.columns((self.weights[:, None, None] * U).reshape(r, P * C))
+            return np.ascontiguousarray(found.reshape(-1, P, C).transpose(2, 1, 0))
+        frame = (self.basis * self.weights).T
+        return library(U).stack([U[:, :, c].T @ frame for c in range(U.shape[2])])
+
+    def in_coordinates(self, coef: Array) -> Array:
+        """Return U (r, P, C) of weights (C, P, d), of their part in the span of the rows."""
+        if isinstance(self._X, CsrRows):
+            C, P, d = coef.shape
+            found = self.basis.coordinates(coef.transpose(2, 1, 0).reshape(d, P * C))
+            return np.asarray(found.reshape(-1, P, C) / self.weights[:, None, None])
+        return np.asarray(np.einsum("dr,cpd->rpc", self.basis / self.weights, coef, optimize=True))
 
     def gated(self, U: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`FU = \sum_i D_i X U_i`, (d, P, C) to (n, C), in the precision of U."""
@@ -192,7 +221,7 @@ class GatedMap:
             Y[tile, :] = cast(cast(self._X[tile, :], frame.dtype) @ frame, dtype)
         return Y
 
-    def _rows_single(self) -> NDArray[np.float32]:
+    def _rows_single(self) -> Any:
         if not self._single:
             self._single.append(self._Y.astype(np.float32))
         return self._single[0]
@@ -219,7 +248,8 @@ class GatedMap:
             v = part.remove_unpenalised(part.gated(G if metric is None else metric.solve(G)))
             size = float(np.linalg.norm(v))
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
-        negligible = size <= np.finfo(v.dtype).eps * part.n_patterns * np.linalg.norm(part._Y) ** 2
+        entries = part._Y.data if issparse(part._Y) else part._Y
+        negligible = size <= np.finfo(v.dtype).eps * part.n_patterns * np.linalg.norm(entries) ** 2
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size * (self.n / part.n)))
 
     def _sample(self) -> "GatedMap":
@@ -229,7 +259,7 @@ class GatedMap:
             return self
         rows = np.sort(np.random.default_rng(0).choice(self.n, size, replace=False))
         part = copy(self)
-        part._X, part._Y, part._mask, part._exact = self._X[rows], self._Y[rows], self._mask[:, rows], True
+        part._Y, part._mask, part._exact = self._Y[rows], self._mask[:, rows], True
         part._single = [part._Y] if part._Y.dtype == np.float32 else []
         part.Q = np.linalg.qr(self.Q[rows])[0]  # what they span, and more where they are dependent
         return part

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
@@ -24,6 +25,7 @@ _INVERSE = 1.8e-11  # n³ of an inverse from its factor
 _SOLVE = 2.5e-11  # n² times right-hand sides
 _SUM = 3.5e-11  # n² times gates: the weighted kernel
 _PRODUCT = 4e-11  # n r P C: one product with the rows in double precision
+_SPARSE_PRODUCT = 1e-9  # the same a stored number of sparse rows
 _PRODUCTS = 10  # of a step of the kernel method
 _SUMS = 1.1e-11  # n N² of the sums over rows of N columns; half of that, as of all here, in single precision
 _PASS = 2.8e-11  # n N C of a product with the columns and back, in single precision
@@ -52,8 +54,13 @@ class Estimate(NamedTuple):
     bytes: float
 
 
+_NEVER = Estimate(np.inf, np.inf)
+
+
 def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
-    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
+    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below; infinite for rows that stay sparse."""
+    if issparse(problem.map.rows):
+        return _NEVER
     n, C, a = problem.n, problem.outputs, problem.map
     loss = problem.datafit.loss
     cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
@@ -64,7 +71,9 @@ def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
 
 
 def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
-    """Estimate of `KernelNewton` to a gap of 1e-6 or below."""
+    """Estimate of `KernelNewton` to a gap of 1e-6 or below; infinite for rows that stay sparse."""
+    if issparse(problem.map.rows):
+        return _NEVER
     n, C, a = problem.n, problem.outputs, problem.map
     loss = problem.datafit.loss
     cubes = 1 if loss.is_quadratic else C
@@ -75,7 +84,12 @@ def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
 
 
 def estimate_gram(problem: GatedTask, again: bool = False) -> Estimate:
-    """Estimate of `GramNewton` to a gap of 1e-6 or below; ``again``, where its columns and their sums are there."""
+    """Estimate of `GramNewton` to a gap of 1e-6 or below; ``again``, where its columns and their sums are there.
+
+    It is infinite for rows that stay sparse.
+    """
+    if issparse(problem.map.rows):
+        return _NEVER
     n, C, a = problem.n, problem.outputs, problem.map
     loss, norms = problem.datafit.loss, isinstance(problem, GatedReLUProblem)
     N = float(a.d * a.n_patterns + a.Q.shape[1])
@@ -102,9 +116,11 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     else:
         condition = 1 + _TOP * problem.beta_max() / problem.beta
         iterations = _PER_ROOT * float(np.sqrt(condition)) * max(-np.log(tol), 1.0)
-    size = float(n) * a.d * a.n_patterns * C
-    single = _SINGLE if problem.X.dtype == np.float32 else 1.0
-    return Estimate(iterations * (2 * _PRODUCT * single * size + _ITERATION), Fista.memory(problem))
+    if issparse(a.rows):
+        product = _SPARSE_PRODUCT * a.rows.nnz
+    else:
+        product = _PRODUCT * (_SINGLE if problem.X.dtype == np.float32 else 1.0) * n * a.d
+    return Estimate(iterations * (2 * product * a.n_patterns * C + _ITERATION), Fista.memory(problem))
 
 
 def expected_seconds(problem: GatedTask) -> float:
@@ -160,7 +176,9 @@ class AutoSolver(Limits):
         seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
         if sums.bytes <= most:
             seconds["sums over rows"] = sums.seconds
-        if kernel.bytes > most:
+        if issparse(problem.map.rows):
+            about += "sparse rows, "
+        elif kernel.bytes > most:
             about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
         else:
             seconds["kernel"] = on_a_path * kernel.seconds

@@ -12,6 +12,7 @@ import numpy as np
 from clifford_rand._checks import check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.problems.csr_rows import as_array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
@@ -116,11 +117,12 @@ def _values(U: list[Any], b: list[Any], size: float, unit: float) -> tuple[Array
 
 def _gated(problem: GatedProblem) -> Program:
     D, C, n = problem.map.patterns, problem.outputs, problem.n
-    P, d = D.shape[1], problem.X.shape[1]
-    size, unit = _units(problem.X, problem.datafit)
+    X = as_array(problem.X)
+    P, d = D.shape[1], X.shape[1]
+    size, unit = _units(X, problem.datafit)
     t = _intercept(problem.map.fit_intercept, C)
     f = cp.Variable((n, C))
-    U, b, seen = _units_of(problem.X / size, P, C, problem.map.bias) if P else ([], [], [])
+    U, b, seen = _units_of(X / size, P, C, problem.map.bias) if P else ([], [], [])
     inside = np.ones((n, 1)) @ t
     if P:
         inside = inside + _summed(D.astype(float), seen)
@@ -133,7 +135,7 @@ def _gated(problem: GatedProblem) -> Program:
         coefficients = Coefficients(coef, gate, unit * t.value[0])
         fitted = np.tile(coefficients.intercept, (n, 1))
         for i in range(P):
-            fitted += D[:, [i]] * (now.X @ coef[:, i].T + gate[:, i])
+            fitted += D[:, [i]] * (X @ coef[:, i].T + gate[:, i])
         norms = np.linalg.norm(coef, axis=(0, 2))
         charge = now.beta * float(0.5 * (norms @ norms) if ridge else norms.sum())
         return now.datafit.value(fitted) + charge, now.dual_bound(fitted), coefficients, fitted

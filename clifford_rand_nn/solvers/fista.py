@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_choice, check_integer
@@ -234,7 +235,8 @@ def _single_pays(problem: GatedProblem) -> bool:
     rows, y = problem.map.rows, problem.datafit.y
     if rows.dtype == np.float32:
         return True
-    sizes = [float(max(a.max(initial=0.0), -a.min(initial=0.0))) for a in (rows, y)]
+    entries = rows.data if issparse(rows) else rows
+    sizes = [float(max(a.max(initial=0.0), -a.min(initial=0.0))) for a in (entries, y)]
     sound = all(1 / _RANGE < size < _RANGE for size in sizes)
     return sound and rows.size * problem.map.n_patterns * problem.outputs >= _SINGLE_PAYS
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cpu_count, for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand_nn.problems.csr_rows import dense_coordinates, same_problem_rows
 from clifford_rand_nn.problems.gated import GatedProblem, Point
 
 _TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same
@@ -44,7 +45,7 @@ class GatedDesign:
         a = problem.map
         self.last: Any = None
         self._made_of = problem.X, a
-        self._rows = np.asarray(problem.X, dtype=np.float64) @ a.basis
+        self._rows = dense_coordinates(a.unweighted, "GramNewton")
         self._mask = a.patterns
         self.Q = a.Q
         self.n, self.P, self.r, self.q = a.n, a.n_patterns, a.d, int(a.Q.shape[1])
@@ -74,7 +75,7 @@ class GatedDesign:
         if made is other:
             return True
         same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
-        return same and np.array_equal(X, problem.X) and np.array_equal(made.patterns, other.patterns)
+        return same and same_problem_rows(X, problem.X) and np.array_equal(made.patterns, other.patterns)
 
     def forward(self, x: Array) -> Array:
         """Return A x, (n, C), in double precision."""

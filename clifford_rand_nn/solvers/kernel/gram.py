@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotrs
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
+from clifford_rand_nn.problems.csr_rows import dense_coordinates, same_problem_rows
 from clifford_rand_nn.problems.gated import GatedProblem
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
@@ -46,7 +47,7 @@ class GatedKernel:
     def __init__(self, problem: GatedProblem) -> None:
         self.last: Any = None
         self._made_of = problem.X, problem.map
-        self.rows = np.asarray(problem.X, dtype=np.float64) @ problem.map.basis
+        self.rows = dense_coordinates(problem.map.unweighted, "GatedKernel")
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q
         empty = not self.rows.size  # of which BLAS takes none
@@ -63,7 +64,7 @@ class GatedKernel:
         if made is other:
             return True
         same = (made.bias, made.fit_intercept) == (other.bias, other.fit_intercept)
-        return same and np.array_equal(X, problem.X) and np.array_equal(made.patterns, other.patterns)
+        return same and same_problem_rows(X, problem.X) and np.array_equal(made.patterns, other.patterns)
 
     @property
     def n(self) -> int:
