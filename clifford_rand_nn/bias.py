@@ -4,10 +4,11 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.sparse_rows import with_constant
 
 Bias = Literal["penalised"] | bool
 
@@ -27,8 +28,8 @@ def check_bias(bias: Any, owner: str) -> Bias:
     raise fail("bias", owner, "'penalised', 'free' (True) or False", bias)
 
 
-def bias_feature(X: NDArray[Any], weights: Array | None = None) -> float:
-    r"""Return the constant c that stands beside the rows X (n, d), the root mean square of their entries.
+def bias_feature(X: Any, weights: Array | None = None) -> float:
+    r"""Return the constant c that stands beside the rows X (n, d), dense or CSR, the root mean square of their entries.
 
     .. math:: c^2 = \frac{\sum_iw_i||x_i||^2}{d\sum_iw_i}
 
@@ -41,15 +42,17 @@ def bias_feature(X: NDArray[Any], weights: Array | None = None) -> float:
     >>> bias_feature(np.array([[3.0, -3.0], [3.0, 3.0]]))
     3.0
     """
-    rows = np.asarray(X, dtype=np.float64)
-    squares = np.einsum("nd,nd->n", rows, rows)
-    w = np.ones(len(rows)) if weights is None else weights
-    mean = math.fsum(w * squares) / (math.fsum(w) * rows.shape[1])
+    n, d = X.shape
+    if issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1))
+    else:
+        rows = np.asarray(X, dtype=np.float64)
+        squares = np.einsum("nd,nd->n", rows, rows)
+    w = np.ones(n) if weights is None else weights
+    mean = math.fsum(w * squares) / (math.fsum(w) * d)
     return float(X.dtype.type(math.sqrt(mean))) if mean > 0 else 1.0
 
 
-def with_feature(X: NDArray[Any], feature: float | None) -> NDArray[Any]:
-    """Return the rows [X c], of the dtype of X; without a feature X itself."""
-    if feature is None:
-        return X
-    return np.column_stack([X, np.full(len(X), feature, dtype=X.dtype)])
+def with_feature(X: Any, feature: float | None) -> Any:
+    """Return the rows [X c], dense or CSR, of the dtype of X; without a feature X itself."""
+    return X if feature is None else with_constant(X, feature)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
@@ -20,6 +20,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse
 from clifford_rand_nn.units import Units
 
 _EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
@@ -48,10 +49,10 @@ class GatedClaim(NamedTuple):
         """Number of columns of X."""
         return self.gates.d
 
-    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
-        """Predictions and the sum of the Frobenius norms, or of half their squares."""
+    def predictions_and_penalty(self, X: Any) -> tuple[Array, float]:
+        """Predictions and the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
         U, b, t = self.coefficients
-        on, f, penalty = self.gates.on(X), np.tile(t, (len(X), 1)), 0.0
+        on, f, penalty = self.gates.on(X), np.tile(t, (X.shape[0], 1)), 0.0
         for i in range(on.shape[1]):
             f[on[:, i]] += X[on[:, i]] @ U[:, i].T + b[:, i]
             norm = float(np.linalg.norm(U[:, i]))
@@ -60,19 +61,19 @@ class GatedClaim(NamedTuple):
             penalty += 0.5 * norm**2 if self.squared else norm
         return f, penalty
 
-    def dual_norm(self, X: Array, theta: Array) -> float:
+    def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`; a squared penalty bounds nothing."""
         return 0.0 if self.squared else max(self._norms(X, theta), default=0.0)
 
-    def bias_residual(self, X: Array, theta: Array) -> float:
+    def bias_residual(self, X: Any, theta: Array) -> float:
         r"""Return the largest :math:`|1^TD_i\theta|`."""
         return max((float(np.abs(theta[gate].sum(axis=0)).max()) for gate in self.gates.on(X).T), default=0.0)
 
-    def dual_penalty(self, X: Array, theta: Array) -> float:
+    def dual_penalty(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2` if the penalty is squared."""
         return 0.5 * sum(norm**2 for norm in self._norms(X, theta)) if self.squared else 0.0
 
-    def _norms(self, X: Array, theta: Array) -> list[float]:
+    def _norms(self, X: Any, theta: Array) -> list[float]:
         rows = with_feature(X, self.feature)
         return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
 
@@ -321,14 +322,15 @@ class Certificate:
         penalty = self.claim.dual_penalty(X, theta) / (int(X.shape[0]) ** 2 * self.beta)
         return self._dual_value(loss, theta, targets, weights) - penalty
 
-    @property
-    def _by_products(self) -> bool:
-        """Whether rows may stay sparse."""
+    def _stays_sparse(self, X: Any) -> bool:
+        """Whether sparse rows are used as they are."""
+        if isinstance(self.claim, GatedClaim):
+            return is_large_sparse(X)
         return isinstance(self.claim, KernelClaim) and isinstance(self.claim.network.standard, RowSpan)
 
     def _rows(self, X: Any, owner: str) -> Any:
         if issparse(X):
-            X = csr_array(X, dtype=np.float64) if self._by_products else X.toarray()
+            X = as_rows_or_csr(X, owner) if self._stays_sparse(X) else X.toarray()
         data = X if issparse(X) else np.asarray(as_real(X, "X", owner), dtype=np.float64)
         shape = (len(self.dual_point if self.sample_weight is None else self.sample_weight), self.claim.d)
         if data.shape != shape:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, describe, fail
 from clifford_rand._typing import Array
@@ -22,17 +23,19 @@ _FEWEST = 64  # rows, so that a product of matrices remains one
 _ON_PLANE = 1e-12  # of |x| |w| + |b|: a row within it lies on the hyperplane, and its side is rounding
 
 
-def gated_predictions(X: NDArray[Any], gates: Gates, coefficients: Coefficients) -> Array:
-    r"""Return :math:`f(x) = \sum_i 1[h_i^Tx+c_i\ge0]\,(x^TU_i + b_i) + t`, (n, C), in blocks of rows."""
+def gated_predictions(X: Any, gates: Gates, coefficients: Coefficients) -> Array:
+    r"""Return :math:`f(x) = \sum_i 1[h_i^Tx+c_i\ge0]\,(x^TU_i + b_i) + t`, (n, C), in blocks of rows, dense or CSR."""
     coef, gate_intercept, intercept = coefficients
     C, _, d = coef.shape
     active = np.flatnonzero(coef.any(axis=(0, 2)) | gate_intercept.any(axis=0))
     kept, U, b = gates.take(active), coef[:, active].reshape(C * active.size, d).T, gate_intercept[:, active]
-    out = np.empty((len(X), C))
-    block = max(_FEWEST, _BLOCK_BYTES // (8 * max(1, U.shape[1] + d)))
-    for start in range(0, len(X), block):
-        rows = np.asarray(X[start : start + block], dtype=np.float64)
-        inside = (rows @ U).reshape(len(rows), C, active.size) + b
+    n, sparse = X.shape[0], issparse(X)
+    out = np.empty((n, C))
+    block = max(_FEWEST, _BLOCK_BYTES // (8 * max(1, U.shape[1] + (0 if sparse else d))))
+    for start in range(0, n, block):
+        rows = X[start : start + block]
+        rows = rows if sparse else np.asarray(rows, dtype=np.float64)
+        inside = (rows @ U).reshape(rows.shape[0], C, active.size) + b
         out[start : start + block] = np.einsum("ncp,np->nc", inside, kept.on(rows).astype(np.float64)) + intercept
     return out
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -27,34 +28,38 @@ from clifford_rand_nn.datafits.choice import has_delta, split_weights
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
-from clifford_rand_nn.estimators.rows import by_blocks, new_rows
+from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
+from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, check_limits
+from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
 
 class Task(NamedTuple):
     """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal.
 
+    Rows are dense, or CSR where the estimator takes them so.
+
     ``began`` is when the fit did, of `time.perf_counter`. With a ``feature`` c, where biases are penalised, the problem
     is one without biases for ``rows``, [X c]; else these are X.
     """
 
-    X: Array
+    X: Any
     targets: Array
     loss: str | Loss
     classes: NDArray[Any] | None
     weights: Array | None
     began: float
     feature: float | None = None
-    lifted: Array | None = None
+    lifted: Any = None
 
     @property
-    def rows(self) -> Array:
-        """Rows of the convex problem."""
+    def rows(self) -> Any:
+        """Rows of the convex problem, `CsrRows` if X is CSR."""
         return self.X if self.lifted is None else self.lifted
 
     @property
@@ -91,8 +96,10 @@ class ConvexNetwork(Parameters):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the rows X (n, d) with labels or targets y and, if given, weights (n,) ≥ 0 of the rows.
 
-        X may be sparse: the fit works on a dense copy, and is refused where memory is short of some of these;
-        predictions make few rows dense at a time. NaN and text are refused by name of the step that takes them.
+        X may be sparse. `GatedReLUClassifier` and `GatedReLURegressor` take rows of more than 4096 columns, few of
+        whose entries are not zero, as they are, and nothing then has a number for each row and column. Every other fit
+        works on a dense copy, and is refused where memory is short of some of these. NaN and text are refused by name
+        of the step that takes them.
 
         y is (n,), or (n, outputs) for regressors. Loss and objective are means with these weights, of which only the
         ratios matter: ``beta`` means what it means without weights, and a whole number is as good as so many copies of
@@ -132,12 +139,11 @@ class ConvexNetwork(Parameters):
 
     def _with_feature(self, task: Task) -> Task:
         """Add the feature in whose place biases are penalised, where they are."""
-        self.bias_feature_ = None
-        if self._bias == "penalised":
-            self.bias_feature_ = bias_feature(task.X, task.weights)
-            lifted = with_feature(task.X, self.bias_feature_)
-            task = task._replace(feature=self.bias_feature_, lifted=lifted)
-        return task
+        self.bias_feature_ = bias_feature(task.X, task.weights) if self._bias == "penalised" else None
+        lifted = with_feature(task.X, self.bias_feature_)
+        if issparse(task.X):
+            lifted = CsrRows(lifted)  # what problems on them share is kept there
+        return task._replace(feature=self.bias_feature_, lifted=lifted)
 
     @property
     def _bias(self) -> Bias:
@@ -223,6 +229,10 @@ class ConvexNetwork(Parameters):
     def _task(self, X: Any, y: Any, sample_weight: Any = None) -> Task:
         """Check parameters and data."""
         raise NotImplementedError
+
+    def _training_rows(self, X: Any, outputs: int) -> Any:
+        """Return checked rows, dense or CSR, as the fit takes them."""
+        return dense_training_rows(X, type(self).__name__, self.max_memory)
 
     def _train(self, task: Task, shared: list[Any] | None) -> None:
         """Solve, and set all attributes."""
@@ -311,9 +321,9 @@ class ConvexNetwork(Parameters):
             hint = "A neuron with w = 0 and an unpenalised bias is a free constant; or use bias='penalised' or False."
             raise fail("fit_intercept", type(self).__name__, "True if biases are free", self.fit_intercept, hint)
 
-    def _weighted_rows(self, X: Array, y: Any, sample_weight: Any) -> tuple[Array, Any, Array | None]:
+    def _weighted_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
         """Leave out rows of weight zero; return the others with their weights, or None if these are equal."""
-        kept, weights, self._sample_weight = split_weights(sample_weight, len(X), type(self).__name__)
+        kept, weights, self._sample_weight = split_weights(sample_weight, X.shape[0], type(self).__name__)
         return (X, y, weights) if kept.all() else (X[kept], y[kept], weights)
 
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
@@ -365,10 +375,13 @@ class ConvexNetwork(Parameters):
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "network_")
-        return by_blocks(self._predicted, new_rows(self, X, (np.float64, np.float32)))
+        rows = new_rows(self, X, (np.float64, np.float32))
+        if isinstance(self.certificate_.claim, GatedClaim) and is_wide_sparse(rows):
+            return self._predicted(rows)
+        return by_blocks(self._predicted, rows)
 
-    def _predicted(self, data: Array) -> Array:
-        """Return the outputs (n, C) for rows that were checked."""
+    def _predicted(self, data: Any) -> Array:
+        """Return the outputs (n, C) for rows that were checked; a gated network takes CSR too."""
         if isinstance(self.certificate_.claim, NetworkClaim | KernelClaim):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)

@@ -14,6 +14,7 @@ from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
 from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_gates, infinite_beta_max, train_infinite
+from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import fit_sharded
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
@@ -33,6 +34,8 @@ from clifford_rand_nn.units import Units
 
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
+_GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
+_BY_COLUMNS = ("auto", "fista")  # solvers that take sparse rows column by column
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 
@@ -64,13 +67,13 @@ class GatedFamily(ConvexNetwork):
         self._chosen = isinstance(self.beta, str)
         return super()._settled(task)
 
-    def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
+    def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
         """Distinct patterns on X, and a gate of each, as the parameters say."""
         return chosen_patterns(
             X, self.gates, self._offset, type(self).__name__, lambda how: self._drawn(X, targets, how)
         )
 
-    def _drawn(self, X: NDArray[np.float64], targets: NDArray[np.float64], method: str) -> Gates:
+    def _drawn(self, X: Any, targets: NDArray[np.float64], method: str) -> Gates:
         n, d = X.shape
         offset = self._offset
         most = central_count(n, min(n - offset, d) + offset)  # patterns that there are at most
@@ -205,17 +208,28 @@ class GatedReLU(GatedFamily):
         return isinstance(self.gates, str) and self.gates == "infinite"
 
     @property
+    def _samples_or_given(self) -> bool:
+        """Whether there is a list of gates that does not come from all rows at once."""
+        return not (self._infinite or self._exhaustive)
+
+    @property
     def _linear(self) -> bool:
         """Whether the gate that is on everywhere is there."""
         if self.linear == "auto":
             return self._chosen and self.penalty == "group_l2" and self._samples
         return bool(self.linear)
 
-    def _gate_patterns(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> ActivationPatterns:
+    def _training_rows(self, X: Any, outputs: int) -> Any:
+        if self.refine or not self._samples_or_given or self.solver == "cvxpy":
+            return super()._training_rows(X, outputs)
+        numbers = (_GATE_COPIES + _OUTPUT_COPIES * outputs) * self.n_gates
+        return gated_training_rows(X, type(self).__name__, self.max_memory, numbers, self.solver in _BY_COLUMNS)
+
+    def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
         found = super()._gate_patterns(X, targets)
         if not self._linear or found.patterns.all(axis=0).any():  # of equal patterns one is kept
             return found
-        every = np.ones((len(X), 1), dtype=bool)
+        every = np.ones((X.shape[0], 1), dtype=bool)
         return ActivationPatterns(np.hstack([found.patterns, every]), with_linear_gate(found.gates))
 
     def _when_judged(self) -> dict[str, Any]:

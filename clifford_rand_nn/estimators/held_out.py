@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import hstack, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
@@ -73,7 +74,7 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         one = copy.copy(model)
         vars(one).update(settings)
         top, shares = copy.copy(one)._top(task), one._shares()
-        size = float(np.abs(task.rows).max()) * float(np.abs(task.targets).max())
+        size = max(float(abs(task.X).max()), task.feature or 0.0) * float(np.abs(task.targets).max())
         if top <= _NOTHING * size:  # what a constant target leaves is rounding
             return 1.0, [], settings
         if not held:
@@ -121,7 +122,7 @@ def _best(scores: list[BetaScore], n: float) -> BetaScore:
     return min((one for one in scores if one.wrong is None or one.wrong <= most), key=lambda one: one.loss)
 
 
-def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:
+def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
     """Return the fold of each row, 0 to 4: each a fifth of every class, or of every stretch of a sorted target.
 
     Equal rows with equal targets are in one fold. A class of one row is in none, -1: a network can do without it in no
@@ -134,7 +135,8 @@ def folds(X: Array, targets: Array, classes: bool) -> NDArray[np.intp]:
     >>> np.bincount(place).tolist(), np.bincount(place[:10]).tolist()
     ([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])
     """
-    first, copy_of = merged_rows(np.hstack([np.asarray(X, dtype=np.float64), targets]))
+    both = hstack([X, targets], format="csr") if issparse(X) else np.hstack([np.asarray(X, dtype=np.float64), targets])
+    first, copy_of = merged_rows(both)
     rng = np.random.default_rng(_SEED)
     place = np.full(len(first), -1)
     some = targets[first]
@@ -174,10 +176,11 @@ class _Part:
         self.model.tol = max(model.tol, _TOL)
         self.owner = type(model).__name__
         weights = None if task.weights is None else normalised(task.weights[~held], int((~held).sum()), self.owner)
-        part = task._replace(X=np.ascontiguousarray(task.X[~held]), targets=task.targets[~held], weights=weights)
+        X = task.X[~held] if issparse(task.X) else np.ascontiguousarray(task.X[~held])
+        part = task._replace(X=X, targets=task.targets[~held], weights=weights)
         self.task = self.model._with_feature(part)
         self.X, self.targets = task.X[held], task.targets[held]
-        self.weights = np.ones(len(self.X)) if task.weights is None else task.weights[held]
+        self.weights = np.ones(self.X.shape[0]) if task.weights is None else task.weights[held]
         self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
         self.shared: list[Any] = []
 

@@ -12,13 +12,17 @@ from sklearn.utils.validation import validate_data
 
 from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn import sparse_rows
 from clifford_rand_nn.infinite.row_span import by_content, by_products
+from clifford_rand_nn.problems.csr_rows import MOST
+from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
 _ENCODE = (
     "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "
     "scikit-learn's OneHotEncoder in front."
 )
 _COPIES = 8  # of dense rows, at the peak of a fit: 7 of the gated program with 500 × 3000 rows, 4.5 of infinite gates
+_FEW = 0.02  # share of entries that are not zero, below which sparse products are less work than BLAS's
 _VECTORS, _SQUARES = 8, 8  # numbers for each column, and for each pair of rows, that a fit by products has at a time
 _SHARE = 0.5  # of the machine's memory, where no other limit is given
 _BLOCK_BYTES = 2**26  # of sparse rows that are made dense at a time
@@ -108,6 +112,45 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
     )
     check_fits(needed, "X", owner, limit=limit, hint=hint)
     return np.asarray(X.toarray())
+
+
+def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: int, by_columns: bool) -> Any:
+    """Return rows of a fit with finitely many gates: CSR, which it takes without a dense copy, or dense ones.
+
+    CSR are, however they came, rows of more than 4096 columns, of which
+
+    - not more than 8000, fewer than columns and with no more than a fifth of the entries other than zero, are known by
+      their products: see `CsrRows`;
+    - any others with no more than a fiftieth of them other than zero are used column by column,
+
+    and, column by column, any sparse ones of which a dense copy is too large.
+
+    Parameters
+    ----------
+    X : (n, d)
+        Checked.
+    numbers : int
+        For each column, at the peak of the fit.
+    by_columns : bool
+        Whether the solver takes rows column by column.
+
+    Raises
+    ------
+    ArgumentError
+        As `dense_training_rows`.
+    """
+    n, d = X.shape
+    limit = _SHARE * machine_memory() if max_memory is None else max_memory
+    rows = by_content(X) if d > sparse_rows.WIDE else X
+    if issparse(rows) and d > sparse_rows.WIDE:
+        spanned = n < d and n <= MOST
+        if spanned or (by_columns and rows.nnz <= _FEW * n * d):
+            hint = "Take fewer gates or fewer columns (SelectKBest, or min_df of a vectoriser in a pipeline)."
+            check_fits(8 * (numbers * d + (_SQUARES * n * n if spanned else 0)), "X", owner, limit=limit, hint=hint)
+            return rows
+    if issparse(X) and by_columns and _COPIES * n * d * X.dtype.itemsize > limit >= 8 * numbers * d:
+        return as_rows_or_csr(X, owner)
+    return dense_training_rows(X, owner, max_memory)
 
 
 def kernel_training_rows(X: Any, owner: str, max_memory: float | None) -> Any:

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
-from clifford_rand_nn.estimators.rows import dense_training_rows, training_data, training_labels, with_class_weight
+from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
 from clifford_rand_nn.export.program import Program, apply
 
@@ -53,7 +53,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         rows, labels = training_data(self, X, y, self._dtypes, multi_output=True)
         labels = training_labels(labels, owner)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
-        data = dense_training_rows(rows, owner, self.max_memory)
+        data = self._training_rows(rows, _outputs(labels))
         data, labels, weights = self._weighted_rows(data, labels, sample_weight)
         self.classes_, index = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -155,9 +155,10 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         refuse_unreal(y, "y", owner)
         rows, targets = training_data(self, X, y, self._dtypes, multi_output=True, y_numeric=True)
         self._target_ndim = targets.ndim
-        data = dense_training_rows(rows, owner, self.max_memory)
+        data = self._training_rows(rows, 1 if targets.ndim == 1 else targets.shape[1])
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
-        return Task(data, np.asarray(targets, dtype=np.float64).reshape(len(data), -1), self.loss, None, weights, began)
+        targets = np.asarray(targets, dtype=np.float64).reshape(data.shape[0], -1)
+        return Task(data, targets, self.loss, None, weights, began)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predicted targets, (n,) or (n, outputs) as in `fit`."""
@@ -171,3 +172,9 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _outputs(labels: NDArray[Any]) -> int:
+    """Return the number of outputs for labels (n,)."""
+    classes = len(np.unique(labels))
+    return 1 if classes <= 2 else classes

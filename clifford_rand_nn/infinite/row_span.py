@@ -12,8 +12,8 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant, maximum, roots
 from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.sparse_rows import WIDE  # columns up to which rows are used as they come: a law is their square
 
-WIDE = 4096  # columns up to which rows are used as they come: the law of learned gates is a square of them
 MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
 _SPARSE = 0.2  # share of entries that are not zero, below which products of sparse rows are less work
 _COPIES = 4  # of an array of columns and coordinates, while a model is written for another library

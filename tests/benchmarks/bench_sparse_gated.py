@@ -1,0 +1,99 @@
+"""A gated network on TF-IDF-like rows, sparse and on a dense copy: CPU seconds, peak memory, the certificate.
+
+Each fit has a process of its own. Words follow Zipf's law, and a part of them depends on the class.
+
+    python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--dense]
+"""
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+SETTINGS: dict[str, dict[str, Any]] = {"beta given": {"beta": 1e-3, "loss": "squared"}, "defaults": {}}
+_NEW = 1000  # further rows, to predict
+
+
+def tfidf(n: int, d: int, density: float, classes: int, seed: int = 0) -> tuple[Any, Any]:
+    """Return rows of length 1 (n, d) and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=n)
+    base = rng.permutation(1 / np.arange(10.0, d + 10))
+    topics = [base * np.exp(1.5 * rng.standard_normal(d)) for _ in range(classes)]
+    chances = [np.cumsum(0.94 * base / base.sum() + 0.06 * topic / topic.sum()) for topic in topics]
+    words = int(1.25 * density * d)  # some come twice
+    columns = np.concatenate([np.searchsorted(chances[label], rng.random(words) * chances[label][-1]) for label in y])
+    counts = sp.csr_array((np.ones(n * words), (np.repeat(np.arange(n), words), columns)), shape=(n, d))
+    seen = np.bincount(counts.indices, minlength=d)
+    counts.data = (1 + np.log(counts.data)) * (1 + np.log((1 + n) / (1 + seen)))[counts.indices]
+    return sp.csr_array(sp.diags_array(1 / np.sqrt(counts.multiply(counts).sum(axis=1))) @ counts), y
+
+
+def measured(given: argparse.Namespace) -> dict[str, Any]:
+    """Return what one fit in this process takes."""
+    from clifford_rand_nn import GatedReLUClassifier
+
+    X, y = tfidf(given.rows + _NEW, given.columns, given.density, given.classes)
+    X, y, new, labels = X[: given.rows], y[: given.rows], X[given.rows :], y[given.rows :]
+    share, before = X.nnz / (X.shape[0] * X.shape[1]), _peak()
+    model = GatedReLUClassifier(n_gates=given.gates, random_state=0, **SETTINGS[given.setting])
+    if given.dense:
+        model.set_params(solver="kernel", max_memory=None)
+        X, new = X.toarray(), new.toarray()
+        import clifford_rand_nn.sparse_rows as sparse_rows
+
+        sparse_rows.WIDE = given.columns  # nothing is wide
+    cpu, wall = time.process_time(), time.perf_counter()
+    model.fit(X, y)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    peak = _peak()
+    verified = model.certificate_.verify(X, y)
+    return {
+        "not zero": share,
+        "CPU s": cpu,
+        "s": wall,
+        "peak MB": peak,
+        "before MB": before,
+        "beta": model.beta_,
+        "objective": verified.primal,
+        "verified gap": verified.relative_gap,
+        "new rows right": float(np.mean(model.predict(new) == labels)),
+        "solver": model.result_.solver,
+    }
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Print a line for each setting, of sparse rows and, if asked, of dense ones."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, value in (("rows", 2000), ("columns", 30_000), ("gates", 50), ("classes", 2)):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--density", type=float, default=0.01)
+    parser.add_argument("--dense", action="store_true", help="a dense copy too")
+    parser.add_argument("--setting", choices=SETTINGS, help="one alone, in this process")
+    given = parser.parse_args()
+    if given.setting:
+        print(json.dumps(measured(given)))
+        return
+    print(platform.machine(), platform.python_version(), f"{given.rows} × {given.columns}, {given.gates} gates")
+    for setting in SETTINGS:
+        for dense in (False, True) if given.dense else (False,):
+            own = [f"--{name}={getattr(given, name)}" for name in ("rows", "columns", "gates", "classes", "density")]
+            command = [sys.executable, __file__, "--setting", setting, *own, *(["--dense"] if dense else [])]
+            told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+            shown = ", ".join(f"{name} {value:.3g}" if value != str(value) else value for name, value in told.items())
+            print(f"{setting}, {'dense' if dense else 'sparse'}: {shown}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
