@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +15,7 @@ from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.export.onnx_file import onnx_model, save_onnx
 from clifford_rand_nn.export.program import Program
+from clifford_rand_nn.pipeline_steps import of_columns, with_steps
 from clifford_rand_nn.tables.encoder import TableEncoder
 from clifford_rand_nn.tables.stated import stated_table
 
@@ -35,8 +37,9 @@ def export_onnx(
     * categories, and booleans such as yes and no, that were texts: text, empty where they are missing;
     * dates: float64, days since 1970-01-01 with their fractions, NaN where they are missing.
 
-    Categories that were not there in training are as in the pipeline. Other pipelines of scikit-learn's steps
-    (StandardScaler, PCA, ColumnTransformer, OneHotEncoder, …) are converted by skl2onnx.
+    Categories that were not there in training are as in the pipeline. Scalers, SimpleImputer, selectors, PCA and
+    TruncatedSVD on columns of numbers are inside, too, and X is what the first of them takes. Pipelines with other
+    steps of scikit-learn (ColumnTransformer, OneHotEncoder, …) are converted by skl2onnx, in single precision.
 
     Parameters
     ----------
@@ -48,8 +51,8 @@ def export_onnx(
     coverage : float between 0 and 1, or None, default 0.9
         That of the intervals of a regressor; None leaves them out.
     example : data frame, optional
-        Some rows, for pipelines whose first step is fitted to named columns of other kinds than numbers: it says
-        which columns are texts.
+        Some rows of the table, for pipelines whose first step is fitted to named columns: the inputs are then these,
+        each (n, 1), and columns of other kinds than numbers are texts.
 
     Returns
     -------
@@ -82,10 +85,11 @@ def export_onnx(
 
 
 def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, coverage: float | None = 0.9) -> str:
-    """Return a fitted model, or a pipeline of `TableEncoder` and one, as a Python module that needs NumPy alone.
+    """Return a fitted model, or a pipeline that ends with one, as a Python module that needs NumPy alone.
 
-    It is the text of the method `to_source`. Of a pipeline X is a table: a dict of columns, or a data frame; dates are
-    those of `datetime` or NumPy, or texts such as 2020-01-31.
+    It is the text of the method `to_source`. Behind `TableEncoder` X is a table: a dict of columns, or a data frame;
+    dates are those of `datetime` or NumPy, or texts such as 2020-01-31. Scalers, SimpleImputer, selectors, PCA and
+    TruncatedSVD on columns of numbers are inside.
 
     Parameters
     ----------
@@ -109,9 +113,11 @@ def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, cov
     """
     program = stated_model(model, coverage)
     if program is None:
-        found = describe("a pipeline of " + ", ".join(type(step).__name__ for _, step in _pipeline(model).steps))
+        steps = [step for _, step in _pipeline(model).steps if step is not None and not isinstance(step, str)]
+        found = describe("a pipeline of " + ", ".join(type(step).__name__ for step in steps))
         hint = "Export its last step with to_source, or the whole with export_onnx."
-        raise fail("model", "export_source", "an estimator, or one after a TableEncoder", found, hint)
+        rule = "an estimator, or one after a TableEncoder or after scalers, SimpleImputer, selectors and PCA"
+        raise fail("model", "export_source", rule, found, hint)
     return write_source(program, path)
 
 
@@ -163,10 +169,12 @@ def stated_model(model: Any, coverage: float | None = 0.9) -> Program | None:
         raise _refused(steps[-1])
     if len(steps) == 1:
         return stated_model(steps[0], coverage)
-    if len(steps) != 2 or not isinstance(steps[0], TableEncoder):
-        return None
-    program, encoder = stated_model(steps[1], coverage), steps[0]
+    program, encoder = stated_model(steps[-1], coverage), steps[0]
     assert program is not None
+    if not isinstance(encoder, TableEncoder):
+        return with_steps(program, steps[:-1])
+    if len(steps) > 2:
+        return None
     rows, table = stated_table(encoder)
     return replace(program, rows=rows, table=table, columns=tuple(map(str, encoder.get_feature_names_out())))
 
@@ -175,13 +183,20 @@ def exported_onnx(model: Any, dtype: Any = "float32", coverage: float | None = 0
     """Return the model of `export_onnx` as an `onnx.ModelProto`."""
     program = stated_model(model, coverage)
     if program is not None:
-        return onnx_model(program, dtype)
+        piped = isinstance(getattr(model, "estimator_", model), Pipeline) and not program.table
+        named = piped and tuple(map(str, getattr(example, "columns", ()))) == program.columns
+        return onnx_model(of_columns(program) if named else program, dtype)
+    if np.dtype(dtype) != np.float32:
+        hint = "Steps of scikit-learn other than scalers, SimpleImputer, selectors and PCA are float32 in skl2onnx."
+        raise fail("dtype", "export_onnx", "'float32' for this pipeline", dtype, hint)
     from clifford_rand_nn.pipeline_skl2onnx import converted
 
     pipeline = _pipeline(model)
     last = stated_model(pipeline.steps[-1][1], coverage)
     assert last is not None
-    return converted(pipeline[:-1], onnx_model(last, "float32"), example)
+    passed = ("passthrough", None)
+    before = [(name, step) for name, step in pipeline.steps[:-1] if step not in passed]
+    return converted(Pipeline(before), onnx_model(last, "float32"), example)
 
 
 def _pipeline(model: Any) -> Any:

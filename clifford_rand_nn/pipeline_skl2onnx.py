@@ -48,6 +48,11 @@ def _inputs(steps: Any, types: Any, example: Any) -> list[tuple[str, Any]]:
     if names is not None and _takes_names(steps):
         hint = "A few rows of the table tell which columns are texts."
         raise fail("example", "export_onnx", "given for steps that take columns by name", describe("nothing"), hint)
+    if getattr(steps[0], "n_features_in_", None) is None:
+        hint = "Export its last step with to_onnx; the file then takes what pipeline[:-1].transform makes of texts."
+        raise fail(
+            "model", "export_onnx", "without steps that take texts", describe(f"a {type(steps[0]).__name__}"), hint
+        )
     return [("X", types.FloatTensorType([None, int(steps.n_features_in_)]))]
 
 

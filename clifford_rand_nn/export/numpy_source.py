@@ -163,7 +163,7 @@ def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
         lines.append(f"CLASSES = {_literal(program.classes)}")
     names = _names(_constants(program))
     if program.rows is None:
-        parts = ["\n".join(lines), _rows_function(program.d)]
+        parts = ["\n".join(lines), _rows_function(program.d, program.missing)]
     else:
         body = "\n".join(f"    {line}" for line in _Body([program.rows], {}, names).lines())
         said = f'    """Return the columns of a table as numbers (n, {program.d})."""'
@@ -201,15 +201,16 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _rows_function(d: int) -> str:
+def _rows_function(d: int, missing: bool) -> str:
+    test, said = ("np.isinf(X).any()", "infinite") if missing else ("not np.isfinite(X).all()", "missing or infinite")
     return textwrap.dedent(f'''\
         def _rows(X):
             """Return rows (n, {d}) as float64, checked."""
             X = np.asarray(X, dtype=np.float64)
             if X.ndim != 2 or X.shape[1] != {d}:
                 raise ValueError(f"X must be of shape (n, {d}), not {{X.shape}}.")
-            if not np.isfinite(X).all():
-                raise ValueError("X has entries that are missing or infinite.")
+            if {test}:
+                raise ValueError("X has entries that are {said}.")
             return X''')
 
 

@@ -225,6 +225,8 @@ class Program:
         The columns of that table, in its order.
     notes : dict of str to str
         What else is to be said of the model.
+    missing : bool
+        Whether entries of the rows may be NaN, for which the program fills something in.
     """
 
     model: str
@@ -237,6 +239,7 @@ class Program:
     rows: Value | None = None
     table: tuple[Value, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
+    missing: bool = False
 
     def constants(self) -> list[Value]:
         """Return the arrays of the model, each once, in the order of their use."""

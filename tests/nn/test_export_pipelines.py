@@ -5,10 +5,21 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    PowerTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import (
@@ -186,8 +197,65 @@ def test_steps_of_scikit_learn_are_converted_by_skl2onnx(tmp_path):
         return {"size (m²)": X[["size (m²)"]].to_numpy(np.float32), "class": X[["class"]].to_numpy(dtype=object)}
 
     np.testing.assert_allclose(run(path, inputs)["variable"][:, 0], model.predict(X), rtol=1e-4, atol=1e-4)
-    with pytest.raises(ArgumentError, match="must be an estimator, or one after a TableEncoder"):
+    with pytest.raises(ArgumentError, match="must be an estimator, or one after a TableEncoder or after scalers"):
         export_source(model)
+
+
+HOLES = np.random.default_rng(5).standard_normal((40, 4)) * [1.0, 5.0, 0.1, 1.0] + [0.0, 1e6, -3.0, 9.0]
+HOLES[::5, 0] = HOLES[::7, 3] = np.nan
+NUMERIC = {
+    "scaled": (SimpleImputer(), StandardScaler()),
+    "marked": (SimpleImputer(strategy="median", add_indicator=True), "passthrough", RobustScaler()),
+    "bounded": (MinMaxScaler(clip=True), SimpleImputer(), MaxAbsScaler()),
+    "selected": (SimpleImputer(), SelectKBest(f_regression, k=3), FunctionTransformer(np.abs), PCA(2, whiten=True)),
+    "projected": (SimpleImputer(), FunctionTransformer(), TruncatedSVD(2, random_state=0), StandardScaler()),
+}
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_steps_on_numbers_are_in_the_program(name, tmp_path):
+    """In double precision, where skl2onnx has single: a column of a million and some units keeps its units."""
+    last = GatedReLURegressor(3, beta=1e-3, random_state=0)
+    filled = np.nan_to_num(HOLES, nan=0.0)
+    model = make_pipeline(*NUMERIC[name], last).fit(HOLES, np.abs(filled[:, 0]) + filled[:, 1] - 1e6)
+    module = {}
+    exec(export_source(model), module)
+    new = HOLES[:20] + np.array([0.3, -2.0, 0.0, 0.1])
+    size = np.abs(model.predict(new)).max()
+    np.testing.assert_allclose(module["predict"](new), model.predict(new), rtol=0, atol=1e-9 * size)
+    with pytest.raises(ValueError, match=r"X has entries that are infinite\."):
+        module["predict"](np.full((1, 4), np.inf))
+    pytest.importorskip("onnxruntime")
+    out = run(export_onnx(model, tmp_path / "model.onnx", dtype="float64"), lambda session: {"X": new})
+    np.testing.assert_allclose(out["variable"][:, 0], model.predict(new), rtol=0, atol=1e-9 * size)
+    frame = pandas.DataFrame(HOLES, columns=["a", "size (m²)", "c", "d"])
+    model = make_pipeline(*NUMERIC[name], last).fit(frame, np.arange(40.0))
+    path = export_onnx(model, tmp_path / "named.onnx", example=frame)
+    out = run(path, lambda session: {one: frame[[one]].to_numpy() for one in frame})
+    np.testing.assert_allclose(out["variable"][:, 0], model.predict(frame), rtol=1e-6)
+
+
+def test_steps_that_state_nothing_are_refused_by_name(tmp_path):
+    y = np.arange(40.0)
+    late = make_pipeline(VarianceThreshold(), SimpleImputer(), GatedReLURegressor(3, beta=1.0, random_state=0))
+    bent = make_pipeline(SimpleImputer(), "passthrough", PowerTransformer(), late[-1])
+    for model, said in (
+        (late, "VarianceThreshold, SimpleImputer, Gated"),
+        (bent, "SimpleImputer, PowerTransformer, G"),
+    ):
+        model.fit(HOLES, y)
+        with pytest.raises(
+            ArgumentError, match=f"after scalers, SimpleImputer, selectors and PCA. Got a pipeline of {said}"
+        ):
+            export_source(model)
+    with pytest.raises(ArgumentError, match=r"'dtype' parameter of export_onnx must be 'float32' for this pipeline"):
+        export_onnx(bent, tmp_path / "model.onnx", dtype="float64")
+    pytest.importorskip("skl2onnx")
+    out = run(export_onnx(bent, tmp_path / "model.onnx"), lambda session: {"X": HOLES[:, :4].astype(np.float32)})
+    assert out["variable"].shape == (40, 1)  # a step that passes all on is none
+    words = make_pipeline(TfidfVectorizer(), late[-1]).fit(["red wine", "white wine", "red", "white"] * 10, y)
+    with pytest.raises(ArgumentError, match=r"without steps that take texts. Got a TfidfVectorizer instead"):
+        export_onnx(words, tmp_path / "model.onnx")
 
 
 def test_a_search_around_a_pipeline_is_exported_too(tmp_path):
