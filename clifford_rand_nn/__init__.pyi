@@ -40,6 +40,8 @@ from .refinement import refine_gates as refine_gates
 from .shards.source import Shards as Shards
 from .solvers.base import Result as Result
 from .solvers.base import Status as Status
+from .streaming.evaluate import evaluate_shards as evaluate_shards
+from .streaming.predict import predict_shards as predict_shards
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model

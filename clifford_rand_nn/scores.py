@@ -16,7 +16,7 @@ from sklearn.metrics import (
 from clifford_rand._typing import Array
 
 _BINS = 10
-_LEAST = 1e-15  # a probability of zero would cost infinitely much
+LEAST_PROBABILITY = 1e-15  # a probability of zero would cost infinitely much
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def score_classes(
     known = np.isin(y, classes)
     place = np.searchsorted(classes, np.where(known, y, classes[0]))
     told = np.where(known, probabilities[np.arange(len(y)), place], 0.0)
-    loss = float(np.average(-np.log(np.maximum(told, _LEAST)), weights=weights))
+    loss = float(np.average(-np.log(np.maximum(told, LEAST_PROBABILITY)), weights=weights))
     hit = (classes[None, :] == y[:, None]).astype(np.float64)
     brier = float(np.average(((probabilities - hit) ** 2).sum(axis=1) + ~known, weights=weights))
     return Scores(len(y), accuracy, balanced, loss, brier, calibration_error(y, classes, probabilities, weights))

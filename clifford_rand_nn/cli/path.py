@@ -15,7 +15,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.cli.console import complain, refused_data, say, show_table
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
-from clifford_rand_nn.cli.writers import written_columns
 from clifford_rand_nn.datafits.choice import encode_labels
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
@@ -25,6 +24,7 @@ from clifford_rand_nn.paths.relu import lasso_path, relu_path
 from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.tables import choose_task, default_target
+from clifford_rand_nn.tables.writers import written_columns
 
 _PICTURES = (".png", ".svg", ".pdf")
 _SHOWN = 30  # betas of the table that is printed

@@ -14,8 +14,8 @@ from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, s
 from clifford_rand_nn.cli.models import LoadedModel, answer, read_model
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import told_of
-from clifford_rand_nn.cli.writers import ENDINGS, written_columns
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
+from clifford_rand_nn.tables.writers import ENDINGS, written_columns
 
 _ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some ten copies of it are held
 

@@ -1,8 +1,9 @@
 """What users hand over instead of arrays: rows in shards, on disk or elsewhere."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,15 +166,24 @@ class Shards:
                 start = stop
             first += n
 
-    def blocks(self, part: Part, rows: int) -> Iterator[Block]:
-        """Yield the rows of a part, at most ``rows`` at a time.
+    def whole(self) -> Self:
+        """Return the same shards with a part for each, for work that writes a file a shard."""
+        found = copy.copy(self)
+        first = np.cumsum([0, *(shard.X.shape[0] for shard in self.shards)])
+        sizes = enumerate(shard.X.shape[0] for shard in self.shards)
+        found.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
+        return found
+
+    def blocks(self, part: Part, rows: int, *, targets: bool = True) -> Iterator[Block]:
+        """Yield the rows of a part, at most ``rows`` at a time, with their targets and weights if these are wanted.
 
         Raises
         ------
         ArgumentError
             They cannot be read; the sentence names the file and the rows.
         """
-        X, y, weights = (None if one is None else _read(one, part, rows) for one in self.shards[part.shard])
+        stored = self.shards[part.shard] if targets else (self.shards[part.shard].X, None, None)
+        X, y, weights = (None if one is None else _read(one, part, rows) for one in stored)
         assert X is not None
         first = part.first
         for block in X:

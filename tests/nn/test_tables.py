@@ -7,8 +7,8 @@ import pytest
 
 import clifford_rand._optional as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
-from clifford_rand_nn.cli.writers import written_columns
 from clifford_rand_nn.tables import read_table
+from clifford_rand_nn.tables.writers import written_columns
 
 pd = pytest.importorskip("pandas")
 
@@ -210,7 +210,7 @@ def test_no_pickle_is_ever_run(tmp_path):
 
 @pytest.mark.parametrize(("ending", "arrow"), [(".csv", True), (".csv", False), (".parquet", True), (".npz", True)])
 def test_predictions_are_written_and_read_back(tmp_path, ending, arrow, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.cli.writers.available", lambda module: arrow)
+    monkeypatch.setattr("clifford_rand_nn.tables.writers.available", lambda module: arrow)
     path = tmp_path / f"out{ending}"
     columns = {"prediction": np.array(["a", "b,\n"], dtype=object), "score": np.array([0.1 + 0.2, -1e-300])}
     write_columns(path, columns)

@@ -1,0 +1,235 @@
+"""Scores of a fitted model on shards with targets: sums over rows, on any engine."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand._typing import Array
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
+from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.rows import Block
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
+from clifford_rand_nn.streaming.rows import ModelRows
+
+_OWNER = "evaluate_shards"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a model is worth on the rows of shards.
+
+    Attributes
+    ----------
+    scores : Scores
+        Weighted, if the shards have weights: accuracy, balanced accuracy, log-loss (nats) and Brier score of classes,
+        where there are probabilities; of numbers R², root mean square and mean absolute error, means over the outputs.
+    mse : float or None
+        Mean squared error of numbers.
+    classes : (C,) or None
+    confusion : (C, C) or None
+        Rows of a class (down) that were predicted as another (across), without weights.
+    unknown : int
+        Rows whose label is none of the classes; they count as wrong.
+    """
+
+    scores: Scores
+    mse: float | None = None
+    classes: NDArray[Any] | None = None
+    confusion: NDArray[np.int64] | None = None
+    unknown: int = 0
+
+    @property
+    def recall(self) -> Array:
+        """Share of the rows of each class that were predicted as such; nan of a class without rows."""
+        return self._share(1)
+
+    @property
+    def precision(self) -> Array:
+        """Share of the rows predicted as each class that are of it, among rows of known classes; nan without any."""
+        return self._share(0)
+
+    def _share(self, axis: int) -> Array:
+        assert self.confusion is not None
+        rows = self.confusion.sum(axis=axis)
+        return np.where(rows > 0, np.diag(self.confusion) / np.maximum(rows, 1), np.nan)
+
+
+def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evaluation:
+    r"""Score a fitted estimator or pipeline on shards with targets, in one pass.
+
+    Parameters
+    ----------
+    model : fitted classifier or regressor, or pipeline that ends with one
+    shards : Shards
+        With targets; weights count, if there are any.
+    engine : None, distributed.Client, "torch" or Engine
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ArgumentError
+        Shards without targets, of other columns or of targets that the model cannot have predicted; rows that it
+        refuses.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.arange(8.0)[:, None], np.array(list("aaaabbbb"))
+    >>> model = LogisticRegression().fit(X, y)
+    >>> found = evaluate_shards(model, Shards([X[:5], X[5:]], [y[:5], y[5:]]))
+    >>> found.scores.accuracy, found.confusion.tolist()
+    (1.0, [[4, 0], [0, 4]])
+    """
+    if not shards.labelled:
+        raise fail("shards", _OWNER, "shards with targets", describe("some without y"))
+    asked = ModelRows(model, shards, _OWNER)
+    classes = getattr(model, "classes_", None)
+    with as_engine(engine, shards, _OWNER) as chosen:
+        if classes is None:
+            return _of_numbers(chosen.sum(_Errors(asked, _about(shards))), shards.n)
+        outputs = {shard.y.shape[1:] for shard in shards.shards if shard.y is not None}
+        if isinstance(classes, list) or np.ndim(classes) != 1 or not outputs <= {(), (1,)}:
+            raise fail("shards", _OWNER, "shards with one label a row", describe("several"))
+        return _of_labels(chosen.sum(_Hits(asked)), np.asarray(classes), shards.n)
+
+
+# ---- classes
+
+
+class _Hits(RowSum):
+    """Counts and weights of (true class, predicted class), the last true one being any other; sums of losses."""
+
+    def __init__(self, asked: ModelRows) -> None:
+        self.asked, self.rows = asked, asked.rows
+        self.classes = _as_texts(np.asarray(asked.model.classes_))
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        assert block.y is not None
+        size, (n, weights) = len(self.classes), _weights(block)
+        true = _places(_like(block.y.reshape(n), self.classes), self.classes)
+        probabilities = self._probabilities(block)
+        if probabilities is None or not _is_ours(self.asked.model):
+            said = _places(_as_texts(self.asked.ask("predict", block)), self.classes)
+        else:  # its predictions are these: the network is evaluated once
+            said = probabilities.argmax(axis=1)
+        pairs = true * size + said
+        counts = np.bincount(pairs, minlength=(size + 1) * size).astype(np.float64)
+        masses = np.bincount(pairs, weights, minlength=(size + 1) * size)
+        losses = np.zeros(3)  # the last one counts rows with probabilities
+        if probabilities is not None:
+            known = true < size
+            told = np.where(known, probabilities[np.arange(n), np.where(known, true, 0)], 0.0)
+            losses[0] = weights @ -np.log(np.maximum(told, LEAST_PROBABILITY))
+            losses[2] = n
+            losses[1] = weights @ (np.square(probabilities).sum(axis=1) - 2 * told + 1)
+        return counts.reshape(-1, size), masses.reshape(-1, size), losses
+
+    def _probabilities(self, block: Block) -> Array | None:
+        if not hasattr(self.asked.model, "predict_proba"):
+            return None
+        return self.asked.ask("predict_proba", block).astype(np.float64, copy=False)
+
+
+def _of_labels(sums: Sums, classes: NDArray[Any], n: int) -> Evaluation:
+    counts, masses, losses = sums
+    size, total = len(classes), masses.sum()
+    if not counts[:size].any():
+        told = describe("none of " + ", ".join(map(str, classes[:5])) + (", …" if size > 5 else ""))
+        raise fail("shards", _OWNER, "shards with labels of the model's classes", told)
+    if total <= 0:
+        raise fail("sample_weight", _OWNER, "not all 0", describe("only zeros"))
+    right = np.append(np.diag(masses), 0.0)
+    there = masses.sum(axis=1)
+    balanced = float(np.mean(right[there > 0] / there[there > 0]))
+    loss, brier = (float(value / total) if losses[2] else None for value in losses[:2])
+    scores = Scores(n, float(right.sum() / total), balanced, loss, brier)
+    confusion = np.rint(counts).astype(np.int64)
+    return Evaluation(scores, None, classes, confusion[:size], int(confusion[size].sum()))
+
+
+def _is_ours(model: Any) -> bool:
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return type(last).__module__.partition(".")[0] == "clifford_rand_nn"
+
+
+def _as_texts(labels: NDArray[Any]) -> NDArray[Any]:
+    return labels.astype(str) if labels.dtype.kind == "O" else labels
+
+
+def _like(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels in a type that can be compared with the classes; bytes are texts."""
+    labels = np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" and classes.dtype.kind == "U" else labels
+    return labels.astype(str) if classes.dtype.kind == "U" and labels.dtype.kind != "U" else labels
+
+
+def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return which class each label is, C for none."""
+    if labels.dtype.kind == "U" and classes.dtype.kind != "U":
+        return np.full(len(labels), len(classes))
+    order = np.argsort(classes, kind="stable")
+    place = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
+    return np.where(classes[place] == labels, place, len(classes))
+
+
+# ---- numbers
+
+
+class _Errors(RowSum):
+    """Sums of weights, of targets and their squares about a number near their mean, of squared and absolute errors."""
+
+    def __init__(self, asked: ModelRows, about: Array) -> None:
+        self.asked, self.rows, self.about = asked, asked.rows, about
+
+    def of(self, block: Block, kept: Kept) -> Sums:
+        assert block.y is not None
+        n, weights = _weights(block)
+        y = block.y.astype(np.float64).reshape(n, -1)
+        if not np.isfinite(y).all():
+            row = block.first + int(np.argwhere(~np.isfinite(y))[0, 0])
+            raise ArgumentError(f"{_OWNER}: the target of row {row} of all shards is no finite number.")
+        errors = y - self.asked.ask("predict", block).reshape(n, -1)
+        y = y - self.about
+        return (
+            np.array([weights.sum()]),
+            weights @ y,
+            weights @ np.square(y),
+            weights @ np.square(errors),
+            weights @ np.abs(errors),
+        )
+
+
+def _of_numbers(sums: Sums, n: int) -> Evaluation:
+    (total,), first, second, squared, absolute = sums
+    if total <= 0:
+        raise fail("sample_weight", _OWNER, "not all 0", describe("only zeros"))
+    spread = np.maximum(second - first**2 / total, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r2 = np.where(spread > 0, 1 - squared / spread, np.where(squared > 0, 0.0, 1.0))
+    mse = float(np.mean(squared / total))
+    r2_mean = float("nan") if n < 2 else float(np.mean(r2))
+    return Evaluation(Scores(n, r2=r2_mean, rmse=float(np.sqrt(mse)), mae=float(np.mean(absolute / total))), mse)
+
+
+def _about(shards: Shards) -> Array:
+    """Return the mean target of the first rows: sums of squares about it do not cancel."""
+    block = next(shards.blocks(shards.parts[0], 1000))
+    assert block.y is not None
+    if block.y.dtype.kind not in "fiub":
+        raise fail("shards", _OWNER, "shards with numbers for targets", describe(f"{block.y.dtype}"))
+    with np.errstate(invalid="ignore"):
+        mean: Array = np.nan_to_num(
+            block.y.astype(np.float64).reshape(len(block.X), -1).mean(axis=0), posinf=0, neginf=0
+        )
+    return mean
+
+
+def _weights(block: Block) -> tuple[int, Array]:
+    return len(block.X), np.ones(len(block.X)) if block.weights is None else block.weights

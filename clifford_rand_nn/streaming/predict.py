@@ -1,0 +1,184 @@
+"""Predictions from shards to files, one beside each, complete or not at all."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._files import replaced
+from clifford_rand_nn.shards.engines.choice import as_engine
+from clifford_rand_nn.shards.rows import Block, Part
+from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import PartWork
+from clifford_rand_nn.streaming.rows import ModelRows
+from clifford_rand_nn.tables.writers import written_columns
+
+_OWNER = "predict_shards"
+_STEMS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
+_KINDS = ("npy", "parquet", "csv")
+_Write = Callable[[NDArray[Any]], None]
+
+
+def predict_shards(
+    model: Any,
+    shards: Shards,
+    out: str | os.PathLike[str],
+    *,
+    method: str = "predict",
+    kind: str = "npy",
+    existing: str = "refuse",
+    engine: Any = None,
+) -> list[Path]:
+    r"""Write what a fitted estimator or pipeline says of the rows of shards, a file for each shard.
+
+    A block of rows is in memory at a time, for each worker. A file appears when it is complete, so that one that is
+    there can be trusted after whatever ended an earlier run; ``existing="keep"`` goes on with the others.
+
+    Parameters
+    ----------
+    model : fitted estimator or pipeline
+        Any with the methods of scikit-learn.
+    shards : Shards
+        Targets may be there; they are not read.
+    out : path
+        Folder for the files, made if there is none: ``prediction-00000.npy``, … (``probability-``, ``score-``), with
+        the number that ``X-00000.npy`` has, else counted from 0.
+    method : {"predict", "predict_proba", "decision_function"}
+    kind : {"npy", "parquet", "csv"}
+        Arrays (n_i,) or (n_i, C); or tables with columns ``prediction``, ``probability_<class>`` or ``score``.
+    existing : {"refuse", "replace", "keep"}
+        What is done with files that are there already.
+    engine : None, distributed.Client, "torch" or Engine
+        Who predicts and writes; see `Engine`. Workers must see the folder.
+
+    Returns
+    -------
+    list of Path
+        One for each shard.
+
+    Raises
+    ------
+    ArgumentError
+        Shards of other columns or that cannot be read, rows that the model refuses, a method that it has not, files
+        that are there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rows = [np.arange(3.0)[:, None], np.arange(3.0, 5.0)[:, None]]
+    >>> model = LinearRegression().fit(rows[0], 2 * rows[0].ravel())
+    >>> files = predict_shards(model, Shards(rows), tempfile.mkdtemp())
+    >>> [file.name for file in files], np.load(files[1]).round(6).tolist()
+    (['prediction-00000.npy', 'prediction-00001.npy'], [6.0, 8.0])
+    """
+    check_choice(method, "method", _OWNER, tuple(_STEMS))
+    check_choice(kind, "kind", _OWNER, _KINDS)
+    check_choice(existing, "existing", _OWNER, ("refuse", "replace", "keep"))
+    asked = ModelRows(model, shards, _OWNER)
+    asked.method(method)
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{_STEMS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
+    there = [file for file in files if file.exists()]
+    if there and existing == "refuse":
+        hint = "existing='replace' writes them anew, 'keep' writes the others only."
+        raise fail("out", _OWNER, "a folder without such files", describe(f"{there[0]}, {len(there)} of them"), hint)
+    todo = [not (existing == "keep" and file.exists()) for file in files]
+    whole = shards.whole()
+    with as_engine(engine, whole, _OWNER) as chosen:
+        for _ in chosen.each(_Predicting(asked, method, kind, files, todo)):
+            pass
+        if chosen.first:
+            for index, (file, wanted) in enumerate(zip(files, todo, strict=True)):
+                if wanted and whole.shards[index].X.shape[0] == 0:  # no worker was asked for it
+                    _write(asked, method, kind, file, 0, iter([_no_rows(whole, index)]))
+    return files
+
+
+class _Predicting(PartWork):
+    """Writes the file of a shard."""
+
+    def __init__(self, asked: ModelRows, method: str, kind: str, files: list[Path], todo: list[bool]) -> None:
+        self.asked, self.method, self.kind, self.files, self.todo = asked, method, kind, files, todo
+
+    def of(self, shards: Shards, part: Part) -> None:
+        if self.todo[part.shard]:
+            blocks = shards.blocks(part, self.asked.rows, targets=False)
+            _write(self.asked, self.method, self.kind, self.files[part.shard], part.size, blocks)
+
+
+def _write(asked: ModelRows, method: str, kind: str, file: Path, n: int, blocks: Iterator[Block]) -> None:
+    with _arrays(file, n) if kind == "npy" else _table(file, asked.model, method) as write:
+        for block in blocks:
+            values = asked.ask(method, block)
+            write(_sized(values, asked.model) if n else _sized(values, asked.model)[:0])
+
+
+def _sized(values: NDArray[Any], model: Any) -> NDArray[Any]:
+    """Return labels that are Python's texts as texts of one size, that of the longest class."""
+    if values.dtype.kind != "O":
+        return values
+    return values.astype(np.asarray(getattr(model, "classes_", values)).astype(str).dtype)
+
+
+def _no_rows(shards: Shards, index: int) -> Block:
+    """Return a row that stands for none: what is said of it has the type and the width of the file."""
+    return Block(np.zeros((1, shards.d), shards.shards[index].X.dtype), None, None, 0)
+
+
+@contextmanager
+def _arrays(file: Path, n: int) -> Iterator[_Write]:
+    """Yield a function that appends rows to an ``.npy`` file of n rows."""
+    with replaced(file) as new, open(new, "wb") as stream:
+        first: list[np.dtype[Any]] = []
+
+        def write(values: NDArray[Any]) -> None:
+            if not first:
+                first.append(values.dtype)
+                about = {"descr": npy.dtype_to_descr(values.dtype), "fortran_order": False}
+                npy.write_array_header_1_0(stream, about | {"shape": (n, *values.shape[1:])})
+            stream.write(np.ascontiguousarray(values, dtype=first[0]).data)
+
+        yield write
+
+
+@contextmanager
+def _table(file: Path, model: Any, method: str) -> Iterator[_Write]:
+    """Yield a function that appends rows to a table."""
+    stem = _STEMS[method]
+    with written_columns(file) as write_columns:
+
+        def write(values: NDArray[Any]) -> None:
+            if values.ndim == 1:
+                write_columns({stem: values})
+                return
+            classes = getattr(model, "classes_", None)
+            known = method != "predict" and classes is not None and len(classes) == values.shape[1]
+            labels = classes if known else range(values.shape[1])
+            assert labels is not None
+            write_columns({f"{stem}_{label}": values[:, j] for j, label in enumerate(labels)})
+
+        yield write
+
+
+def shard_numbers(shards: Shards) -> list[str]:
+    """Return what names the shards: the numbers of ``X-….npy``, where all have one of their own, else 00000, 00001, ….
+
+    Examples
+    --------
+    >>> shard_numbers(Shards([np.ones((1, 1)), np.ones((1, 1))]))
+    ['00000', '00001']
+    """
+    found = [re.fullmatch(r"X-(.+)\.npy", os.path.basename(shard.X.name)) for shard in shards.shards]
+    numbers = [match.group(1) for match in found if match]
+    if len(set(numbers)) == len(shards.shards):
+        return numbers
+    return [f"{index:05d}" for index in range(len(shards.shards))]
