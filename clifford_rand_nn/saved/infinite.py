@@ -53,6 +53,7 @@ ARRAYS = (
 )
 _READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
 _PROVED = {"primal": float, "dual": float, "relative_gap": float, "scope": str}  # of the choice of few neurons
+_SCALES = ("share", "scale", "loss")  # of a calibration
 _Record = TypeVar("_Record")
 
 
@@ -143,12 +144,15 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     if isinstance(model, ConvexNetworkClassifier):
         classes = model.classes_ = read_classes(arrays, meta, outputs)
         if "labels" in meta:
+            agree(
+                model.loss != "logistic" and meta["certificate"]["loss"] == "squared", "several labels are by squares"
+            )
             _read_labels(arrays, meta["labels"], model, n_rows)
         else:
             left = arrays["loo_classes"]
             agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
             model.loo_predictions_ = classes[left]
-            scales = {name: number(value) for name, value in meta["calibration"].items()}
+            scales = _read_scales(meta["calibration"])
             model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
             agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
         model.loo_probabilities_ = arrays.get("loo_probabilities")
@@ -183,7 +187,12 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
 
 
 def _scales(found: Calibration) -> dict[str, float]:
-    return {name: float(getattr(found, name)) for name in ("share", "scale", "loss")}
+    return {name: float(getattr(found, name)) for name in _SCALES}
+
+
+def _read_scales(told: dict[str, Any]) -> dict[str, float]:
+    agree(sorted(told) == sorted(_SCALES), "the calibration")  # one that is lost is not the default
+    return {name: number(told[name]) for name in _SCALES}
 
 
 def _pack_labels(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any) -> None:
@@ -201,7 +210,7 @@ def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], mo
     agree(len(told) == len(slopes) == len(offsets) == outputs and offsets.shape[1] == 2, "the labels")
     agree(model.classes_.tolist() == list(range(outputs)), "the labels")
     agree(left.shape == (n_rows, outputs) and _within(left, 2), "the predictions")
-    scales = [{name: number(value) for name, value in one.items()} for one in told]
+    scales = [_read_scales(one) for one in told]
     each = zip(slopes, offsets, scales, strict=True)
     model.calibration_ = EachLabel(tuple(Calibration(a, b, **one) for a, b, one in each))
     model.loo_predictions_ = left

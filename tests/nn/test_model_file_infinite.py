@@ -186,13 +186,13 @@ def test_what_is_not_fitted_is_refused(tmp_path):
         save_model(tmp_path / "m.npz", ConvexNetworkRegressor())
 
 
-def _rewritten(tmp_path, change, model=None):
+def _rewritten(tmp_path, change, model=None, version=5):
     path = tmp_path / "m.npz"
     save_model(path, model or ConvexNetworkClassifier().fit(X, LABELS["text"]))
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())
-    assert (meta["format"], meta["version"]) == ("clifford-rand-model", 5)
+    assert (meta["format"], meta["version"]) == ("clifford-rand-model", version)
     change(arrays, meta)
     if set(meta.get("arrays", [])) < set(arrays):  # one that was added
         meta["arrays"] = sorted(name for name in arrays if name not in ("meta", *ADDED))
@@ -228,6 +228,7 @@ DAMAGE = {
     "slopes": lambda arrays, meta: arrays.update(calibration_slopes=-arrays["calibration_slopes"]),
     "offsets": _cut("calibration_offsets", 2),
     "share": lambda arrays, meta: meta["calibration"].update(share=-1.0),
+    "no share": lambda arrays, meta: meta["calibration"].pop("share"),
     "held out": lambda arrays, meta: arrays.update(rounds_rows=arrays["rounds_rows"] + 60),
     "their predictions": _cut("rounds_predictions", 1, 3),
     "trials": lambda arrays, meta: meta["rounds"]["trials"].append({"shape": 3}),
@@ -279,7 +280,49 @@ def test_content_is_checked_before_it_is_used(tmp_path, fault):
     assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_damaged_by_writing_it_again(tmp_path):
+SEVERAL = {
+    "no slopes": lambda arrays, meta: arrays.pop("label_slopes"),
+    "slopes of fewer labels": _cut("label_slopes", 2, 3),
+    "fewer slopes": _cut("label_slopes", 3, 2),
+    "falling slopes": lambda arrays, meta: arrays.update(label_slopes=-1 - arrays["label_slopes"]),
+    "a slope that is none": lambda arrays, meta: arrays["label_slopes"].flat.__setitem__(0, np.nan),
+    "offsets of fewer labels": _cut("label_offsets", 2, 2),
+    "offsets of three classes": _cut("label_offsets", 3, 3),
+    "an infinite offset": lambda arrays, meta: arrays["label_offsets"].flat.__setitem__(0, np.inf),
+    "scales of fewer labels": lambda arrays, meta: meta["labels"].pop(),
+    "no share": lambda arrays, meta: meta["labels"][0].pop("share"),
+    "a negative share": lambda arrays, meta: meta["labels"][1].update(share=-1.0),
+    "a scale of zero": lambda arrays, meta: meta["labels"][1].update(scale=0.0),
+    "another scale": lambda arrays, meta: meta["labels"][2].update(evil=1.0),
+    "labels that are no list": lambda arrays, meta: meta.update(labels=3),
+    "classes that are no places": lambda arrays, meta: arrays.update(classes=arrays["classes"] + 1),
+    "fewer classes": _cut("classes", 2),
+    "predictions of other rows": _cut("loo_labels", 59, 3),
+    "predictions of fewer labels": _cut("loo_labels", 60, 2),
+    "a prediction that is no mark": lambda arrays, meta: arrays["loo_labels"].flat.__setitem__(0, 2),
+    "a negative prediction": lambda arrays, meta: arrays["loo_labels"].flat.__setitem__(0, -1),
+    "odds of fewer labels": _cut("loo_probabilities", 60, 2),
+    "odds beyond one": lambda arrays, meta: arrays["loo_probabilities"].flat.__setitem__(0, 1.5),
+    "a loss that several labels have not": lambda arrays, meta: meta["certificate"].update(loss="logistic"),
+    "a parameter that refuses them": lambda arrays, meta: meta["params"].update(loss="logistic"),
+}
+
+
+@pytest.fixture(scope="module")
+def several():
+    return ConvexNetworkClassifier(rounds=0).fit(X, (X[:, :3] > 0).astype(int))
+
+
+@pytest.mark.parametrize("fault", SEVERAL)
+def test_content_of_several_labels_is_checked(tmp_path, fault, several):
+    path = _rewritten(tmp_path, SEVERAL[fault], several, version=9)
+    with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged"):
+        load_model(path)
+
+
+def test_nothing_is_damaged_by_writing_it_again(tmp_path, several):
     """What `_rewritten` does by itself is none of the faults above."""
     back = load_model(_rewritten(tmp_path, lambda arrays, meta: None))
     assert back.predict(NEW).shape == (300,)
+    back = load_model(_rewritten(tmp_path, lambda arrays, meta: None, several, version=9))
+    np.testing.assert_array_equal(back.predict_proba(NEW), several.predict_proba(NEW))
