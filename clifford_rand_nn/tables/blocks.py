@@ -13,7 +13,7 @@ from clifford_rand._optional import require
 from clifford_rand._threads import cpu_count
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, damaged, npz_rows, read_npz, reading_parquet
-from clifford_rand_nn.tables.delimited import pandas_options, reading_csv
+from clifford_rand_nn.tables.delimited import pandas_options, reading_csv, without_thousands
 from clifford_rand_nn.tables.dialect import Dialect, find_dialect
 from clifford_rand_nn.tables.files import existing_table, listed, read_ending
 from clifford_rand_nn.tables.frames import named_columns, read_frame
@@ -161,6 +161,7 @@ def _delimited(
             frames = _in_order(file, dialect, stream, rows, options)
         wanted = [names[i] for i in kept]
         for frame in frames:
+            frame = without_thousands(frame, dialect, as_text)
             yield frame if len(frame.columns) == len(kept) else frame[wanted]
 
 
@@ -175,7 +176,7 @@ def _skip_header(stream: IO[bytes], dialect: Dialect) -> bool:
     line = b"\n"
     while line and not line.removeprefix(b"\xef\xbb\xbf").strip():
         line = stream.readline()
-    return line.count(b'"') % 2 == 0
+    return line.count(b'"') % 2 == 0 and b"\r" not in line.rstrip(b"\r\n")
 
 
 def _in_threads(

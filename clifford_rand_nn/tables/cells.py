@@ -15,10 +15,18 @@ MISSING = frozenset(
      "missing", "unknown", "n/k", "n.k.", "not available", "not applicable")
 )  # fmt: skip
 _MONEY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)?"
-_AMOUNT = rf"(?P<sign>[+-]?\s*{_MONEY}|{_MONEY}\s*[+-]?)\s*(?P<number>{{}})\s*(?:%|{_MONEY})"
-_POINT = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+\.?\d*|\.\d+"))  # 1,234.50
-_COMMA = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:\.\d{3})+(?:,\d*)?|\d+(?:,\d*)?|,\d+"))  # 1.234,50
-_ONLY_COMMA = re.compile(_AMOUNT.replace("{}", r"\d{1,3}(?:\.\d{3})+,\d*|\d{1,3}(?:\.\d{3}){2,}|\d*,\d{1,2}"))
+_AMOUNT = rf"(?P<sign>[+\-−]?\s*{_MONEY}|{_MONEY}\s*[+\-−]?)\s*(?P<number>{{}})\s*(?:%|{_MONEY})"
+_SPACED = r"[1-9]\d{0,2}(?:[ '’\u00a0\u202f]\d{3})+"  # 1 234 and 1'234, as in French and in Switzerland
+_POINT = re.compile(
+    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:,\d{{3}})+|{_SPACED})(?:\.\d*)?|\d+\.?\d*|\.\d+")
+)  # 1,234.50
+_COMMA = re.compile(
+    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})(?:,\d*)?|\d+(?:,\d*)?|,\d+")
+)  # 1.234,50
+_ONLY_COMMA = re.compile(
+    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED}),\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}")
+)
+_MARKS = str.maketrans("", "", " '’\u00a0\u202f")
 _DOTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 _CODE = re.compile(r"0\d+")
 TRUTH = {"yes": True, "no": False, "y": True, "n": False, "true": True, "false": False, "t": True, "f": False}
@@ -51,8 +59,8 @@ def is_missing(word: object) -> bool:
 def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
 
-    Of "12 %", "$1,234.50" and "1.234,50 €" it is the number. A column has decimal commas if one of its cells is a
-    number by them alone, such as "9,5 €".
+    Of "12 %", "$1,234.50", "1.234,50 €", "1 234,50" and "1'234.50" it is the number. A column has decimal commas if one
+    of its cells is a number by them alone, such as "9,5 €".
 
     Examples
     --------
@@ -94,8 +102,9 @@ def has_codes(words: Iterable[str]) -> bool:
 
 def _value(match: re.Match[str], commas: bool) -> float:
     """Return the number of a cell without its marks of thousands."""
-    digits = match["number"].replace(".", "").replace(",", ".") if commas else match["number"].replace(",", "")
-    return -float(digits) if "-" in match["sign"] else float(digits)
+    digits = match["number"].translate(_MARKS)
+    digits = digits.replace(".", "").replace(",", ".") if commas else digits.replace(",", "")
+    return -float(digits) if set("-−") & set(match["sign"]) else float(digits)
 
 
 def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:

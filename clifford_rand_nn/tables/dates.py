@@ -18,8 +18,11 @@ _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
     *("%Y-%m", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
 )
+_SHORT = ("%d.%m.%y", "%y.%m.%d", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d")
+_SHORT_YEAR = r"\d{2}([./-])\d{2}\1\d{2}(?: .*)?"  # 1.2.10 is a version
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f")
 _FORMATS = tuple(day + time for day, time in product(_DAYS, _TIMES))
+_TWO_DIGITS = tuple(day + time for day, time in product(_SHORT, _TIMES))
 _DAY = 86_400_000_000  # microseconds
 _YEAR = 365  # days
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -29,7 +32,7 @@ def date_formats(column: Any) -> list[str]:
     """Return every format by which all cells of a column that are there are dates; numbers never are.
 
     "native" are moments of the file (of Parquet, say), "ISO8601" texts such as 2020-01-31 or 2020-01-31T12:00:05Z, the
-    others are those of `datetime.strptime`. Two of them: whether day or month comes first cannot be told.
+    others are those of `datetime.strptime`. Several: whether day, month or a short year is first cannot be told.
 
     Examples
     --------
@@ -54,7 +57,8 @@ def date_formats(column: Any) -> list[str]:
     if not _BEGINNING.match(values.iloc[0]):
         return []
     if not values.str.fullmatch(_ISO_TEXT).iloc[0]:
-        return _matching(_matching(_FORMATS, values.iloc[:1]), values)
+        formats = _TWO_DIGITS if values.str.fullmatch(_SHORT_YEAR).all() else _FORMATS
+        return _matching(_matching(formats, values.iloc[:1]), values)
     return _matching([ISO], values) if values.str.fullmatch(_ISO_TEXT).all() else []
 
 

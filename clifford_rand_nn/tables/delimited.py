@@ -10,7 +10,9 @@ from typing import Any
 
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables.dialect import Dialect, not_gzip, not_text
+from clifford_rand_nn.tables.dialect import THOUSANDS, Dialect, not_gzip, not_text
+
+_TITLE = "If it does not hold the names of the columns, remove it."
 
 
 def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
@@ -23,8 +25,29 @@ def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_te
         if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
             options |= {"dtype": str, "na_filter": False, "usecols": again}
             frame[again] = pandas.read_csv(file, **options)[again]
+    frame = without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
     frame = frame.drop(columns=[frame.columns[i] for i in dialect.left_out])
     frame.attrs["notes"] = list(dialect.notes)
+    return frame
+
+
+def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = ()) -> Any:
+    """Return a frame in which 12.000 is twelve thousand, where decimals are written with a comma.
+
+    Not by pandas' own option: it takes 31.12.2020 for a number too.
+    """
+    if dialect.decimal != ",":
+        return frame
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    for name in frame.columns:
+        cells = frame[name]
+        if name in as_text or not (cells.dtype == object or pandas.api.types.is_string_dtype(cells.dtype)):
+            continue
+        grouped = cells.astype(object).map(lambda cell: isinstance(cell, str) and bool(THOUSANDS.fullmatch(cell)))
+        if grouped.any():
+            cells = cells.astype(object).where(~grouped, cells.astype(object).str.replace(".", "", regex=False))
+            known = pandas.to_numeric(cells, errors="coerce")
+            frame[name] = known if (known.notna() | cells.isna()).all() else cells
     return frame
 
 
@@ -39,7 +62,7 @@ def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
     except pandas.errors.EmptyDataError as error:
         raise ArgumentError(f"{file}: the file is empty.") from error
     except pandas.errors.ParserWarning as error:
-        raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.") from error
+        raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line. {_TITLE}") from error
     except UnicodeError as error:
         raise not_text(file, dialect.encoding) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

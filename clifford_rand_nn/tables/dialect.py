@@ -12,6 +12,7 @@ from typing import TextIO, cast
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.files import read_ending, refuse_duplicates
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -19,7 +20,9 @@ _NO_HEADER = "give --no-header, in Python header=False, if that is a row"
 _LOOKED_AT = 2**18  # characters: some thousand rows
 _ROWS = 200  # by which the separator is found
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
-_COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,)([eE][+-]?\d+)?\s*")
+_COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,|[1-9]\d{0,2}(\.\d{3})+,\d+)([eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*")  # 12.000
+_COMMA_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
 _CODE = re.compile(r"\s*0\d+\s*")  # a zip code or a number of an account: as an integer it would lose its zeros
 _POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 
@@ -68,7 +71,7 @@ def find_dialect(
 
     The separator is the one of ``, ; tab |`` by which most rows have as many cells as the first; among equals the one
     that leaves the most cells whole. The decimal mark is a comma where cells such as ``1,5`` stand between other
-    separators and no cell such as ``1.5`` does.
+    separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
     """
     _check("separator", separator, "one character", lambda text: len(text) == 1)
     _check("decimal", decimal, "'.' or ','", lambda text: text in (".", ","))
@@ -76,18 +79,21 @@ def find_dialect(
     notes = []
     if separator is None:
         separator = _separator(text, "\t" if read_ending(file).startswith(".tsv") else ",")
+        if header:
+            _refuse_title(file, text, separator)
         if separator != ("\t" if read_ending(file).startswith(".tsv") else ","):
             notes.append(f"the cells are separated by {SEPARATORS[separator]}")
     rows = _rows(file, text, separator, whole)
     if not rows:
         raise ArgumentError(f"{file}: the file is empty.")
     spaces = any(cell.startswith(" ") for cell in rows[0])
-    first = [cell.strip() if spaces else cell for cell in rows[0]]
+    first = [cell.lstrip(" ") if spaces else cell for cell in rows[0]]  # as pandas does
     cells = rows[1:] if header else rows
     if decimal is None:
-        decimal = "," if separator != "," and _has_decimal_commas(cells) else "."
+        decimal, thousands = _marks(cells) if separator != "," else (".", False)
         if decimal == ",":
-            notes.append("decimals are written with a comma")
+            also = ", thousands with a point" if thousands else ""
+            notes.append(f"decimals are written with a comma{also}")
     left_out: tuple[int, ...] = ()
     if header:
         left_out, said = _without_a_name(file, first, cells)
@@ -148,7 +154,7 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
 def _rows(file: Path, text: str, separator: str, whole: bool) -> list[list[str]]:
     """Return the rows of cells at the beginning of a file that are not blank."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline=None), delimiter=separator) if row]
     except csv.Error as error:
         raise ArgumentError(f"{file}: malformed CSV: {error}.") from error
     return rows if whole or len(rows) < 2 else rows[:-1]  # the last one may be cut
@@ -159,7 +165,7 @@ def _separator(text: str, usual: str) -> str:
     best, chosen = (0.0, 0.0, 0, 0), usual
     for one in (usual, *(other for other in SEPARATORS if other != usual)):
         try:
-            rows = [row for row in csv.reader(io.StringIO(text), delimiter=one) if row][:_ROWS]
+            rows = [row for row in csv.reader(io.StringIO(text, newline=None), delimiter=one) if row][:_ROWS]
         except csv.Error:
             continue
         if not rows or len(rows[0]) < 2:
@@ -174,10 +180,35 @@ def _separator(text: str, usual: str) -> str:
     return chosen
 
 
-def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether cells are numbers with a decimal comma and none is one with a point."""
+def _refuse_title(file: Path, text: str, separator: str) -> None:
+    """Refuse a first line of one cell above rows of several: a title, or Excel's "sep=;"."""
+    line, _, below = text.lstrip("\r\n ").partition("\n")
+    line = line.strip()
+    if any(mark in line for mark in SEPARATORS) and not line.lower().startswith("sep="):
+        return
+    other = _separator(below, separator)
+    rows = [row for row in csv.reader(io.StringIO(below, newline=None), delimiter=other) if row][:_ROWS]
+    lengths = [len(row) for row in rows]
+    if lengths and min(lengths) == max(lengths) > 1:
+        many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS[other]}"
+        remedy = "remove what stands above the names of the columns"
+        raise ArgumentError(f"{file}: the first line, {shortened(line, 30)!r}, holds no names: {many}; {remedy}.")
+
+
+def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, bool]:
+    """Return the decimal mark, and whether points are marks of thousands.
+
+    It is a comma if cells are numbers by it and none is one with a decimal point. A cell such as 12.000 is none beside
+    a comma that can be no mark of thousands, as in 1,5.
+    """
     cells = {cell for row in rows for cell in row}
-    return any(_COMMA.fullmatch(cell) for cell in cells) and not any(_POINT.fullmatch(cell) for cell in cells)
+    commas = [cell for cell in cells if _COMMA.fullmatch(cell)]
+    points = [cell for cell in cells if _POINT.fullmatch(cell)]
+    grouped = any(THOUSANDS.fullmatch(cell.partition(",")[0]) for cell in commas)
+    if commas and not points:
+        return ",", grouped
+    sure = any(not _COMMA_THOUSANDS.fullmatch(cell) for cell in commas)
+    return (",", True) if sure and all(THOUSANDS.fullmatch(cell) for cell in points) else (".", False)
 
 
 def _without_a_name(

@@ -148,8 +148,9 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     if len(formats) == 1 and len(words) > 1:
         return "date", f"dates such as {_shown(words[0])}"
     if len(formats) > 1:
-        days = f"--date {name}=%d/%m/%Y says so, in Python dates={{{name!r}: '%d/%m/%Y'}}"
-        return "left out", f"dates such as {_shown(words[0])}: day or month first? {days}"
+        what = "day, month or year" if "%y" in formats[0] else "day or month"
+        days = f"--date {name}={formats[0]} says so, in Python dates={{{name!r}: {formats[0]!r}}}"
+        return "left out", f"dates such as {_shown(words[0])}: {what} first? {days}"
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, TableNote
 from clifford_rand_nn.tables.cells import numbers
+from clifford_rand_nn.tables.dates import date_formats
 from clifford_rand_nn.tables.kinds import find_kinds
 
 pd = pytest.importorskip("pandas")
@@ -275,6 +276,23 @@ def test_amounts_of_money_are_numbers():
     np.testing.assert_array_equal(german, [1234.56, 9.5, 1234, 1234, -3.1, 12])
     assert odd == []
     assert numbers(pd.Series(["12,34,5", "--5", "1 2"]))[1] == ["12,34,5", "--5", "1 2"]
+
+
+def test_marks_of_thousands_and_of_minus():
+    found, odd = numbers(pd.Series(["1'234.50", "12’000", "-950", "\u2212 5.5", "CHF 1'000.–".removesuffix(".–")]))
+    assert (odd, found.tolist()) == ([], [1234.5, 12000, -950, -5.5, 1000])
+    found, odd = numbers(pd.Series(["1 234,50 €", "1\u202f234\u202f567,5", "12\u00a0000", "9,5"]))
+    assert (odd, found.tolist()) == ([], [1234.5, 1234567.5, 12000, 9.5])
+    assert numbers(pd.Series(["030 123 456", "12 34"]))[1] == ["030 123 456", "12 34"]
+
+
+def test_years_of_two_digits_are_no_guess():
+    assert date_formats(pd.Series(["31/12/99", "01/02/20"])) == ["%d/%m/%y"]
+    assert date_formats(pd.Series(["03.11.20", "04.12.21"])) == ["%d.%m.%y", "%y.%m.%d"]
+    assert date_formats(pd.Series(["1.2.10", "1.3.11"])) == []
+    (kind,) = find_kinds(pd.DataFrame({"day": ["03.11.20", "04.12.21"]}), {})
+    assert kind.kind == "left out"
+    assert "day, month or year first? --date day=%d.%m.%y says so" in kind.why
 
 
 def test_codes_and_identifiers_are_no_numbers():

@@ -41,6 +41,26 @@ FILES = {
     "quotes": ("t.csv", '"a";"b"\n1,5;"x\n;z"\n2;"y ""u"""\n', [[1.5, 2], ["x\n;z", 'y "u"']], "semicolons|comma"),
     "spaces": ("t.csv", "a, b\n1.5, x\n2, y\n", [[1.5, 2], ["x", "y"]], ""),
     "blank lines": ("t.csv", "\n\na,b\n1.5,x\n\n2,y\n", [[1.5, 2], ["x", "y"]], ""),
+    "thousands": (
+        "t.csv",
+        "a;b\n1,5;12.000\n2;31.12\n".replace("31.12", "950"),
+        [[1.5, 2], [12000, 950]],
+        "semicolons|with a comma, thousands with a point",
+    ),
+    "thousands and fractions": (
+        "t.csv",
+        "a;b\n1.234,5;1.000\n-12.000,25;1.234.567\n",
+        [["1.234,5", "-12.000,25"], [1000, 1234567]],
+        "semicolons|with a comma, thousands with a point",
+    ),
+    "dates beside commas": (
+        "t.csv",
+        "a;b\n1,5;01.12.2020\n2;02.12.2020\n",
+        [[1.5, 2], ["01.12.2020", "02.12.2020"]],
+        "s|c",
+    ),
+    "points are decimals": ("t.csv", "a;b\n1,234;0.5\n2,345;12.000\n", [["1,234", "2,345"], [0.5, 12]], "semicolons"),
+    "old Macintosh": ("t.csv", "a,b\r1.5,x\r2,y\r", [[1.5, 2], ["x", "y"]], ""),
     "windows": ("t.csv", "a,b\r\n1.5,x\r\n2,y\r\n", [[1.5, 2], ["x", "y"]], ""),
 }
 
@@ -193,6 +213,8 @@ def test_blocks_are_the_file_whatever_the_number_of_threads(tmp_path, monkeypatc
         ("a,b\n1,2,3\n1,2,3\n", "rows have more cells than the first line"),
         ('a,b\n1,2\n1,"2\n', "malformed CSV"),
         ("a,,b\n1,2,3\n", "column 2 has no name in the first line"),
+        ("Sales 2020\n\na;b\n1;2\n", "the first line, 'Sales 2020', holds no names: the 2 cells of the others are sep"),
+        ("sep=;\na;b\n1;2\n", "the first line, 'sep=;', holds no names: .* remove what stands above"),
     ],
 )
 def test_faults_in_blocks(tmp_path, text, message):
@@ -202,7 +224,12 @@ def test_faults_in_blocks(tmp_path, text, message):
         list(read_blocks(_write(tmp_path / "t.csv", text), columns=["b"], rows=1))
 
 
-def test_codes_that_begin_with_0_keep_it(tmp_path):
+@pytest.mark.parametrize("names", ["zip,n,share", " zip , n , share"])
+def test_codes_that_begin_with_0_keep_it(tmp_path, names):
+    path = _write(tmp_path / "t.csv", f"{names}\n01234,10,0.5\n10115,20,0\n")
+    names = [name.lstrip() for name in names.split(",")]
+    assert list(read_frame(path).columns) == names
+    assert read_frame(path).set_axis(["zip", "n", "share"], axis=1)["zip"].tolist() == ["01234", "10115"]
     path = _write(tmp_path / "t.csv", "zip,n,share\n01234,10,0.5\n10115,20,0\n")
     assert read_frame(path)["zip"].tolist() == ["01234", "10115"]
     assert read_frame(path)[["n", "share"]].to_numpy().tolist() == [[10, 0.5], [20, 0]]
