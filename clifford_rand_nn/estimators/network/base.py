@@ -16,6 +16,7 @@ from clifford_rand_nn.datafits.choice import split_weights
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
+from clifford_rand_nn.estimators.planned import Planned
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, kernel_training_rows, new_rows
 from clifford_rand_nn.estimators.stated import Stated
 from clifford_rand_nn.export.program import Value
@@ -28,7 +29,7 @@ from clifford_rand_nn.units import Units
 _ROUNDS = 3
 
 
-class NetworkWithoutKnobs(Parameters):
+class NetworkWithoutKnobs(Planned, Parameters):
     r"""Parameters and training; `ConvexNetworkClassifier` and `ConvexNetworkRegressor` add what targets need.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2,\qquad

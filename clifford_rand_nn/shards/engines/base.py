@@ -20,11 +20,14 @@ class Engine(ABC):
         Parts that are worked on at a time.
     first : bool
         Whether this process is the one that reports and writes files; false in all ranks of torch but one.
+    most_kept : int
+        Bytes that `keep` takes of the memory of this process at most.
     """
 
     shards: Shards
     workers: int
     first = True
+    most_kept = 0
 
     @abstractmethod
     def sum(self, term: RowSum) -> Sums:

@@ -34,6 +34,8 @@ class LocalEngine(Engine):
         Folder for what is kept of the rows beyond 64 MiB; by default that of the system.
     """
 
+    most_kept = _HELD
+
     def __init__(self, shards: Shards, workers: int | None = None, scratch: str | None = None) -> None:
         self.shards, self.workers = shards, workers or cpu_count()
         self._scratch = scratch

@@ -1,0 +1,330 @@
+"""What a fit to shards will take, before it starts: bytes on disk and in memory, passes, seconds, by a small trial."""
+
+import copy
+import math
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import quantity
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.formats.stored import Stored
+from clifford_rand_nn.shards.rows import Part
+from clifford_rand_nn.shards.source import Shard, Shards
+from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums
+
+_TRIAL_ROWS = 2**16
+_PIECES = 16  # places among all rows from which those of the trial come
+_TRIAL_SECONDS = 60.0
+_Value = TypeVar("_Value")
+_LOOK = 0.01  # seconds between looks at the memory
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit to shards will take. Printed, it reads as a table.
+
+    Numbers come from a trial: the same fit to some rows from all over the shards, read from where they are. A pass over
+    all rows takes as many times longer as there are more of them; the number of passes and what is done on a sample
+    stay about the same.
+
+    Attributes
+    ----------
+    owner : str
+        The estimator.
+    rows, columns, shards : int
+    disk : int
+        Bytes that a pass reads.
+    memory : int
+        Bytes of this process at most.
+    before : int
+        Bytes of them that it has before the fit: Python, libraries, and what else is loaded.
+    workers : int
+        Parts that are worked on at a time.
+    passes : int
+        Over all rows.
+    pass_seconds : float
+        Of one.
+    seconds : float
+        Of the fit.
+    trial_rows : int
+    trial_seconds : float
+    stopped : bool
+        Whether the trial ran out of time, so that there are more passes than it had.
+    max_time : float or None
+        Of the estimator, which ends the fit.
+    """
+
+    owner: str
+    rows: int
+    columns: int
+    shards: int
+    disk: int
+    memory: int
+    before: int
+    workers: int
+    passes: int
+    pass_seconds: float
+    seconds: float
+    trial_rows: int
+    trial_seconds: float
+    stopped: bool
+    max_time: float | None
+
+    def __str__(self) -> str:
+        least = "at least " if self.stopped else "about "
+        ends = ""
+        if self.max_time is not None and self.max_time < self.seconds:
+            ends = f", and ends after max_time={self.max_time:g} s"
+        parts = "one part" if self.workers == 1 else f"{self.workers} parts"
+        return "\n".join(
+            [
+                f"{self.owner} on {self.rows:,} rows × {self.columns:,} columns in {self.shards} shards",
+                f"  disk    {quantity(self.disk)}, read in every pass",
+                f"  memory  {quantity(self.memory)} in this process, of which it has {quantity(self.before)} now",
+                f"  passes  {least}{self.passes}, {_seconds(self.pass_seconds)} each, {parts} at a time",
+                f"  time    {least}{_seconds(self.seconds)}{ends}",
+                f"  (from a fit to {self.trial_rows:,} of the rows, in {_seconds(self.trial_seconds)})",
+            ]
+        )
+
+
+def plan_fit(
+    owner: str,
+    shards: Shards,
+    engine_of: Callable[[Shards], Engine],
+    fit: Callable[[Shards, Engine, float], Any],
+    max_time: float | None = None,
+) -> Plan:
+    """Return the plan of a fit.
+
+    Parameters
+    ----------
+    owner : str
+        The estimator's name.
+    shards : Shards
+    engine_of : callable
+        Makes the engine of the fit for some shards.
+    fit : callable
+        Fits a copy of the estimator, given shards, an engine for them, and the seconds that it may take.
+    max_time : float, optional
+        Of the estimator.
+    """
+    some = _some_rows(shards, _TRIAL_ROWS, _PIECES)
+    limit = _TRIAL_SECONDS if max_time is None else min(max_time, _TRIAL_SECONDS)
+    with _Memory() as memory, _Timed(engine_of(some)) as engine, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine.begin()
+        began = time.perf_counter()
+        fit(some, engine, limit)
+        trial_seconds = time.perf_counter() - began
+    factor = shards.n / some.n
+    longer = sum(max(0.0, seconds - engine.idle) for seconds in engine.seconds) * (factor - 1)
+    kept = max(0, min(int(engine.kept * factor), engine.most_kept) - engine.kept)
+    passes = len(engine.seconds)
+    read = sum(engine.seconds) + longer
+    return Plan(
+        owner=owner,
+        rows=shards.n,
+        columns=shards.d,
+        shards=len(shards.shards),
+        disk=stored_bytes(shards),
+        memory=memory.peak + kept,
+        before=memory.before,
+        workers=engine.workers,
+        passes=passes,
+        pass_seconds=read / max(1, passes),
+        seconds=trial_seconds + longer,
+        trial_rows=some.n,
+        trial_seconds=trial_seconds,
+        stopped=trial_seconds >= limit,
+        max_time=max_time,
+    )
+
+
+def stored_bytes(shards: Shards) -> int:
+    """Return the bytes of the files of shards, or of their rows where these are elsewhere."""
+    files: dict[str, int] = {}
+    count = 0
+    for shard in shards.shards:
+        for stored in shard:
+            if stored is None:
+                continue
+            if Path(stored.name).is_file():
+                files[stored.name] = os.path.getsize(stored.name)
+            else:
+                count += math.prod(stored.shape) * stored.dtype.itemsize
+    return count + sum(files.values())
+
+
+def _seconds(value: float) -> str:
+    if value < 120:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} minutes" if value < 7200 else f"{value / 3600:.1f} hours"
+
+
+# ---- some of the rows
+
+
+class _Rows(Stored):
+    """Some rows of a stored array, read from where they are."""
+
+    def __init__(self, stored: Stored, start: int, stop: int) -> None:
+        self._stored, self._start = stored, start
+        self.name, self.dtype = stored.name, stored.dtype
+        self.shape = (stop - start, *stored.shape[1:])
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        return self._stored.read(self._start + start, self._start + stop)
+
+    def blocks(self, start: int, stop: int, rows: int) -> Iterator[NDArray[Any]]:
+        return self._stored.blocks(self._start + start, self._start + stop, rows)
+
+    def identity(self) -> str:
+        return f"{self._stored.identity()}:{self._start}:{self.shape[0]}"
+
+
+def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
+    """Return shards of about so many rows, from so many places; all of them where there are no more."""
+    if shards.n <= rows:
+        return shards
+    found: dict[tuple[int, int], Shard] = {}
+    size = rows // pieces
+    starts = [part.first for part in shards.parts]
+    taken = 0
+    for place in range(pieces):
+        at = place * shards.n // pieces
+        part = shards.parts[int(np.searchsorted(starts, at, "right")) - 1]
+        start, stop = _piece(shards, part, part.start + at - part.first, size)
+        if (part.shard, start) not in found and taken < rows:
+            X, y, weights = shards.shards[part.shard]
+            piece = [None if one is None else _Rows(one, start, stop) for one in (y, weights)]
+            found[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
+            taken += stop - start
+    some = copy.copy(shards)
+    vars(some).pop("fingerprint", None)
+    some.shards = tuple(found.values())
+    some.parts = tuple(some._parts())
+    return some
+
+
+def _piece(shards: Shards, part: Part, start: int, size: int) -> tuple[int, int]:
+    """Return where a piece begins and ends: within its part, and whole where only whole units can be read."""
+    ends = shards.shards[part.shard].X.ends()
+    if ends is None:
+        return start, min(start + size, part.stop)
+    unit = int(np.searchsorted(ends, start, "right"))
+    return (int(ends[unit - 1]) if unit else 0), int(ends[unit])
+
+
+# ---- what the trial is watched with
+
+
+class _Idle(PartWork):
+    """Nothing, to see what a pass takes without rows."""
+
+    def of(self, shards: Shards, part: Part) -> int:
+        return 0
+
+
+class _Timed(Engine):
+    """An engine whose passes are timed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.shards, self.workers, self.first = engine.shards, engine.workers, engine.first
+        self.seconds: list[float] = []
+        self.idle = 0.0
+        self.kept, self.most_kept = 0, engine.most_kept
+
+    def begin(self) -> None:
+        """Time a pass that reads nothing."""
+        list(self._engine.each(_Idle()))
+        began = time.perf_counter()
+        list(self._engine.each(_Idle()))
+        self.idle = time.perf_counter() - began
+
+    def sum(self, term: RowSum) -> Sums:
+        with self._pass():
+            return self._engine.sum(term)
+
+    def keep(self, make: RowMap) -> None:
+        with self._pass():
+            self._engine.keep(make)
+        few = next(self.shards.blocks(self.shards.parts[0], 1))
+        self.kept += make.of(few).nbytes * self.shards.n
+
+    def each(self, work: PartWork) -> Iterator[Any]:
+        with self._pass():
+            found = list(self._engine.each(work))
+        return iter(found)
+
+    def agreed(self, value: _Value) -> _Value:
+        return self._engine.agreed(value)
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _pass(self) -> "_Seconds":
+        return _Seconds(self.seconds)
+
+
+class _Seconds:
+    def __init__(self, found: list[float]) -> None:
+        self._found = found
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self._found.append(time.perf_counter() - self._began)
+
+
+class _Memory:
+    """The largest memory of this process while a block runs, looked at a hundred times a second.
+
+    Attributes
+    ----------
+    before, peak : int
+        Bytes; of systems without /proc only the largest ever.
+    """
+
+    def __enter__(self) -> Self:
+        self.before = self.peak = resident()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK):
+            self.peak = max(self.peak, resident())
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self.peak = max(self.peak, resident())
+
+
+def resident() -> int:
+    """Return the bytes of memory that this process has; the most it ever had where the system says no more."""
+    status = Path("/proc/self/statm")
+    if status.exists():
+        return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,72 @@
+"""Rows on disk, made block by block: a teacher network with noise, in features whose spectrum falls."""
+
+from pathlib import Path
+
+import numpy as np
+
+SHARD = 62_500  # rows of a shard; the growth takes 1, 4 and 16 of them
+_TEST = 20_000
+_NEURONS = 24
+_SIGNAL = 3.0  # standard deviation of the teacher's log-odds: some 12 % of labels are noise to everyone
+
+
+class Teacher:
+    """Rows x = Q diag(s) z of normal z, s_k = k^(-1/4), and labels of log-odds that a ReLU network gives."""
+
+    def __init__(self, d, seed=0):
+        rng = np.random.default_rng([seed, d])
+        self.d, self.seed = d, seed
+        self.rotation = np.linalg.qr(rng.standard_normal((d, d)))[0].astype(np.float32)
+        self.scale = (np.arange(1, d + 1) ** -0.25).astype(np.float32)
+        leading = np.minimum(1.0, 8 / np.arange(1, d + 1))  # neurons look at the leading directions above all
+        self.W = (rng.standard_normal((d, _NEURONS)) * leading[:, None]).astype(np.float32)
+        self.W /= np.linalg.norm(self.W, axis=0)
+        self.c = (0.5 * rng.standard_normal(_NEURONS)).astype(np.float32)
+        self.a = rng.choice([-1.0, 1.0], _NEURONS).astype(np.float32)
+        f = self._odds(rng.standard_normal((20_000, d), dtype=np.float32))
+        self.mean, self.std = float(f.mean()), float(f.std())
+
+    def _odds(self, Z):
+        return np.maximum(Z @ self.W + self.c, 0) @ self.a
+
+    def rows(self, number, size):
+        """Rows in float16 and labels 0, 1 of a shard, by its number."""
+        rng = np.random.default_rng([self.seed, self.d, number])
+        Z = rng.standard_normal((size, self.d), dtype=np.float32)
+        odds = _SIGNAL * (self._odds(Z) - self.mean) / self.std + rng.logistic(size=size)
+        return ((Z * self.scale) @ self.rotation.T).astype(np.float16), (odds > 0).astype(np.int8)
+
+
+def made(folder, n, d, seed=0):
+    """Write n rows, in shards, if they are not there; return the folder."""
+    folder = Path(folder) / f"{n}x{d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "whole").exists():
+        return folder
+    teacher = Teacher(d, seed)
+    for number, start in enumerate(range(0, n, SHARD)):
+        X, y = teacher.rows(number, min(SHARD, n - start))
+        np.save(folder / f"X-{number:05d}.npy", X)
+        np.save(folder / f"y-{number:05d}.npy", y)
+    X, y = teacher.rows(10**6, _TEST)
+    np.savez(folder / "test.npz", X=X, y=y)
+    (folder / "whole").touch()
+    return folder
+
+
+def files(folder, rows=None):
+    """Paths of X and of y of the first rows, whole shards."""
+    count = None if rows is None else max(1, rows // SHARD)
+    return tuple([str(path) for path in sorted(Path(folder).glob(f"{name}-*.npy"))][:count] for name in "Xy")
+
+
+def test_rows(folder):
+    """Rows that no fit sees, in float32."""
+    with np.load(Path(folder) / "test.npz") as found:
+        return found["X"].astype(np.float32), found["y"].astype(int)
+
+
+def judged(probabilities, y):
+    """Accuracy and mean log loss of probabilities of class 1."""
+    p = np.clip(probabilities, 1e-7, 1 - 1e-7)
+    return float(np.mean((p > 0.5) == y)), float(-np.mean(np.where(y == 1, np.log(p), np.log1p(-p))))

@@ -1,0 +1,208 @@
+"""What a user would take instead, on the same shards: accuracy and log loss on test rows after so many seconds.
+
+Every peer returns points (seconds, accuracy, log loss) of training alone, without the time to judge them, and says how
+many rows it could take.
+"""
+
+import time
+
+import numpy as np
+
+from sharded.made import files, judged, test_rows
+from sharded.process import peak
+
+
+class Curve:
+    """Points over seconds of work; the clock stands still while a point is judged."""
+
+    def __init__(self, folder):
+        self._X, self._y = test_rows(folder)
+        self.points, self._spent, self._since = [], 0.0, time.perf_counter()
+
+    @property
+    def seconds(self):
+        return self._spent + time.perf_counter() - self._since
+
+    def judge(self, predict):
+        self._spent = self.seconds
+        self.points.append((round(self._spent, 3), *judged(predict(self._X), self._y)))
+        self._since = time.perf_counter()
+
+    def result(self, rows, **more):
+        return {"points": self.points, "peak": peak(), "rows": rows, **more}
+
+
+def _shards(folder, rows):
+    for X, y in zip(*files(folder, rows), strict=True):
+        yield np.load(X).astype(np.float32), np.load(y).astype(np.int32)
+
+
+def _in_memory(folder, rows, most):
+    """The first rows that are at most so many bytes in float32."""
+    X, y = files(folder, rows)
+    d = np.load(X[0], mmap_mode="r").shape[1]
+    n = int(most / (4 * d))
+    kept, labels, count = [], [], 0
+    for one, other in zip(X, y, strict=True):
+        kept.append(np.load(one).astype(np.float32))
+        labels.append(np.load(other).astype(np.int32))
+        count += len(labels[-1])
+        if count >= n:
+            break
+    return np.concatenate(kept)[:n], np.concatenate(labels)[:n]
+
+
+def sgd(folder, rows=None, limit=120.0, seed=0):
+    """`SGDClassifier.partial_fit`, epoch after epoch, on columns scaled by a first pass, averaged.
+
+    With its default steps, 1/(alpha t), ten epochs end at a log loss above 1: these steps are 0.01 t^(-1/4).
+    """
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.preprocessing import StandardScaler
+
+    curve = Curve(folder)
+    scaler, n = StandardScaler(), 0
+    for X, _ in _shards(folder, rows):
+        scaler.partial_fit(X)
+        n += len(X)
+    model = SGDClassifier(
+        loss="log_loss", learning_rate="invscaling", eta0=0.01, power_t=0.25, average=True, random_state=seed
+    )
+    rng = np.random.default_rng(seed)
+    while curve.seconds < limit and len(curve.points) < 10:
+        for X, y in _shards(folder, rows):
+            order = rng.permutation(len(y))
+            model.partial_fit(scaler.transform(X)[order], y[order], classes=[0, 1])
+        curve.judge(lambda test: model.predict_proba(scaler.transform(test))[:, 1])
+    return curve.result(n)
+
+
+def saga(folder, rows=None, limit=120.0, most=0.4e9):
+    """`LogisticRegression(solver="saga")`, on as many rows as take 0.4 GB in float32: it copies them."""
+    from sklearn.linear_model import LogisticRegression
+
+    curve = Curve(folder)
+    X, y = _in_memory(folder, rows, most)
+    steps = 1
+    model = LogisticRegression(solver="saga", warm_start=True, max_iter=steps, random_state=0)
+    while curve.seconds < limit and len(curve.points) < 8:
+        model.max_iter = steps
+        model.fit(X, y)
+        curve.judge(lambda test: model.predict_proba(test)[:, 1])
+        steps = min(2 * steps, 8)
+    return curve.result(len(y))
+
+
+def _judged_after(trees):
+    return trees in (5, 10) or trees % 25 == 0
+
+
+def lightgbm(folder, rows=None, limit=120.0):
+    """LightGBM, rows of the shards as `lightgbm.Sequence`; points after 5, 10, 25, 50, … trees."""
+    import lightgbm
+
+    class Rows(lightgbm.Sequence):
+        batch_size = 4096
+
+        def __init__(self, path):
+            self._rows = np.load(path, mmap_mode="r")
+
+        def __len__(self):
+            return len(self._rows)
+
+        def __getitem__(self, index):
+            return np.asarray(self._rows[index], dtype=np.float64)
+
+    curve = Curve(folder)
+    paths, labels = files(folder, rows)
+    y = np.concatenate([np.load(path) for path in labels])
+    data = lightgbm.Dataset([Rows(path) for path in paths], y, params={"verbose": -1})
+    parameters = {"objective": "binary", "verbose": -1, "num_threads": 2, "seed": 0}
+
+    def watch(env):
+        late = curve.seconds > limit
+        if late or _judged_after(env.iteration + 1):
+            curve.judge(env.model.predict)
+        if late:
+            raise lightgbm.callback.EarlyStopException(env.iteration, [])
+
+    lightgbm.train(parameters, data, num_boost_round=400, callbacks=[watch])
+    return curve.result(len(y))
+
+
+def xgboost(folder, rows=None, limit=120.0):
+    """XGBoost, histograms in external memory, shard by shard; points after 5, 10, 25, 50, … trees."""
+    import tempfile
+
+    import xgboost
+
+    class Shards(xgboost.DataIter):
+        def __init__(self, cache):
+            self._paths, self._at = list(zip(*files(folder, rows), strict=True)), 0
+            super().__init__(cache_prefix=f"{cache}/rows")
+
+        def next(self, input_data):
+            if self._at == len(self._paths):
+                return False
+            X, y = self._paths[self._at]
+            input_data(data=np.load(X).astype(np.float32), label=np.load(y))
+            self._at += 1
+            return True
+
+        def reset(self):
+            self._at = 0
+
+    curve = Curve(folder)
+
+    class Watch(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model, epoch, evals_log):
+            late = curve.seconds > limit
+            if late or _judged_after(epoch + 1):
+                curve.judge(lambda test: model.predict(xgboost.DMatrix(test)))
+            return late
+
+    with tempfile.TemporaryDirectory() as cache:
+        data = xgboost.ExtMemQuantileDMatrix(Shards(cache), max_bin=256)
+        parameters = {"objective": "binary:logistic", "nthread": 2, "tree_method": "hist", "seed": 0}
+        xgboost.train(parameters, data, num_boost_round=400, callbacks=[Watch()])
+        n = data.num_row()
+    return curve.result(n)
+
+
+def dask_ml(folder, rows=None, limit=120.0):
+    """dask-ml's `LogisticRegression` (L-BFGS of dask-glm) on two worker processes; a point for each number of steps."""
+    import dask.array as da
+    from dask_ml.linear_model import LogisticRegression
+    from distributed import Client, LocalCluster
+
+    paths, labels = files(folder, rows)
+    test, labelled = test_rows(folder)
+    held = [(np.load(path, mmap_mode="r"), np.load(label)) for path, label in zip(paths, labels, strict=True)]
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="4GB")
+    with cluster, Client(cluster) as client:
+        lazy = [da.from_delayed(_lazy(path), one.shape, np.float32) for path, (one, _) in zip(paths, held, strict=True)]
+        X = da.concatenate(lazy)
+        y = da.concatenate([da.from_array(one.astype(np.int32), chunks=len(one)) for _, one in held])
+        points, seconds = [], 0.0
+        for steps in (2, 5, 10, 25):
+            if seconds > limit / 2:
+                break
+            begin = time.perf_counter()
+            model = LogisticRegression(solver="lbfgs", max_iter=steps, C=1e3).fit(X, y)
+            seconds = time.perf_counter() - begin
+            points.append((round(seconds, 3), *judged(model.predict_proba(test)[:, 1], labelled)))
+        peaks = list(client.run(peak).values())
+    return {"points": points, "peak": max(peaks), "rows": sum(len(one) for _, one in held)}
+
+
+def _lazy(path):
+    import dask
+
+    return dask.delayed(_read)(path)
+
+
+def _read(path):
+    return np.load(path).astype(np.float32)
+
+
+PEERS = {"sgd": sgd, "saga": saga, "lightgbm": lightgbm, "xgboost": xgboost, "dask_ml": dask_ml}

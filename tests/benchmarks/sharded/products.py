@@ -1,0 +1,100 @@
+"""An engine that notes its passes and, right after each, times the bare products of the same shapes.
+
+What is timed are the BLAS calls alone, X @ U and X.T @ R, on blocks that are resident in memory, in as many threads, of
+a share of the rows; they are taken in turn with the passes, so that a busy machine slows both alike.
+"""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from clifford_rand._blas import ONE_BLAS_THREAD
+from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.sums import BLOCK_ROWS
+
+_SHARE = 8  # of the rows, one in so many is multiplied
+_BLOCKS = 2  # resident ones a thread
+
+
+class Counted(Engine):
+    """An engine with a list of its passes.
+
+    Attributes
+    ----------
+    passes : list of dict
+        What each was, its seconds, and those of its bare products.
+    bare : float
+        Seconds of wall time spent on bare products.
+    """
+
+    def __init__(self, engine, threads):
+        self._engine, self._threads = engine, threads
+        self.shards, self.workers, self.first = engine.shards, engine.workers, engine.first
+        self.passes, self.bare = [], 0.0
+        self._blocks = {}
+
+    def sum(self, term):
+        begin = time.perf_counter()
+        found = self._engine.sum(term)
+        seconds = time.perf_counter() - begin
+        self.passes.append({"name": type(term).__name__, "seconds": seconds, "products": self._products(term)})
+        return found
+
+    def keep(self, make):
+        self._noted("keep " + type(make).__name__, lambda: self._engine.keep(make))
+
+    def each(self, work):
+        begin = time.perf_counter()
+        yield from self._engine.each(work)
+        self.passes.append({"name": type(work).__name__, "seconds": time.perf_counter() - begin, "products": 0.0})
+
+    def agreed(self, value):
+        return self._engine.agreed(value)
+
+    def close(self):
+        self._engine.close()
+
+    def _noted(self, name, work):
+        begin = time.perf_counter()
+        work()
+        self.passes.append({"name": name, "seconds": time.perf_counter() - begin, "products": 0.0})
+
+    def _products(self, term):
+        forward = getattr(term, "_columns", None)
+        if forward is None:
+            return 0.0
+        begin = time.perf_counter()
+        backward = term.network.U.shape[1] * term.network.U.shape[2] if hasattr(term, "scales") else 0
+        seconds = bare(self._resident(forward), forward, backward, self.shards.n, self._threads)
+        self.bare += time.perf_counter() - begin
+        return seconds
+
+    def _resident(self, forward):
+        key = (len(forward), forward.dtype.str)
+        if key not in self._blocks:
+            rng = np.random.default_rng(0)
+            shape = (BLOCK_ROWS, len(forward))
+            self._blocks[key] = [rng.random(shape).astype(forward.dtype) for _ in range(self._threads * _BLOCKS)]
+        return self._blocks[key]
+
+
+def bare(blocks, forward, backward, n, threads):
+    """Seconds of X @ U, and of X.T @ R with ``backward`` columns, over n rows."""
+    count = max(threads, n // BLOCK_ROWS // _SHARE // threads * threads)
+    R = np.random.default_rng(1).random((BLOCK_ROWS, backward)).astype(forward.dtype)
+
+    def work(thread):
+        for i in range(count // threads):
+            X = blocks[thread * _BLOCKS + i % _BLOCKS]
+            if forward.shape[1]:
+                X @ forward
+            if backward:
+                X.T @ R
+
+    with ONE_BLAS_THREAD, ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+        begin = time.perf_counter()
+        list(pool.map(work, range(threads)))
+        seconds = time.perf_counter() - begin
+    return seconds * n / (count * BLOCK_ROWS)

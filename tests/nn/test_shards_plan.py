@@ -1,0 +1,108 @@
+"""What a plan says before a fit, against what the fit then takes."""
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
+from clifford_rand_nn.shards import plan as planning
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.source import Shards
+
+MODEL = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)
+
+
+@pytest.fixture
+def shards(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        X = rng.standard_normal((400, 5)).astype(np.float16)
+        np.save(tmp_path / f"X-{i:05d}.npy", X)
+        np.save(tmp_path / f"y-{i:05d}.npy", np.array(["no", "yes"])[(X[:, 0] * X[:, 1] > 0).astype(int)])
+    return Shards(tmp_path, part_rows=100)
+
+
+def test_a_plan_says_what_is_there_and_what_a_fit_takes(shards, tmp_path):
+    plan = MODEL.plan(shards)
+    passes = []
+
+    class Noting(LocalEngine):
+        def sum(self, term):
+            passes.append(term)
+            return super().sum(term)
+
+    fitted = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)
+    fitted.fit(shards, engine=Noting(shards))
+    assert (plan.rows, plan.columns, plan.shards, plan.trial_rows) == (1200, 5, 3, 1200)
+    assert plan.disk == sum(file.stat().st_size for file in tmp_path.iterdir())
+    assert plan.passes == len(passes) + 2  # the first pass, and that which keeps the patterns
+    assert plan.seconds == plan.trial_seconds
+    assert plan.memory >= plan.before > 0
+    assert not hasattr(MODEL, "coef_")
+    text = str(plan)
+    assert text.startswith("GatedReLUClassifier on 1,200 rows × 5 columns in 3 shards\n  disk ")
+    assert f"passes  about {plan.passes}, " in text
+
+
+def test_a_plan_of_many_rows_comes_from_some_of_everywhere(shards, monkeypatch):
+    monkeypatch.setattr(planning, "_TRIAL_ROWS", 256)
+    plan = MODEL.plan(shards)
+    assert plan.trial_rows == 256
+    assert plan.rows == 1200
+    assert plan.seconds >= plan.trial_seconds
+    some = planning._some_rows(shards, 256, 16)
+    found = np.concatenate([block.X for part in some.parts for block in some.blocks(part, 7)])
+    every = np.concatenate([block.X for part in shards.parts for block in shards.blocks(part, 1000)])
+    at = np.concatenate([np.arange(16) + i * 75 for i in range(16)])
+    assert some.n == 256
+    assert np.array_equal(found[:96], every[at[:96]])  # pieces end with their part
+    assert some.fingerprint != shards.fingerprint
+
+
+def test_a_pass_takes_as_many_times_longer_as_there_are_more_rows(shards, monkeypatch):
+    monkeypatch.setattr(planning, "_TRIAL_ROWS", 300)
+    now = [0.0]
+    monkeypatch.setattr(planning.time, "perf_counter", lambda: now[0])
+
+    class Clocked(LocalEngine):
+        def sum(self, term):
+            now[0] += 1.0 + self.shards.n / 100  # a second of overhead and a second for a hundred rows
+            return super().sum(term)
+
+        def each(self, work):
+            now[0] += 1.0
+            return super().each(work)
+
+    def fit(some, engine, seconds):
+        now[0] += 5.0
+        for _ in range(3):
+            engine.sum(Nothing())
+
+    plan = planning.plan_fit("Model", shards, Clocked, fit)
+    assert plan.passes == 3
+    n = plan.trial_rows
+    assert plan.trial_seconds == pytest.approx(5 + 3 * (1 + n / 100))
+    assert plan.seconds == pytest.approx(5 + 3 * (1 + 1200 / 100))
+    assert plan.pass_seconds == pytest.approx(1 + 1200 / 100)
+
+
+class Nothing:
+    rows = 100
+
+    def of(self, block, kept):
+        return (np.zeros(1),)
+
+
+def test_a_trial_that_runs_out_of_time_says_so(shards):
+    plan = GatedReLUClassifier(4, beta=1e-4, tol=1e-12, max_time=0.05, random_state=0).plan(shards)
+    assert plan.stopped
+    assert "passes  at least " in str(plan)
+
+
+def test_arguments_of_a_plan(shards):
+    with pytest.raises(ArgumentError, match=r"'shards' parameter of GatedReLUClassifier\.plan must be Shards"):
+        MODEL.plan([[1.0]])
+    with pytest.raises(ArgumentError, match=r"'engine' parameter of ConvexNetworkClassifier\.plan must be None, a"):
+        ConvexNetworkClassifier().plan(shards, engine=LocalEngine(shards))
+    with pytest.raises(ArgumentError, match="'solver' parameter"):
+        GatedReLUClassifier(4, beta=1.0, solver="gram").plan(shards)
