@@ -220,6 +220,11 @@ class Certificate:
         if self.sample_weight is not None:
             check_array(self.sample_weight, "sample_weight", owner, (None,))
 
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows, those of weight zero with them."""
+        return len(self.dual_point if self.sample_weight is None else self.sample_weight)
+
     def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 

@@ -23,10 +23,11 @@ from clifford_rand_nn._archives import FAULTS, read_npz
 from clifford_rand_nn.saved import estimator, pipeline, steps
 from clifford_rand_nn.saved.parts import FORMAT, ForeignPartError
 
-VERSION = 9  # raised when a reader of the old layout could not read the new one
+VERSION = 10  # raised when a reader of the old layout could not read the new one
 # 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalised", 4 no infinitely many gates,
-# 7 no pipelines, 8 no rows by their products. Models without what is new are written so that older readers read them.
-_READABLE = (1, 2, 3, 4, 5, 6, 7, 8, 9)
+# 7 no pipelines, 8 no rows by their products, 9 no shards.
+# Models without what is new are written so that older readers read them.
+_READABLE = tuple(range(1, VERSION + 1))
 
 Model: TypeAlias = estimator.Estimator | Pipeline
 

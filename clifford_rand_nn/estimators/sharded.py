@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,22 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
     _check_kind(model, y, sample_weight, owner)
     about = _about(model, shards)
     with as_engine(engine, shards, owner, model.max_memory) as runs:
-        keeper = Checkpoint.opened(checkpoint, about, owner, writes=runs.first)
-        saved = runs.agreed(keeper.load())
-        drawn = int(as_generator(model.random_state, owner, "random_state").integers(2**62))
-        seed = runs.agreed(drawn) if saved is None else saved[0]
+        keeper = Checkpoint.opened(checkpoint, about, owner)
+        saved = keeper.load()
+        seed = (
+            int(as_generator(model.random_state, owner, "random_state").integers(2**62)) if saved is None else saved[0]
+        )
         facts = scan(runs, _SAMPLE, np.random.default_rng(seed), hasattr(model, "class_weight"), owner)
         there = clone(model).set_params(random_state=seed)  # a fit that goes on draws what it drew
         there._chosen = isinstance(model.beta, str)
         there.loss_, there._sample_weight = _loss(model), None
         targets = _targets(there, facts)
         task = _sample(there, facts, targets, began)
-        chosen = _beta(there, task) if there._chosen else (float(model.beta), None)
-        there.beta_, there.candidates_ = runs.agreed(chosen)
+        there.beta_, there.candidates_ = _beta(there, task) if there._chosen else (float(model.beta), None)
         found = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
         problem = on_all_columns(there._problem(task, found.patterns))
         limits = Limits(tol=model.tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
-        with progress_line(model.verbose and runs.first, model.tol, model.max_time) as callback:
+        with progress_line(model.verbose, model.tol, model.max_time) as callback:
             limits = limits.after(time.perf_counter() - began, callback=callback)
             trained = train_gated(
                 runs,
@@ -73,7 +74,7 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
     for name in ("beta_", "candidates_", "loss_", "classes_"):
         if hasattr(there, name):
             setattr(model, name, getattr(there, name))
-    _leave(model, shards, facts, targets, task, found.gates, trained)
+    _leave(model, shards, facts, targets, task, _by_place(found.gates, facts), trained)
     return model
 
 
@@ -176,6 +177,13 @@ def _resumed(state: State, tol: float) -> State:
     return state._replace(aim=min(state.aim, tol))
 
 
+def _by_place(gates: Gates, facts: Facts) -> Gates:
+    """Return the gates with the rows that span them by their place among all rows, instead of in the sample."""
+    sample = facts.sample
+    places = sample.rows if sample.weights is None else sample.rows[sample.weights > 0]
+    return replace(gates, incident=np.where(gates.incident < 0, -1, places[gates.incident]).astype(np.intp))
+
+
 def _leave(
     model: Any, shards: Shards, facts: Facts, targets: Targets, task: Task, gates: Gates, trained: Trained
 ) -> None:
@@ -203,6 +211,7 @@ def _leave(
         huber_delta=model._delta,
         targets=targets,
         n=facts.n,
+        n_rows=shards.n,
         fit_intercept=model.fit_intercept,
     )
     if not result.converged:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
-from clifford_rand_nn.certificates import GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate, GatedClaim, NetworkClaim
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum
 
@@ -17,13 +17,12 @@ _SAME = 1e-9  # of the largest entry of standardised rows, which are computed ag
 
 def n_training_rows(estimator: Any) -> int:
     """Return how many rows there were, those of weight zero with them."""
-    proof = estimator.certificate_
-    return len(proof.dual_point if proof.sample_weight is None else proof.sample_weight)
+    return int(estimator.certificate_.n_rows)
 
 
 def kept_rows(estimator: Any) -> Numbers:
-    """Return the numbers of the training rows that have a weight."""
-    weights = estimator.certificate_.sample_weight
+    """Return the numbers of the training rows that have a weight; of all, where there were shards."""
+    weights = getattr(estimator.certificate_, "sample_weight", None)
     return np.arange(n_training_rows(estimator)) if weights is None else np.flatnonzero(weights)
 
 
@@ -59,7 +58,7 @@ def _alike(rows: Array, others: Array) -> bool:
 
 def are_training_rows(estimator: Any, network: NetworkSum, numbers: Numbers | None, seen: Array) -> bool:
     """Say whether rows are those of training, as far as the model can tell: their number, and its own rows."""
-    if len(seen) != n_training_rows(estimator):
+    if len(seen) != n_training_rows(estimator) or not isinstance(estimator.certificate_, Certificate):
         return False
     if isinstance(network, KernelSum):
         inner = network.network

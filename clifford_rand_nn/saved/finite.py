@@ -16,7 +16,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.saved import kernel
+from clifford_rand_nn.saved import kernel, shards
 from clifford_rand_nn.saved.parts import (
     about,
     agree,
@@ -32,6 +32,7 @@ from clifford_rand_nn.saved.parts import (
     set_features,
     whole,
 )
+from clifford_rand_nn.shards.certificate import ShardCertificate
 
 Network = (
     GatedReLUClassifier
@@ -58,6 +59,7 @@ ARRAYS = (
     | {"W1": "f2", "b1": "f1", "w2": "f2", "b2": "f1", "units": "i1"}
     | {f"{prefix}_{name}": rule for prefix in ("given", "gates", "members") for name, rule in _GATE_ARRAYS.items()}
     | {f"members_{name}": rule for name, rule in _NEURON_ARRAYS.items()}
+    | shards.ARRAYS
 )
 _DROPPED = ("huber_delta",)  # parameters that estimators had and have no more where they had no effect
 
@@ -67,14 +69,17 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     require_fitted(model, "network_")
     params = {name: parameter(value) for name, value in model.get_params().items()}
     params = {name: value for name, value in params.items() if name not in _LATER or value != _LATER[name]}
-    arrays: dict[str, NDArray[Any]] = {"dual_point": model.certificate_.dual_point}
+    proof = model.certificate_
+    by_shards = isinstance(proof, ShardCertificate)
+    arrays: dict[str, NDArray[Any]] = {} if by_shards else {"dual_point": proof.dual_point}
     if "gates" in params and not isinstance(params["gates"], str):  # hyperplanes that were given are a parameter
         given = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
         params["gates"] = _pack_gates(arrays, "given", given)
-    proof = model.certificate_
-    if proof.sample_weight is not None:
+    if not by_shards and proof.sample_weight is not None:
         arrays["sample_weight"] = proof.sample_weight
     meta = about(model, _version(model), params) | {"n_iter": int(model.n_iter_)}
+    if by_shards:
+        meta["shards"] = shards.pack(arrays, proof)
     if isinstance(model.beta, str):
         meta["beta"] = float(model.beta_)
     if _settled(model):
@@ -122,6 +127,8 @@ def read_neurons(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], d: int, 
 
 def _version(model: Any) -> int:
     """Return the least version of the format that can hold an estimator."""
+    if isinstance(model.certificate_, ShardCertificate):
+        return shards.VERSION
     if isinstance(model.certificate_.claim, KernelClaim):
         known = kernel.version(model.certificate_.claim.network)
         return known if getattr(model, "class_weight", None) is None else max(known, _CLASSES_WEIGHTED)
@@ -184,6 +191,11 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         classes = model.classes_ = read_classes(arrays, meta, outputs)
     else:
         model._target_ndim = read_target_ndim(meta, outputs)
+    if "shards" in meta:
+        agree(isinstance(claim, GatedClaim), "shards train gated networks")
+        model._sample_weight = None
+        model.certificate_ = shards.read(arrays, meta, model, cast("GatedClaim", claim), classes)
+        return cast("Network", model)
     model._sample_weight = checked_weights(arrays, outputs)
     model._certify(claim, classes, dual_point=arrays["dual_point"], **proved(meta))
     if "kernel" in meta:

@@ -15,6 +15,7 @@ from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.intervals import Intervals
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, Trial
 from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.saved import shards
 from clifford_rand_nn.saved.finite import pack_neurons, read_neurons
 from clifford_rand_nn.saved.kernel import pack_network, read_network, version
 from clifford_rand_nn.saved.parts import (
@@ -35,6 +36,7 @@ from clifford_rand_nn.saved.parts import (
     truth,
     whole,
 )
+from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
 from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
@@ -64,8 +66,9 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     params = {name: parameter(value) for name, value in model.get_params().items()}
     meta = about(model, _VERSION, params)
     meta["certificate"]["loss"] = proof.loss
-    arrays: dict[str, NDArray[Any]] = {"dual_point": proof.dual_point}
-    if proof.sample_weight is not None:
+    by_shards = isinstance(proof, LandmarkCertificate)
+    arrays: dict[str, NDArray[Any]] = {} if by_shards else {"dual_point": proof.dual_point}
+    if not by_shards and proof.sample_weight is not None:
         arrays["sample_weight"] = proof.sample_weight
     claim = proof.claim
     if isinstance(claim, NetworkClaim):
@@ -89,15 +92,20 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             meta["version"] = _SEVERAL
             _pack_labels(arrays, meta, model)
         else:
-            arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
+            if not by_shards:
+                arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
             found = model.calibration_
             arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
             meta["calibration"] = _scales(found)
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
     else:
-        arrays["loo_predictions"], within = model.loo_predictions_, model.intervals_
+        within = model.intervals_
+        if not by_shards:
+            arrays["loo_predictions"] = model.loo_predictions_
         arrays |= {f"interval_{name}": getattr(within, name) for name in ("scores", "mass", "shares")}
         meta |= {"interval_scale": float(within.scale), "target_ndim": int(model._target_ndim)}
+    if by_shards:
+        meta["shards"], meta["version"] = shards.pack_landmarks(arrays, proof), shards.VERSION
     if model._variance is not None:
         arrays["noise"] = model._noise
     meta["arrays"] = sorted(arrays)
@@ -133,8 +141,9 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     width = d if "few" in meta else model.network_.standard.width
     agree(model.metric_ is None or model.metric_.shape == (width, width), "the metric does not fit the network")
     model.candidates_ = [_record(Candidate, told) for told in meta["candidates"]]
-    weights = model._sample_weight = checked_weights(arrays, outputs)
-    n_rows = len(arrays["dual_point"] if weights is None else weights)
+    by_shards = "shards" in meta
+    weights = model._sample_weight = None if by_shards else checked_weights(arrays, outputs)
+    n_rows = whole(meta["n_rows"], 1) if by_shards else len(arrays["dual_point"] if weights is None else weights)
     model.network_rows_ = found = arrays.get("network_rows")
     agree(found is None or (len(found) == n and _within(found, n_rows)), "the rows of the network")
     model.left_out_ = arrays.get("left_out")
@@ -149,9 +158,10 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
             )
             _read_labels(arrays, meta["labels"], model, n_rows)
         else:
-            left = arrays["loo_classes"]
-            agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
-            model.loo_predictions_ = classes[left]
+            if not by_shards:
+                left = arrays["loo_classes"]
+                agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
+                model.loo_predictions_ = classes[left]
             scales = _read_scales(meta["calibration"])
             model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
             agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
@@ -164,14 +174,19 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
         model.loss_ = text(meta["certificate"]["loss"])
     else:
         model._target_ndim = read_target_ndim(meta, outputs)
-        model.loo_predictions_ = arrays["loo_predictions"]
-        agree(model.loo_predictions_.shape == ((n_rows,) if model._target_ndim == 1 else (n_rows, outputs)))
+        if not by_shards:
+            model.loo_predictions_ = arrays["loo_predictions"]
+            agree(model.loo_predictions_.shape == ((n_rows,) if model._target_ndim == 1 else (n_rows, outputs)))
         model.intervals_ = _intervals(arrays, meta, outputs)
         needed = bool(model.intervals_.shares.any())
     if needed:
         model._noise = arrays["noise"]
         agree(model._noise.shape == (n,) and bool((model._noise > 0).all()), "the noise does not fit the rows")
     model._keep_variance(needed)
+    if by_shards:
+        agree(isinstance(claim, KernelClaim), "shards train networks over landmarks")
+        model.certificate_ = shards.read_landmarks(arrays, meta, model, classes)
+        return cast("Network", model)
     model.certificate_ = Certificate(
         dual_point=arrays["dual_point"],
         loss=str(meta["certificate"]["loss"]),

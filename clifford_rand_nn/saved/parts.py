@@ -80,7 +80,7 @@ def about(model: Any, version: int, params: dict[str, Any]) -> dict[str, Any]:
         "library": __version__,
         "estimator": type(model).__name__,
         "params": params,
-        "n_rows": len(proof.dual_point if proof.sample_weight is None else proof.sample_weight),
+        "n_rows": int(proof.n_rows),
         "n_features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "certificate": {

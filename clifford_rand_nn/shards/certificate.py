@@ -44,6 +44,8 @@ class ShardCertificate:
         How stored labels and weights are read.
     n : int
         Rows of weight > 0.
+    n_rows : int
+        All rows.
     fit_intercept : bool
     """
 
@@ -59,6 +61,7 @@ class ShardCertificate:
     huber_delta: float
     targets: Targets
     n: int
+    n_rows: int
     fit_intercept: bool
 
     def verify(self, shards: Shards, engine: Engine | None = None) -> "ShardCertificate":

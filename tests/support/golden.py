@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/nn/golden/9
+    PYTHONPATH=.:tests python -m support.golden tests/nn/golden/10
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """
@@ -27,6 +27,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.tables.encoder import TableEncoder
 
 METHODS = ("predict", "predict_proba", "decision_function", "predict_interval")
@@ -64,6 +65,7 @@ def models() -> dict[str, Callable[[], Any]]:
     weights, fixed = np.linspace(0.5, 2, N), {"beta": 1e-2, "tol": 1e-6, "random_state": 0}
     gated = GatedReLUClassifier(3, **fixed)
     table = TableEncoder(min_frequency=2)
+    parts, loose = Shards([X[:9], X[9:]], [words[:9], words[9:]]), fixed | {"tol": 1e-3}
     return {
         "gated": lambda: gated.fit(X, words),
         "gated_regressor": lambda: GatedReLURegressor(3, bias="free", **fixed).fit(X, X, sample_weight=weights),
@@ -80,6 +82,9 @@ def models() -> dict[str, Callable[[], Any]]:
         "search": lambda: BetaCV(gated, betas=[0.1, 0.01], cv=2).fit(X, side > 0),
         "table": lambda: make_pipeline(table, ConvexNetworkClassifier(rounds=0)).fit(frame(X), words),
         "table_search": lambda: BetaCV(make_pipeline(table, gated), betas=[0.1, 0.01], cv=2).fit(frame(X), side > 0),
+        "sharded": lambda: GatedReLUClassifier(3, loss="logistic", class_weight="balanced", **loose).fit(parts),
+        "sharded_infinite": lambda: ConvexNetworkClassifier(rounds=0).fit(parts),
+        "sharded_regressor": lambda: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [real])),
         "scaled": lambda: make_pipeline(StandardScaler(), GatedReLURegressor(3, **fixed)).fit(X, real),
     }
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.problems.duality import gap_share
@@ -61,6 +62,11 @@ class LandmarkCertificate:
     exponent: int = 0
     n_patterns: int = 0
     loss: str = "squared"
+
+    @property
+    def claim(self) -> KernelClaim:
+        """The network, against those in the span of its rows."""
+        return KernelClaim(self.network, landmarks=True)
 
     def verify(self, shards: Shards, engine: Engine | None = None) -> "LandmarkCertificate":
         """Recompute primal, dual and gap from the shards in one pass, in double precision.

@@ -59,7 +59,7 @@ def parted(facts: Facts, targets: Targets) -> tuple[Drawn, Drawn]:
     every = Drawn(sample.rows, sample.X.astype(np.float64), targets.of(block), targets.weights(block))
     every = every.take(np.flatnonzero(every.weights > 0))
     order = spread_rows(len(every), len(every))
-    held = min(HELD, facts.n // 10, len(every) // 2)
+    held = min(HELD, max(2, facts.n // 10), len(every) // 2)  # of one row R² is not defined
     if held < 1:
         found = describe(f"{len(every)} of weight > 0")
         raise fail("shards", targets.owner, "at least ten rows", found, "Fit so few as arrays.")
