@@ -42,22 +42,22 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
     _check_kind(model, y, sample_weight, owner)
     about = _about(model, shards)
     with as_engine(engine, shards, owner, model.max_memory) as runs:
-        keeper = Checkpoint.opened(checkpoint, about, owner)
-        saved = keeper.load()
-        seed = (
-            int(as_generator(model.random_state, owner, "random_state").integers(2**62)) if saved is None else saved[0]
-        )
+        keeper = Checkpoint.opened(checkpoint, about, owner, writes=runs.first)
+        saved = runs.agreed(keeper.load())
+        drawn = int(as_generator(model.random_state, owner, "random_state").integers(2**62))
+        seed = runs.agreed(drawn) if saved is None else saved[0]
         facts = scan(runs, _SAMPLE, np.random.default_rng(seed), hasattr(model, "class_weight"), owner)
         there = clone(model).set_params(random_state=seed)  # a fit that goes on draws what it drew
         there._chosen = isinstance(model.beta, str)
         there.loss_, there._sample_weight = _loss(model), None
         targets = _targets(there, facts)
         task = _sample(there, facts, targets, began)
-        there.beta_, there.candidates_ = _beta(there, task) if there._chosen else (float(model.beta), None)
+        chosen = _beta(there, task) if there._chosen else (float(model.beta), None)
+        there.beta_, there.candidates_ = runs.agreed(chosen)
         found = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
         problem = on_all_columns(there._problem(task, found.patterns))
         limits = Limits(tol=model.tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
-        with progress_line(model.verbose, model.tol, model.max_time) as callback:
+        with progress_line(model.verbose and runs.first, model.tol, model.max_time) as callback:
             limits = limits.after(time.perf_counter() - began, callback=callback)
             trained = train_gated(
                 runs,

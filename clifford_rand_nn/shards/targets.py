@@ -1,12 +1,14 @@
 """Targets and weights of blocks, as a loss takes them."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.shards.rows import Block
 
@@ -30,23 +32,42 @@ class Targets(NamedTuple):
     mean_weight: float = 1.0
     factors: Array | None = None
 
-    def of(self, block: Block) -> Array:
-        """Return targets (k, C)."""
-        assert block.y is not None
-        if self.classes is None:
-            return np.asarray(block.y, dtype=np.float64).reshape(len(block.y), -1)
-        return encode_labels(self._index(block), len(self.classes), self.loss)[0]
+    def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
+        """Return a copy for rows on a device; labels that are texts stay in memory, and so do their classes."""
+        classes = self.classes
+        if classes is not None:
+            classes = place(classes.astype(np.uint8) if classes.dtype == bool else classes)
+        return self._replace(classes=classes, factors=None if self.factors is None else place(self.factors))
 
-    def weights(self, block: Block) -> Array | float:
+    def of(self, block: Block) -> Any:
+        """Return targets (k, C), where the rows are."""
+        assert block.y is not None
+        xp = library(block.X)
+        if self.classes is None:
+            return cast(block.y, xp.float64).reshape((len(block.y), -1))
+        index, count = self._index(block), len(self.classes)
+        if xp is np:
+            return encode_labels(index, count, self.loss)[0]
+        off, on = (-1.0, 1.0) if self.loss.labels is None else self.loss.labels
+        marks = (index == 1)[:, None] if count == 2 else index[:, None] == xp.arange(count, device=index.device)
+        return off + (on - off) * cast(marks, xp.float64)
+
+    def weights(self, block: Block) -> Any:
         """Return weights (k, 1) of mean 1 over all rows, or 1 where all are equal."""
         if block.weights is None and self.factors is None:
             return 1.0
-        w = np.ones(len(block.X)) if block.weights is None else block.weights
+        w: Any = 1.0 if block.weights is None else block.weights
         if self.factors is not None:
             w = w * self.factors[self._index(block)]
-        return np.asarray(w / self.mean_weight)[:, None]
+        return (w / self.mean_weight)[:, None]
 
-    def _index(self, block: Block) -> NDArray[np.intp]:
+    def _index(self, block: Block) -> Any:
+        """Return the classes of the rows, as numbers from 0."""
         assert block.y is not None
         assert self.classes is not None
-        return np.searchsorted(self.classes, block.y.ravel())
+        xp = library(block.X)
+        labels: Any = block.y.reshape((-1,))
+        if not isinstance(labels, np.ndarray):
+            return xp.searchsorted(self.classes, cast(labels, self.classes.dtype))
+        found: Any = np.searchsorted(self.classes, labels)
+        return found if xp is np else xp.asarray(found, device=block.X.device)  # texts stay beside tensors

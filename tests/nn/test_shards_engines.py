@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.engines.runs import runs
+from clifford_rand_nn.shards.engines.torch import TorchEngine
+from clifford_rand_nn.shards.gated.passes import Balance, Judge, Network, Patterns
 from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import pairwise
+from clifford_rand_nn.shards.targets import Targets
 from support.sums import Columns, Moments, Positive, Where
 from support.torch_ranks import rank
 
@@ -181,7 +186,7 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
         as_engine(local, write(tmp_path), "owner", None)
 
 
-@pytest.mark.parametrize("persisted", [False])
+@pytest.mark.parametrize("persisted", [False, True])
 def test_chunks_of_dask_arrays(client, persisted):
     da = pytest.importorskip("dask.array")
     rng = np.random.default_rng(1)
@@ -214,3 +219,52 @@ def test_a_worker_that_dies_costs_no_bit(shards):
                 assert same(engine.sum(Moments(SHIFT, pause=0.1)), masked)
                 assert time.monotonic() - begun > 0.6  # the worker died before it ended
                 assert same(engine.sum(Moments(SHIFT)), masked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "squared_hinge", "softmax", "texts"])
+def test_passes_of_gated_networks_on_tensors(loss):
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 4)).astype(np.float16)
+    classes = {"logistic": [0, 1], "squared_hinge": [False, True], "softmax": [3, 5, 9], "texts": ["a", "b", "c"]}
+    labels = np.array(classes[loss]) if loss in classes else None
+    y = rng.standard_normal((300, 2)) if labels is None else labels[rng.integers(0, len(labels), 300)]
+    record = as_loss({"texts": "logistic", "softmax": "logistic"}.get(loss, loss), "test")
+    C = 2 if labels is None else 3 if len(labels) == 3 else 1
+    kind = record if labels is None else record.of_classes(len(labels))
+    targets = Targets(kind, labels, 1.1, None if labels is None else rng.uniform(0.5, 1, len(labels)))
+    shards = Shards([X[:120], X[120:]], [y[:120], y[120:]], sample_weight=[np.abs(X[:120, 0]), np.abs(X[120:, 1])])
+    gates = GatedReLURegressor(n_gates=10, max_iter=1, random_state=0, tol=0.9).fit(X.astype(float), X[:, 0]).gates_
+    U = 0.3 * rng.standard_normal((5, len(gates), C))
+    U[:, ::2] = 0  # these gates are left out of the products
+    network, scales = Network(U, rng.standard_normal(C)), np.array([0.3, 1.0])
+    with LocalEngine(shards) as local, TorchEngine(shards, device="cpu") as engine:
+        for one in (local, engine):
+            one.keep(Patterns(gates))
+        for dtype, close in ((np.float64, 1e-12), (np.float32, 1e-5)):
+            terms = [
+                Judge(network, targets, 0.7, scales, dtype),
+                Balance(network, targets, 0.7, np.stack([network.t, 2 * network.t]), dtype),
+                Balance(network._replace(U=0 * U), targets, 0.7, network.t[None], dtype),
+                Judge(network._replace(U=0 * U[:4]), targets, None, scales, dtype),
+            ]
+            for term in terms:
+                for found, right in zip(engine.sum(term), local.sum(term), strict=True):
+                    assert found.shape == right.shape
+                    assert np.abs(found - right).max() <= close * max(1, np.abs(right).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["dask", "torch"])
+def test_a_fit_by_another_engine_is_that_of_this_process(shards, client, engine):
+    def fit(engine):
+        model = GatedReLUClassifier(n_gates=8, beta=0.02, tol=1e-4, loss="logistic", random_state=0, max_time=100)
+        return model.fit(shards, engine=engine)
+
+    here, there = fit(None), fit(client if engine == "dask" else "torch")
+    if engine == "dask":
+        assert here.coef_.tobytes() == there.coef_.tobytes()
+    assert there.result_.converged
+    assert there.certificate_.verify(shards)
+    assert abs(here.certificate_.primal - there.certificate_.primal) <= 2e-4 * here.certificate_.primal

@@ -17,7 +17,7 @@ from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 
 _SHARE = 0.6  # of the free memory of a device for rows and what is kept of them
-_DEVICE_ROWS = 2**16  # of a block on a device other than the CPU: products large enough to fill it
+_LARGER = 16  # times the rows of a block on a device other than the CPU: products large enough to fill it
 
 
 class TorchEngine(Engine):
@@ -69,7 +69,7 @@ class TorchEngine(Engine):
         """Return the sums over all rows, the same bits in every rank."""
         if term.tensors:
             term = term.placed(self._placed)
-            term.rows = term.rows if self.device.type == "cpu" else max(term.rows, _DEVICE_ROWS)
+            term.rows *= 1 if self.device.type == "cpu" else _LARGER  # of the copy
         mine, shapes = self._tried(lambda: self._sum(term), lambda sums: [one.shape for one in sums or ()])
         if self._dist is None:
             return tuple(map(self._array, mine))

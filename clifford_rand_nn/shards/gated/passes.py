@@ -1,15 +1,18 @@
 r"""What a pass over the rows says of a gated network: loss, gradient, dual values; and of its intercept.
 
 The network is :math:`f(x)=\sum_i1[h_i\cdot x+c_i\ge0]\,(x, c)\cdot U_i+t`, with U (d', P, C) in the columns of
-[X c], and :math:`\theta_j=-\omega_j\ell'(f(x_j))` its residual.
+[X c], and :math:`\theta_j=-\omega_j\ell'(f(x_j))` its residual. Rows may be tensors: all but the decision of the
+patterns is in the array API.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.shards.half import single
@@ -39,6 +42,8 @@ class Patterns(RowMap):
 
 
 class _Forward(RowSum):
+    tensors = True
+
     def __init__(self, network: Network, targets: Targets, feature: float | None, dtype: Any) -> None:
         self.network, self.targets, self.feature, self.dtype = network, targets, feature, np.dtype(dtype)
         U = network.U
@@ -47,10 +52,22 @@ class _Forward(RowSum):
         part = U if self._active is None else U[:, active]
         self._columns = np.ascontiguousarray(part.reshape(len(U), -1), dtype=self.dtype)
 
-    def _rows(self, block: Block) -> NDArray[Any]:
+    def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
+        """Return a copy on a device; of U only the columns in use go there."""
+        found = super().placed(place)
+        found.network = self.network._replace(t=place(self.network.t))
+        found.targets = self.targets.placed(place)
+        return found
+
+    def _rows(self, block: Block) -> Any:
+        """Return [X c] in the precision of the products."""
         extra = 0 if self.feature is None else 1
+        xp = library(block.X)
+        if xp is not np:
+            X: Any = cast(block.X, getattr(xp, self.dtype.name))
+            return xp.concat([X, xp.full_like(X[:, :1], self.feature)], axis=1) if extra else X
         if self.dtype == np.float32:
-            X: NDArray[Any] = single(block.X, extra)
+            X = single(block.X, extra)
         else:
             X = np.empty((len(block.X), block.X.shape[1] + extra))
             X[:, : block.X.shape[1]] = block.X
@@ -58,16 +75,26 @@ class _Forward(RowSum):
             X[:, -1] = self.feature
         return X
 
-    def _on(self, block: Block, kept: Kept) -> NDArray[Any]:
-        return np.unpackbits(kept[0], axis=1, count=self.network.U.shape[1]).astype(self.dtype)
+    def _on(self, block: Block, kept: Kept) -> Any:
+        """Return the patterns (k, P) as zeros and ones in the precision of the products."""
+        bits, P = kept[0], self.network.U.shape[1]
+        xp = library(bits)
+        if xp is np:
+            return np.unpackbits(bits, axis=1, count=P).astype(self.dtype)
+        shifts = xp.arange(7, -1, -1, dtype=bits.dtype, device=bits.device)
+        ones = xp.reshape((bits[:, :, None] >> shifts) & 1, (bits.shape[0], -1))
+        return cast(ones[:, :P], getattr(xp, self.dtype.name))
 
-    def _gated(self, X: NDArray[Any], on: NDArray[Any]) -> Array:
+    def _gated(self, X: Any, on: Any) -> Any:
         """Return the predictions (k, C) less the intercept."""
         C = self.network.U.shape[2]
+        xp = library(X)
         on = on if self._active is None else on[:, self._active]
         if on.shape[1] == 0:
-            return np.zeros((len(X), C))
-        Z = (X @ self._columns).reshape(len(X), on.shape[1], C)
+            return zeros(X, (len(X), C), xp.float64)
+        Z = (X @ self._columns).reshape((len(X), on.shape[1], C))
+        if xp is not np:
+            return cast((on[:, None, :] @ Z)[:, 0, :], xp.float64)
         return np.einsum("kpc,kp->kc", Z, on).astype(np.float64) if C > 1 else _rowwise(Z[:, :, 0], on)
 
 
@@ -105,14 +132,15 @@ class Judge(_Forward):
         f = self._gated(X, on) + self.network.t
         plain = loss.residual(f, y)
         theta = w * plain
-        duals = np.array([float(np.sum(w * loss.dual_value(s * plain, y))) for s in self.scales])
+        xp = library(theta)
+        duals = xp.stack([xp.sum(w * loss.dual_value(s * plain, y)) for s in self.scales])
         k, P, C = len(X), on.shape[1], theta.shape[1]
-        gated = (on[:, :, None] * theta.astype(self.dtype)[:, None, :]).reshape(k, P * C)
-        gradient = (X.T @ gated).astype(np.float64).reshape(X.shape[1], P, C)
+        gated = (on[:, :, None] * cast(theta, on.dtype)[:, None, :]).reshape((k, P * C))
+        gradient = cast(X.T @ gated, theta.dtype).reshape((X.shape[1], P, C))
         return (
-            np.array(float(np.sum(w * loss.value(f, y)))),
-            theta.sum(axis=0),
-            np.array(float(np.abs(theta).sum())),
+            xp.asarray(xp.sum(w * loss.value(f, y))),
+            xp.sum(theta, axis=0),
+            xp.asarray(xp.sum(xp.abs(theta))),
             duals,
             gradient,
         )
@@ -130,30 +158,35 @@ class Balance(_Forward):
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the sums for every intercept, in a row."""
         loss, y, w = self.targets.loss, self.targets.of(block), self.targets.weights(block)
-        used = self._columns.size > 0
-        g = self._gated(self._rows(block), self._on(block, kept)) if used else np.zeros_like(y)
+        xp = library(y)
+        used = 0 not in self._columns.shape
+        g = self._gated(self._rows(block), self._on(block, kept)) if used else xp.zeros_like(y)
         found: list[Sums] = []
         for t in self.intercepts:
             f = g + t
             plain = loss.residual(f, y)
             theta = w * plain
-            value, size = float(np.sum(w * loss.value(f, y))), float(np.abs(theta).sum())
-            found.append((np.array(value), theta.sum(axis=0), np.array(size), _hessian(loss, plain, y, w)))
-        return tuple(np.stack(values) for values in zip(*found, strict=True))
+            value, size = xp.sum(w * loss.value(f, y)), xp.sum(xp.abs(theta))
+            found.append((value, xp.sum(theta, axis=0), size, _hessian(loss, plain, y, w)))
+        return tuple(xp.stack(values) for values in zip(*found, strict=True))
 
 
-def _hessian(loss: Loss, theta: Array, y: Array, w: Array | float) -> Array:
+def _hessian(loss: Loss, theta: Any, y: Any, w: Any) -> Any:
     """Return the Hessian (C, C) of the loss in the intercept; rows beyond a corner of the loss have none."""
-    C = y.shape[1]
+    xp, C = library(y), y.shape[1]
     if loss.separable:
         low, high = loss.domain(y)
-        return np.diag(np.sum(w * np.where((theta > low) & (theta < high), loss.curvature_at(theta, y), 0.0), axis=0))
-    units = np.eye(C)
-    return np.stack([np.sum(w * loss.hessian_product(theta, y, np.broadcast_to(e, y.shape)), axis=0) for e in units])
+        inside = xp.where((theta > low) & (theta < high), loss.curvature_at(theta, y), xp.zeros_like(theta))
+        return xp.sum(w * inside, axis=0) * xp.eye(C, dtype=y.dtype, device=y.device)
+    units = xp.eye(C, dtype=y.dtype, device=y.device)
+    columns = [loss.hessian_product(theta, y, xp.broadcast_to(units[i], y.shape)) for i in range(C)]
+    return xp.stack([xp.sum(w * column, axis=0) for column in columns])
 
 
 class Verify(Judge):
     """A `Judge` in double precision that knows nothing but the gates and the rows, and the loss of the zero network."""
+
+    tensors = False  # gates decide in NumPy
 
     def __init__(self, network: Network, targets: Targets, feature: float | None, scale: float, gates: Gates) -> None:
         super().__init__(network, targets, feature, np.array([scale]), np.float64)

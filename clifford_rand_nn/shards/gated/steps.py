@@ -95,7 +95,8 @@ class ShardedFista:
     def _ended(self, state: State) -> Status | None:
         if not (np.isfinite(state.z.U).all() and np.isfinite(state.best)) and state.steps:
             return Status.NOT_FINITE
-        if self._limits.max_time is not None and time.perf_counter() - self._began >= self._limits.max_time:
+        limit = self._limits.max_time
+        if limit is not None and self._problem.engine.agreed(time.perf_counter() - self._began >= limit):
             return Status.MAX_TIME
         return Status.MAX_ITER if state.steps >= self._limits.max_iter else None
 
