@@ -7,7 +7,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
 
 _WIDTH = 48  # characters of a line of the title
 
@@ -40,8 +39,8 @@ class CertificateDisplay:
     ax_: Any
     figure_: Any
 
-    def __init__(self, certificate: Certificate | ShardCertificate | LandmarkCertificate) -> None:
-        if not isinstance(certificate, Certificate | ShardCertificate | LandmarkCertificate):
+    def __init__(self, certificate: Certificate | ShardCertificate) -> None:
+        if not isinstance(certificate, Certificate | ShardCertificate):
             raise fail("certificate", type(self).__name__, "a Certificate", certificate)
         self.certificate = certificate
 

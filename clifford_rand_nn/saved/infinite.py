@@ -36,7 +36,7 @@ from clifford_rand_nn.saved.parts import (
     truth,
     whole,
 )
-from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
+from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
@@ -66,7 +66,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     params = {name: parameter(value) for name, value in model.get_params().items()}
     meta = about(model, _VERSION, params)
     meta["certificate"]["loss"] = proof.loss
-    by_shards = isinstance(proof, LandmarkCertificate)
+    by_shards = isinstance(proof, ShardCertificate)
     arrays: dict[str, NDArray[Any]] = {} if by_shards else {"dual_point": proof.dual_point}
     if not by_shards and proof.sample_weight is not None:
         arrays["sample_weight"] = proof.sample_weight
@@ -185,7 +185,8 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     model._keep_variance(needed)
     if by_shards:
         agree(isinstance(claim, KernelClaim), "shards train networks over landmarks")
-        model.certificate_ = shards.read_landmarks(arrays, meta, model, classes)
+        assert isinstance(claim, KernelClaim)
+        model.certificate_ = shards.read_landmarks(arrays, meta, model, claim, classes)
         return cast("Network", model)
     model.certificate_ = Certificate(
         dual_point=arrays["dual_point"],

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.certificates import GatedClaim, KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, has_delta
 from clifford_rand_nn.saved.parts import agree, number, proved, truth, whole
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
 from clifford_rand_nn.shards.targets import Targets
 
 VERSION = 10
@@ -20,7 +19,8 @@ def pack(arrays: dict[str, NDArray[Any]], proof: ShardCertificate) -> dict[str, 
     """Add the arrays of a certificate; return what else it has beside the network."""
     if proof.targets.factors is not None:
         arrays["class_factors"] = proof.targets.factors
-    numbers = {"scale": float(proof.scale), "mean_weight": float(proof.targets.mean_weight)}
+    assert isinstance(proof.scale, float)
+    numbers = {"scale": proof.scale, "mean_weight": float(proof.targets.mean_weight)}
     return numbers | {"n": int(proof.n), "n_rows": int(proof.n_rows), "fit_intercept": bool(proof.fit_intercept)}
 
 
@@ -56,32 +56,37 @@ def read(
     )
 
 
-def pack_landmarks(arrays: dict[str, NDArray[Any]], proof: LandmarkCertificate) -> dict[str, Any]:
+def pack_landmarks(arrays: dict[str, NDArray[Any]], proof: ShardCertificate) -> dict[str, Any]:
     """Add the arrays of a certificate over landmarks; return what else it has beside the network."""
     arrays["dual_scale"] = np.asarray(proof.scale, dtype=np.float64)
-    if proof.factors is not None:
-        arrays["class_factors"] = proof.factors
-    return {"exponent": int(proof.exponent)}
+    if proof.targets.factors is not None:
+        arrays["class_factors"] = proof.targets.factors
+    numbers = {"mean_weight": float(proof.targets.mean_weight), "exponent": int(proof.targets.exponent)}
+    return numbers | {"n": int(proof.n), "n_rows": int(proof.n_rows)}
 
 
 def read_landmarks(
-    arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, classes: NDArray[Any] | None
-) -> LandmarkCertificate:
+    arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any, claim: KernelClaim, classes: NDArray[Any] | None
+) -> ShardCertificate:
     """Return the certificate of a network over landmarks."""
     told = meta["shards"]
     scale, factors = arrays["dual_scale"], arrays.get("class_factors")
-    agree(scale.shape == (model.network_.alpha.shape[1],), "the certificate")
+    agree(scale.shape == (claim.network.alpha.shape[1],), "the certificate")
     agree(factors is None or (classes is not None and factors.shape == classes.shape and bool((factors > 0).all())))
     if isinstance(told["exponent"], bool) or not isinstance(told["exponent"], int):
         raise ValueError(f"{told['exponent']!r} is no integer")
-    return LandmarkCertificate(
-        network=model.network_,
+    mean, n, n_rows = number(told["mean_weight"]), whole(told["n"], 1), whole(told["n_rows"])
+    agree(mean > 0 and n <= n_rows, "the certificate")
+    loss = str(meta["certificate"]["loss"])
+    return ShardCertificate(
+        claim=claim,
         scale=scale,
         beta=model.beta_,
-        n_rows=whole(meta["n_rows"], 1),
-        classes=classes,
-        factors=factors,
-        exponent=told["exponent"],
-        loss=str(meta["certificate"]["loss"]),
+        loss=loss,
+        huber_delta=1.0,
+        targets=Targets(as_loss(loss, "load_model"), classes, mean, factors, told["exponent"]),
+        n=n,
+        n_rows=n_rows,
+        fit_intercept=True,
         **proved(meta),
     )

@@ -6,11 +6,12 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import GatedClaim
+from clifford_rand_nn.certificates import GatedClaim, KernelClaim
 from clifford_rand_nn.problems.duality import gap_share, rounding
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.passes import Network, Verify
+from clifford_rand_nn.shards.landmarks.certificate import values_in_span
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
 
@@ -33,10 +34,10 @@ class ShardCertificate:
     scope : str
         Over what.
     n_patterns : int
-    claim : GatedClaim
-        The network and what it is compared with.
-    scale : float
-        s in (0, 1].
+    claim : GatedClaim or KernelClaim
+        The network and what it is compared with: all with these gates, or all in the span of its landmarks.
+    scale : float or (C,) array
+        s in (0, 1]; in the span of landmarks one for each output, and the residuals are less their mean.
     beta : float
     loss : str
     huber_delta : float
@@ -54,8 +55,8 @@ class ShardCertificate:
     relative_gap: float
     scope: str
     n_patterns: int
-    claim: GatedClaim
-    scale: float
+    claim: GatedClaim | KernelClaim
+    scale: float | Array
     beta: float
     loss: str
     huber_delta: float
@@ -78,9 +79,12 @@ class ShardCertificate:
         owner = "ShardCertificate.verify"
         if not isinstance(shards, Shards) or shards.d != self.claim.d:
             raise fail("shards", owner, f"the training shards, of {self.claim.d} columns", describe(f"{shards!r}"))
+        if isinstance(self.claim, KernelClaim):
+            return self._verified_in_span(self.claim, shards, engine, owner)
         with engine or LocalEngine(shards) as runs:
             feature = self.claim.feature
             network = network_of(self.claim)
+            assert isinstance(self.scale, float)
             found = runs.sum(Verify(network, self.targets, feature, self.scale, self.claim.gates))
         value, balance, size, duals, gradient, zero, rows = (values / self.n for values in found)
         if round(float(rows) * self.n) != self.n:
@@ -98,8 +102,19 @@ class ShardCertificate:
             raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
         return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, float(zero)))
 
+    def _verified_in_span(
+        self, claim: KernelClaim, shards: Shards, engine: Engine | None, owner: str
+    ) -> "ShardCertificate":
+        with engine or LocalEngine(shards) as runs:
+            scale = np.asarray(self.scale)
+            primal, dual, zero, weight = values_in_span(claim.network, scale, self.beta, self.targets, runs)
+        if round(weight) != self.n:
+            raise fail("shards", owner, f"the training shards, of {self.n} rows", describe(f"a weight of {weight:.0f}"))
+        return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, zero))
+
     def _dual(self, value: float, gradient: Array) -> float:
         """Return the dual value, lowered where the dual point is beyond its norms: it is concave, and ≥ 0 at 0."""
+        assert isinstance(self.claim, GatedClaim)
         norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", gradient, gradient))
         if self.claim.squared:
             return value - float(norms @ norms) / (2 * self.beta)

@@ -25,12 +25,15 @@ class Targets(NamedTuple):
         Of all rows that count: weights are divided by it.
     factors : (n_classes,) or None
         Of the weights of the rows of a class.
+    exponent : int
+        Reals are taken in units of 2 to this power, so that their squares do not overflow.
     """
 
     loss: Loss
     classes: NDArray[Any] | None
     mean_weight: float = 1.0
     factors: Array | None = None
+    exponent: int = 0
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy for rows on a device; labels that are texts stay in memory, and so do their classes."""
@@ -44,7 +47,7 @@ class Targets(NamedTuple):
         assert block.y is not None
         xp = library(block.X)
         if self.classes is None:
-            return cast(block.y, xp.float64).reshape((len(block.y), -1))
+            return cast(block.y, xp.float64).reshape((len(block.y), -1)) * 2.0**-self.exponent
         index, count = self._index(block), len(self.classes)
         if xp is np:
             return encode_labels(index, count, self.loss)[0]
@@ -65,9 +68,10 @@ class Targets(NamedTuple):
         """Return the classes of the rows, as numbers from 0."""
         assert block.y is not None
         assert self.classes is not None
+        last = len(self.classes) - 1  # rows of weight zero may have other labels
         xp = library(block.X)
         labels: Any = block.y.reshape((-1,))
         if not isinstance(labels, np.ndarray):
-            return xp.searchsorted(self.classes, cast(labels, self.classes.dtype))
-        found: Any = np.searchsorted(self.classes, labels)
+            return xp.clip(xp.searchsorted(self.classes, cast(labels, self.classes.dtype)), 0, last)
+        found: Any = np.minimum(np.searchsorted(self.classes, labels), last)
         return found if xp is np else xp.asarray(found, device=block.X.device)  # texts stay beside tensors

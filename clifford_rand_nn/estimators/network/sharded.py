@@ -10,22 +10,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.datafits.choice import labels_of
+from clifford_rand_nn.certificates import KernelClaim
+from clifford_rand_nn.datafits.choice import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices
-from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks.certificate import LandmarkCertificate
+from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.shards.checkpoint import Checkpoint
+from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.landmarks.choice import MOST
-from clifford_rand_nn.shards.landmarks.fit import Trained, train
+from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
-from clifford_rand_nn.shards.landmarks.targets import Targets
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import SOONEST
 from clifford_rand_nn.units import Units
+
+_FREE = ("max_time", "verbose")  # may differ when a fit goes on
 
 
 def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any) -> None:
@@ -36,15 +40,22 @@ def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any,
         raise fail(name, owner, "None with rows in memory", describe("given"), "It is for Shards.")
     _refuse(model, owner, y=y, sample_weight=sample_weight, groups=groups)
     classify = hasattr(model, "class_weight")
-    with LocalEngine(shards) as own:
+    with as_engine(engine, shards, owner, model.max_memory) as own:
+        about = {name: value for name, value in model.get_params().items() if name not in _FREE}
+        about |= {"shards": shards.fingerprint, "model": owner}
+        keeper = Checkpoint.opened(checkpoint, about, owner, writes=own.first)
+        saved = keeper.load()
         facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
         targets = _targets(model, facts, owner, classify)
         model.n_features_in_ = shards.d
         beta = None if isinstance(model.beta, str) else float(model.beta)
         left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
         choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)
-        found = train(own, facts, targets, choices, time.perf_counter())
-    _keep(model, found, targets, shards)
+        state = None if saved is None else Saved.of(saved)
+        found = train(own, facts, targets, choices, owner, state, None if checkpoint is None else keeper.offer)
+        if checkpoint is not None:
+            keeper.write(found.state)
+    _keep(model, found, targets, facts.n, shards.n)
     outputs, w = found.outputs, found.held.weights
     some = None if (w == w[0]).all() else w
     if classify:
@@ -85,21 +96,22 @@ def _refuse(model: Any, owner: str, **given: Any) -> None:
 
 
 def _targets(model: Any, facts: Facts, owner: str, classify: bool) -> Targets:
-    """Return what the shards say to learn: classes with their factors, or numbers in units of their size."""
+    """Return how stored targets are read: labels with factors of their classes, or reals in units of their size."""
+    y = facts.sample.y
+    assert y is not None
+    loss = as_loss("squared", owner)
     if not classify:
-        y = facts.sample.y
-        assert y is not None
         if y.dtype.kind not in "fiub":
             raise fail("y", owner, "real numbers", describe(f"dtype {y.dtype}"), "Labels are for a classifier.")
         numbers = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        return Targets(owner, exponent=Units.of(np.ones((1, 1)), numbers, owner).y)
-    y = facts.sample.y
-    assert y is not None
+        return Targets(loss, None, facts.mean_weight, exponent=Units.of(np.ones((1, 1)), numbers, owner).y)
     if y.ndim == 2 and y.shape[1] > 1:
         raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
-    labels = [label for label, mass in facts.labels.items() if mass > 0]
+    labels, mass = list(facts.labels), np.array(list(facts.labels.values()))
     classes = np.array(labels, dtype=None if y.dtype.kind in "SU" else y.dtype)
-    return Targets(owner, classes, _factors(model.class_weight, labels, facts, owner))
+    factors = _factors(model.class_weight, labels, facts, owner)
+    mean = facts.mean_weight if factors is None else float(factors @ mass) / facts.n
+    return Targets(loss, classes, mean, factors)
 
 
 def _factors(class_weight: Any, labels: list[Any], facts: Facts, owner: str) -> NDArray[np.float64] | None:
@@ -121,7 +133,7 @@ def _factors(class_weight: Any, labels: list[Any], facts: Facts, owner: str) -> 
     return np.asarray(mass.sum() / len(mass) / mass)
 
 
-def _keep(model: Any, found: Trained, targets: Targets, shards: Shards) -> None:
+def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
     """Set what estimators have in common."""
     units = Units(0, targets.exponent)
     model.network_ = network = units.back(found.network)
@@ -130,18 +142,21 @@ def _keep(model: Any, found: Trained, targets: Targets, shards: Shards) -> None:
     model.beta_, model.candidates_, model.reason_ = found.beta, found.candidates, found.reason
     model.rounds_, model.metric_ = found.rounds, found.metric
     model.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in found.history)
-    model.certificate_ = LandmarkCertificate(
+    model.certificate_ = ShardCertificate(
         primal=units.square(found.primal),
         dual=units.square(found.dual),
         relative_gap=found.relative_gap,
         scope=found.scope,
-        network=network,
+        n_patterns=0,
+        claim=KernelClaim(network, landmarks=True),
         scale=found.scale,
         beta=found.beta,
-        n_rows=shards.n,
-        classes=targets.classes,
-        factors=targets.factors,
-        exponent=targets.exponent,
+        loss="squared",
+        huber_delta=1.0,
+        targets=targets,
+        n=n,
+        n_rows=n_rows,
+        fit_intercept=True,
     )
 
 

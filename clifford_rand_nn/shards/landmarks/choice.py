@@ -26,6 +26,7 @@ class Size(NamedTuple):
     landmarks: int
     seconds: float
     bytes: float
+    single: bool
 
 
 def seconds(n: int, m: int, width: int, outputs: int, single: bool = True) -> float:
@@ -51,6 +52,7 @@ def landmarks(
     workers: int,
     max_time: float | None = None,
     max_memory: float | None = None,
+    owner: str = "fit",
     single: bool = True,
 ) -> Size:
     """Return how many landmarks keep to the limits; at least a hundred, or all rows.
@@ -75,5 +77,5 @@ def landmarks(
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     if low < min(100, most):
         needed = held_bytes(min(100, most), outputs, workers, single)
-        raise fail("max_memory", "fit", f"at least {quantity(needed)}", describe(quantity(room)))
-    return Size(low, seconds(n, low, width, outputs, single), held_bytes(low, outputs, workers, single))
+        raise fail("max_memory", owner, f"at least {quantity(needed)}", describe(quantity(room)))
+    return Size(low, seconds(n, low, width, outputs, single), held_bytes(low, outputs, workers, single), single)

@@ -1,10 +1,14 @@
 """From shards to a network over landmarks: what is chosen, the sums, every beta, and what is proved."""
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds
@@ -15,14 +19,29 @@ from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.choice import SINGLE, Size, landmarks
 from clifford_rand_nn.shards.landmarks.normal import Normal, Span
 from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, chosen_by, parted
-from clifford_rand_nn.shards.landmarks.span import SpanSteps
-from clifford_rand_nn.shards.landmarks.targets import Targets
+from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.solvers.base import HistoryRow, Limits
+from clifford_rand_nn.shards.sums import Sums
+from clifford_rand_nn.shards.targets import Targets
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain
 
 _RADII = np.geomspace(1e3, 1e-6, 46)  # of the mean diagonal of the kernel
 _STEPS = 100
+
+
+class Saved(NamedTuple):
+    """What a fit goes on from: landmarks, the sums of normal equations, and the steps."""
+
+    size: Size
+    sums: Sums
+    steps: State | None
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> "Saved":
+        """Return the state of plain tuples, as a checkpoint has them."""
+        size, sums, steps = values
+        return cls(Size(*size), sums, None if steps is None else State.of(steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +67,8 @@ class Trained:
     metric : (d, d) or None
     scope, reason, message : str
     history : tuple of HistoryRow
+    state : Saved
+        Without sums where nobody asked for states.
     """
 
     network: KernelNetwork
@@ -66,70 +87,100 @@ class Trained:
     reason: str
     message: str
     history: tuple[HistoryRow, ...]
+    state: Saved
 
 
-def train(engine: Engine, facts: Facts, targets: Targets, choices: Choices, began: float) -> Trained:
-    """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound."""
-    learn, held = parted(facts, targets)
-    chosen = chosen_by(facts, learn, choices.beta, choices.rounds, choices.mistakes)
-    rows, span, size, single = _landmarks(engine, facts, chosen, choices, held.targets.shape[1])
-    Z = chosen.standard.rows(rows.X)
-    double = LandmarkRows(chosen.standard, chosen.kernel, Z)
-    summed = LandmarkRows(chosen.standard, chosen.kernel, Z, np.float32) if single else double
-    normal = _normal(engine, summed, span, targets, held)
-    tried, beta, outputs = _betas(normal, double, held, choices.beta, chosen.candidates[0])
-    limits = Limits(tol=TOL, max_iter=_STEPS)
-    if choices.max_time is not None:
-        limits = Limits(tol=TOL, max_iter=_STEPS, max_time=max(choices.max_time, 1e-9))
+def train(
+    engine: Engine,
+    facts: Facts,
+    targets: Targets,
+    choices: Choices,
+    owner: str,
+    state: Saved | None = None,
+    save: Callable[[Callable[[], Saved]], object] | None = None,
+) -> Trained:
+    """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound.
+
+    Parameters
+    ----------
+    engine : Engine
+    facts : Facts
+    targets : Targets
+    choices : Choices
+    owner : str
+        Whose errors these are.
+    state : Saved, optional
+        To go on from.
+    save : callable, optional
+        Called after every pass with what makes the state.
+    """
+    began = time.perf_counter()
+    learn, held = parted(facts, targets, owner)
+    chosen = chosen_by(facts, learn, choices.beta, choices.rounds, choices.mistakes, owner)
     centre = np.average(held.targets, axis=0, weights=held.weights)
-    steps = SpanSteps(engine, double, span, targets, centre, beta)
+    size = _size(engine, facts, chosen, choices, len(centre), owner) if state is None else state.size
+    rows = chosen.rows.take(np.arange(min(size.landmarks, len(chosen.rows))))
+    Z = chosen.standard.rows(rows.X)
+    span, double = Span(chosen.kernel, Z), LandmarkRows(chosen.standard, chosen.kernel, Z)
+    summed = LandmarkRows(chosen.standard, chosen.kernel, Z, np.float32) if size.single else double
+    centre_k = np.average(summed.kernel(held.X), axis=0, weights=held.weights).astype(np.float64)
+    if state is None:
+        sums = engine.sum(NormalSum(summed, targets, centre_k, centre, np.sort(held.index)))
+    else:
+        sums = state.sums
+    kept = tuple(sums) if save is not None else ()
+    normal = Normal(span, sums, centre_k, centre)
+    tried, beta, outputs = _betas(normal, double, held, choices.beta, chosen.candidates[0])
+    del sums
     radius = normal.weight * beta
-    watch = steps.solve(normal.fit(radius)[0], lambda b: normal.inverse(b, radius), limits, began)
-    assert watch.status is not None
-    u, intercept, scale = watch.point
-    told = chosen.rounds
+    steps = SpanSteps(engine, double, span, targets, centre, beta, lambda b: normal.inverse(b, radius))
+    first = State.at_first(normal.fit(radius)[0]) if state is None or state.steps is None else state.steps
+    if save is not None:
+        save(lambda: Saved(size, kept, first))
+    limits = Limits(tol=TOL, max_iter=_STEPS, max_time=choices.max_time)
+    last, status = steps.solve(
+        first, limits, began, lambda now: None if save is None else save(lambda: Saved(size, kept, now))
+    )
+    best = last.best
+    assert best is not None
+    seconds = time.perf_counter() - began
     return Trained(
-        network=KernelNetwork(chosen.standard, chosen.kernel, Z, span.coefficients(u), intercept),
+        network=KernelNetwork(chosen.standard, chosen.kernel, Z, span.coefficients(best.u), best.intercept),
         rows=rows.index,
         held=held,
         outputs=outputs,
         beta=beta,
-        primal=watch.objective,
-        dual=watch.bound.value,
-        relative_gap=watch.gap,
-        scale=scale,
+        primal=best.primal,
+        dual=best.dual,
+        relative_gap=best.gap,
+        scale=best.scale,
         candidates=[*tried, *chosen.candidates],
-        rounds=told,
+        rounds=chosen.rounds,
         metric=chosen.metric,
         scope=f"over functions in the span of {len(rows)} landmarks, and an intercept",
         reason=(
             f"n = {facts.n} in shards: {len(rows)} landmarks, expected {size.seconds:.2g} s on two cores and "
-            f"{size.bytes:.2g} bytes; sums in {'single' if single else 'double'} precision"
+            f"{quantity(size.bytes)}; sums in {'single' if size.single else 'double'} precision"
         ),
-        message=watch.message if watch.status.ends_all else "",
-        history=tuple(watch.history),
+        message="" if status is Status.OPTIMAL else explain(status, last.n_iter, seconds, best.gap),
+        history=last.history,
+        state=Saved(size, kept, last),
     )
 
 
-def _landmarks(
-    engine: Engine, facts: Facts, chosen: Chosen, choices: Choices, outputs: int
-) -> tuple[Drawn, Span, Size, bool]:
-    """Return landmarks, as many as limits allow; fewer where only double precision tells them apart."""
+def _size(engine: Engine, facts: Facts, chosen: Chosen, choices: Choices, outputs: int, owner: str) -> Size:
+    """Return how many landmarks limits allow; fewer where only double precision tells them apart.
+
+    Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
+    """
     width = chosen.kernel.features(np.zeros((1, chosen.standard.width))).shape[1]
-    for single in (True, False):
-        size = landmarks(facts.n, width, outputs, engine.workers, choices.max_time, choices.max_memory, single)
-        rows = chosen.rows.take(np.arange(min(size.landmarks, len(chosen.rows))))
-        span = Span(chosen.kernel, chosen.standard.rows(rows.X))
-        if span.least > SINGLE:
-            break
-    return rows, span, size, single
-
-
-def _normal(engine: Engine, rows: LandmarkRows, span: Span, targets: Targets, held: Drawn) -> Normal:
-    centre = np.average(rows.kernel(held.X), axis=0, weights=held.weights).astype(np.float64)
-    centre_y = np.average(held.targets, axis=0, weights=held.weights)
-    sums = engine.sum(NormalSum(rows, targets, centre, centre_y, np.sort(held.index)))
-    return Normal(span, sums, centre, centre_y)
+    workers = 2 if choices.max_memory is None else engine.workers
+    limits = (engine.agreed(choices.max_time), choices.max_memory, owner)
+    size = landmarks(facts.n, width, outputs, workers, *limits)
+    rows = chosen.rows.take(np.arange(min(size.landmarks, len(chosen.rows))))
+    if Span(chosen.kernel, chosen.standard.rows(rows.X)).least > SINGLE:
+        return size
+    return landmarks(facts.n, width, outputs, workers, *limits, single=False)
 
 
 def _betas(

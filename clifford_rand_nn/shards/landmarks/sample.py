@@ -15,9 +15,10 @@ from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_roun
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.infinite.training import COMPARED, Mistakes
-from clifford_rand_nn.shards.landmarks.targets import Targets
+from clifford_rand_nn.shards.landmarks.terms import row_weights
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts
+from clifford_rand_nn.shards.targets import Targets
 
 HELD = 4000  # rows that beta is judged on, or a tenth
 _LEARNED = 3000  # rows that gates are learned from
@@ -36,7 +37,7 @@ class Drawn:
         As they come, float64.
     targets : (k, C)
     weights : (k,)
-        As they are given, times those of classes.
+        Of mean 1 over all rows.
     """
 
     index: NDArray[np.int64]
@@ -52,17 +53,17 @@ class Drawn:
         return len(self.index)
 
 
-def parted(facts: Facts, targets: Targets) -> tuple[Drawn, Drawn]:
+def parted(facts: Facts, targets: Targets, owner: str) -> tuple[Drawn, Drawn]:
     """Return the rows of the sample that count, those to learn from and those held out, each spread as by chance."""
     sample = facts.sample
     block = Block(sample.X, sample.y, sample.weights, 0)
-    every = Drawn(sample.rows, sample.X.astype(np.float64), targets.of(block), targets.weights(block))
+    every = Drawn(sample.rows, sample.X.astype(np.float64), targets.of(block), row_weights(targets, block))
     every = every.take(np.flatnonzero(every.weights > 0))
     order = spread_rows(len(every), len(every))
     held = min(HELD, max(2, facts.n // 10), len(every) // 2)  # of one row R² is not defined
     if held < 1:
         found = describe(f"{len(every)} of weight > 0")
-        raise fail("shards", targets.owner, "at least ten rows", found, "Fit so few as arrays.")
+        raise fail("shards", owner, "at least ten rows", found, "Fit so few as arrays.")
     return every.take(order[held:]), every.take(np.sort(order[:held]))
 
 
@@ -91,11 +92,13 @@ class Chosen:
     rows: Drawn
 
 
-def chosen_by(facts: Facts, learn: Drawn, beta: float | None, rounds: int, mistakes: Mistakes | None) -> Chosen:
+def chosen_by(
+    facts: Facts, learn: Drawn, beta: float | None, rounds: int, mistakes: Mistakes | None, owner: str
+) -> Chosen:
     """Choose as a fit in memory does, but that columns are standardised by the sums of all rows."""
     problem, rows = _distinct(learn)
     if len(rows) < 2:
-        raise fail("X", "fit", "at least two rows that differ, so that one can be left out", describe("one sample"))
+        raise fail("X", owner, "at least two rows that differ, so that one can be left out", describe("one sample"))
     few = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
     best, table = choose(problem.take(few), beta)
     found = best.candidate

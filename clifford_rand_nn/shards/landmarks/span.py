@@ -1,20 +1,22 @@
 r"""The problem of functions in the span of landmarks: its values by sums over the rows, and steps to its solution."""
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, gap_share
+from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.normal import Span
-from clifford_rand_nn.shards.landmarks.targets import Targets
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
-from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.watch import Watch
+from clifford_rand_nn.shards.targets import Targets
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 _IDLE = 10  # steps that lower the gap no more: rounding is all that is left
+_INSIDE = 0.9  # of the tolerance, by the sums of steps, before a pass judges
+_LESS = 0.5  # of the gap before, or rounding is all that is left
 
 
 class Judged(NamedTuple):
@@ -35,14 +37,6 @@ class Judged(NamedTuple):
     intercept: Array
     scale: Array
     left: Array
-
-
-class Point(NamedTuple):
-    r"""Where the steps are: u, :math:`V^T\\Omega Vu`, and the moments of its residuals, (6, C)."""
-
-    u: Array
-    back: Array
-    moments: Array
 
 
 class Residuals(NamedTuple):
@@ -100,15 +94,68 @@ def judge(u: Array, back: Array, sides: Array, moments: Array, beta: float) -> J
 
 
 class Solved(NamedTuple):
-    """The best function that a pass over the rows judged."""
+    """A function as a pass over the rows judged it; the bound is of the dual point of its own residuals."""
 
     u: Array
     intercept: Array
     scale: Array
+    primal: float
+    dual: float
+    gap: float
+
+
+class State(NamedTuple):
+    r"""Between two passes: all that the steps from here depend on.
+
+    Attributes
+    ----------
+    judging : bool
+        Whether the next pass judges u, or takes a step.
+    u, back, step : (m, C)
+        Where the steps are, :math:`V^T\Omega Vu`, and the direction of the next one.
+    sides, moments : (m, C + 1), (6, C)
+        Of `ResidualSum`, whitened; the first three moments are of the rows alone.
+    along : (C,)
+        Of conjugate gradients.
+    n_iter, at : int
+        Steps taken, and where the gap that they promise was the least.
+    least : float
+        That gap.
+    best : Solved or None
+    history : tuple of HistoryRow
+    """
+
+    judging: bool
+    u: Array
+    back: Array
+    step: Array
+    sides: Array
+    moments: Array
+    along: Array
+    n_iter: int = 0
+    at: int = 0
+    least: float = np.inf
+    best: Solved | None = None
+    history: tuple[HistoryRow, ...] = ()
+
+    @classmethod
+    def at_first(cls, u: Array) -> "State":
+        """Return the state that begins with u."""
+        nothing = np.zeros((0, 0))
+        return cls(True, u, nothing, nothing, nothing, nothing, nothing)
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...]) -> "State":
+        """Return the state of plain tuples, as a checkpoint has them."""
+        made = cls(*values)
+        best = None if made.best is None else Solved(*made.best)
+        return made._replace(best=best, history=tuple(HistoryRow(*row) for row in made.history))
 
 
 class SpanSteps:
-    """Conjugate gradients on the normal equations, in double precision, a pass over the rows for each step.
+    r"""Conjugate gradients on the normal equations, in double precision, a pass over the rows for each step.
+
+    Between passes that judge, values come from the sums of the steps.
 
     Parameters
     ----------
@@ -120,103 +167,105 @@ class SpanSteps:
     centre_y : (C,)
         Near the mean of y: moments are about it.
     beta : float
+    inverse : callable
+        That of :math:`V^T\Omega V+\rho I`, V centred, as near as the sums of normal equations come to it.
     """
 
     def __init__(
-        self, engine: Engine, rows: LandmarkRows, span: Span, targets: Targets, centre_y: Array, beta: float
+        self,
+        engine: Engine,
+        rows: LandmarkRows,
+        span: Span,
+        targets: Targets,
+        centre_y: Array,
+        beta: float,
+        inverse: Callable[[Array], Array],
     ) -> None:
         self._engine, self._rows, self._span, self._targets = engine, rows, span, targets
-        self._centre_y, self._beta = centre_y, beta
-        self._sides = np.zeros((0, 0))
+        self._centre_y, self._beta, self._inverse = centre_y, beta, inverse
+
+    def solve(
+        self, state: State, limits: Limits, began: float, save: Callable[[State], object]
+    ) -> tuple[State, Status]:
+        """Go on until the gap is below the tolerance; ``save`` is called after every pass."""
+        status: Status | None = None
+        try:
+            while status is None:
+                if state.judging:
+                    state, status = self._judged(state, limits, began)
+                else:
+                    state = self._stepped(state, limits, began)
+                save(state)
+        except KeyboardInterrupt:
+            if state.best is None:
+                raise
+            status = Status.INTERRUPTED
+        return state, status
 
     def _pass(self, u: Array, sides: bool) -> Any:
         a = self._span.coefficients(u)
         return self._engine.sum(ResidualSum(self._rows, self._targets, self._centre_y, a, sides))
 
-    def _judged(self, u: Array) -> tuple[Point, Judged]:
-        """Judge u by a pass of its own."""
+    def _late(self, limits: Limits, began: float) -> bool:
+        seconds = time.perf_counter() - began
+        return self._engine.agreed(limits.max_time is not None and seconds >= limits.max_time)
+
+    def _judged(self, state: State, limits: Limits, began: float) -> tuple[State, Status | None]:
+        """Judge u by a pass of its own; then the first step goes along what is left."""
+        u = state.u
         back, sides, moments = self._pass(u, True)
-        self._sides = self._span.whitened(sides)
-        point = Point(u, self._span.whitened(back), moments)
-        return point, judge(*point[:2], self._sides, moments, self._beta)
+        back, sides = self._span.whitened(back), self._span.whitened(sides)
+        judged = judge(u, back, sides, moments, self._beta)
+        gap = gap_share(judged.primal, judged.dual, constant_value(moments))
+        before, best = state.best, state.best
+        if best is None or gap <= best.gap:
+            best = Solved(u, judged.intercept + self._centre_y, judged.scale, judged.primal, judged.dual, gap)
+        row = HistoryRow(state.n_iter, time.perf_counter() - began, best.primal, best.gap)
+        status = None
+        if best.gap <= limits.tol:
+            status = Status.OPTIMAL
+        elif not np.isfinite(judged.primal):
+            status = Status.NOT_FINITE
+        elif self._late(limits, began):
+            status = Status.MAX_TIME
+        elif state.n_iter >= limits.max_iter:
+            status = Status.MAX_ITER
+        elif before is not None and gap > _LESS * before.gap:
+            status = Status.STALLED
+        step = self._inverse(judged.left)
+        along = np.einsum("mc,mc->c", judged.left, step)
+        kept = (state.n_iter, state.n_iter, np.inf, best, (*state.history, row))
+        return State(False, u, back, step, sides, moments, along, *kept), status
 
-    def solve(
-        self,
-        u: Array,
-        inverse: Callable[[Array], Array],
-        limits: Limits,
-        began: float,
-        keep: Callable[[Array], None] = lambda u: None,
-    ) -> Watch[Solved]:
-        r"""Go from u until the gap, as a pass over the rows measures it, is below the tolerance.
+    def _stepped(self, state: State, limits: Limits, began: float) -> State:
+        """Take a step; let u be judged if it seems to be enough, or if none helps."""
+        step, ones, along = state.step, state.sides[:, -1], state.along
+        weight = float(state.moments[0, 0])
+        curved = self._span.whitened(self._pass(step, False)[0])
+        centred = curved - np.outer(ones, ones @ step) / weight + weight * self._beta * step
+        across = np.einsum("mc,mc->c", step, centred)
+        length = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
+        u, back = state.u + length * step, state.back + length * curved
+        moments = _moments(u, back, state.sides, state.moments)
+        judged = judge(u, back, state.sides, moments, self._beta)
+        n_iter = state.n_iter + 1
+        gap = gap_share(judged.primal, judged.dual, constant_value(moments))
+        least, at = (gap, n_iter) if gap < state.least else (state.least, state.at)
+        enough = gap <= _INSIDE * limits.tol or n_iter >= limits.max_iter or n_iter - at >= _IDLE
+        z = self._inverse(judged.left)
+        new = np.einsum("mc,mc->c", judged.left, z)
+        step = z + step * np.divide(new, along, out=np.zeros_like(new), where=along > 0)
+        judging = enough or self._late(limits, began)
+        kept = (n_iter, at, least, state.best, state.history)
+        return State(judging, u, back, step, state.sides, moments, new, *kept)
 
-        Between these passes values come from the sums of the steps. ``inverse`` is one of
-        :math:`V^T\Omega V+\rho I`, V centred, as near as the sums of normal equations come to it. ``keep`` is called
-        with u after each pass.
-        """
-        zero = [0.0]
-        watch: Watch[Solved] = Watch(limits, lambda p, d: gap_share(p, d, zero[0]), began=began)
-        with watch:
-            point, judged = self._judged(u)
-            zero[0] = constant_value(point.moments)
-            self._check(watch, 0, point, judged)
-            keep(u)
-            while watch.status is None:
-                before = watch.gap
-                u, done = self._steps(point, judged, inverse, limits, watch, keep)
-                point, judged = self._judged(u)
-                self._check(watch, done, point, judged)
-                if watch.status is None and watch.gap > 0.5 * before:
-                    watch.stop(Status.STALLED)
-        return watch
 
-    def _steps(
-        self,
-        point: Point,
-        judged: Judged,
-        inverse: Callable[[Array], Array],
-        limits: Limits,
-        watch: Watch[Solved],
-        keep: Callable[[Array], None],
-    ) -> tuple[Array, int]:
-        """Return u after steps until they seem to be enough, or none helps, and how many there have been."""
-        start, done = point, watch.n_iter
-        weight = float(point.moments[0, 0])
-        z = inverse(judged.left)
-        step, along = z, np.einsum("mc,mc->c", judged.left, z)
-        best, at, bound = np.inf, done, judged.dual
-        while True:
-            curved = self._span.whitened(self._pass(step, False)[0])
-            ones = self._sides[:, -1]
-            centred = curved - np.outer(ones, ones @ step) / weight + weight * self._beta * step
-            across = np.einsum("mc,mc->c", step, centred)
-            length = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
-            u, back = point.u + length * step, point.back + length * curved
-            point = Point(u, back, self._moments(u, back, start.moments))
-            judged = judge(u, back, self._sides, point.moments, self._beta)
-            bound, done = max(bound, judged.dual), done + 1
-            keep(u)
-            gap = gap_share(judged.primal, bound, constant_value(point.moments))
-            if gap < best:
-                best, at = gap, done
-            if gap <= 0.9 * limits.tol or watch.last(done) or done - at >= _IDLE:
-                return u, done
-            z = inverse(judged.left)
-            new = np.einsum("mc,mc->c", judged.left, z)
-            step = z + step * np.divide(new, along, out=np.zeros_like(new), where=along > 0)
-            along = new
-
-    def _moments(self, u: Array, back: Array, first: Array) -> Array:
-        """Return the moments of u from inner products of order m."""
-        ones, by_y = self._sides[:, -1], self._sides[:, :-1]
-        weights, y, yy = first[:3]
-        with_y = np.einsum("mc,mc->c", u, by_y)
-        norm = np.einsum("mc,mc->c", u, back)
-        return np.stack([weights, y, yy, y - ones @ u, np.maximum(yy - 2 * with_y + norm, 0.0), yy - with_y])
-
-    def _check(self, watch: Watch[Solved], n_iter: int, point: Point, judged: Judged) -> None:
-        solved = Solved(point.u, judged.intercept + self._centre_y, judged.scale)
-        watch.check(n_iter, judged.primal, DualBound(judged.dual, judged.scale), solved, np.zeros(0))
+def _moments(u: Array, back: Array, sides: Array, before: Array) -> Array:
+    """Return the moments of u from inner products of order m."""
+    ones, by_y = sides[:, -1], sides[:, :-1]
+    weights, y, yy = before[:3]
+    with_y, norm = np.einsum("mc,mc->c", u, by_y), np.einsum("mc,mc->c", u, back)
+    return np.stack([weights, y, yy, y - ones @ u, np.maximum(yy - 2 * with_y + norm, 0.0), yy - with_y])
 
 
 def constant_value(moments: Array) -> float:

@@ -10,9 +10,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.standard import Standardisation
-from clifford_rand_nn.shards.landmarks.targets import Targets
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.sums import Kept, RowSum, Sums
+from clifford_rand_nn.shards.targets import Targets
 
 _HEIGHT, _WIDTH = 256, 1024  # entries of a tile, see `KernelTiles`
 _PANELS = 8  # of columns: a triangle of panels takes 9/16 of the square's numbers, and as much of its products
@@ -98,11 +98,15 @@ class NormalSum(RowSum):
 
     def _weights(self, block: Block) -> Array:
         first, last = np.searchsorted(self.left_out, [block.first, block.first + len(block.X)])
-        w = self.targets.weights(block)
+        w = row_weights(self.targets, block)
         if first < last:
-            w = w.copy()
             w[self.left_out[first:last] - block.first] = 0.0
         return w
+
+
+def row_weights(targets: Targets, block: Block) -> Array:
+    """Return the weights (k,) of the rows of a block, an array of its own."""
+    return np.array(np.broadcast_to(targets.weights(block), (len(block.X), 1))[:, 0], dtype=np.float64)
 
 
 def panel_slices(m: int) -> list[slice]:
@@ -145,7 +149,7 @@ class ResidualSum(RowSum):
 
         Strips of rows are as low as tiles: their kernel, of which two products are made, is still in the cache.
         """
-        w = self.targets.weights(block)[:, None]
+        w = row_weights(self.targets, block)[:, None]
         y = self.targets.of(block) - self.centre_y
         C = y.shape[1]
         back = np.zeros((self.landmarks.m, 2 * C + 1 if self.sides else C))
