@@ -76,17 +76,22 @@ class DaskEngine(Engine):
         """Return the sums over all rows."""
         sent = self._send(term)
         pieces = [self._submit(_sum, run, self._of(run), run.parts, sent, self._kept[run.number]) for run in self._runs]
-        label = self._label("added")
-        number = itertools.count()
-
-        def add(a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
-            where = {"workers": [self._addresses[a[1].owner]], "allow_other_workers": True}
-            return self._client.submit(_added, a[0], b[0], key=f"{label}-{next(number)}", **where), a[1]
-
-        total, _ = pairwise(zip(pieces, self._runs, strict=True), add)
+        total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
+        total = self._folded(total, self._runs[0])
         self._wait(total, pieces)
         found: Sums = self._result(total)
         return found
+
+    def _together(self, a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
+        """Return a branch of the tree of sums, futures in nested lists, and a run of the worker that will add it up.
+
+        Where its right half is another worker's, that one adds it first, and one sum travels.
+        """
+        right = b[0] if a[1].owner == b[1].owner else self._folded(*b)
+        return [a[0], right], a[1]
+
+    def _folded(self, tree: Any, run: Run) -> Any:
+        return self._submit(_fold, run, tree) if isinstance(tree, list) else tree
 
     def keep(self, make: RowMap) -> None:
         """Make small arrays of all rows, which stay with their workers; what fills their memory, Dask writes to disk.
@@ -306,10 +311,15 @@ def _sum(rows: Any, parts: Sequence[Part], term: RowSum, kept: Sequence[Sequence
         return pairwise((part_sum(source, part, term, arrays) for part, arrays in pairs), added)
 
 
-@_told
-def _added(a: Sums, b: Sums) -> Sums:
-    """Return a + b; Dask may want both again, so neither is overwritten."""
-    return tuple(left + right for left, right in zip(a, b, strict=True))
+def _fold(tree: Any) -> Any:
+    """Return the sum of a branch, halves first, or the error in it that comes first."""
+    if not isinstance(tree, list):
+        return tree
+    left, right = map(_fold, tree)
+    for half in (left, right):
+        if isinstance(half, ArgumentError):
+            return half
+    return tuple(a + b for a, b in zip(left, right, strict=True))  # no half is overwritten: Dask may want it again
 
 
 @_told

@@ -45,8 +45,9 @@ class _Forward(RowSum):
     tensors = True
 
     def __init__(self, network: Network, targets: Targets, feature: float | None, dtype: Any) -> None:
-        self.network, self.targets, self.feature, self.dtype = network, targets, feature, np.dtype(dtype)
+        self.intercept, self.targets, self.feature, self.dtype = network.t, targets, feature, np.dtype(dtype)
         U = network.U
+        self._shape = U.shape  # and not U itself: the term is sent around
         active = np.flatnonzero(U.any(axis=(0, 2)))
         self._active = active if active.size < _FEW * U.shape[1] else None
         part = U if self._active is None else U[:, active]
@@ -55,7 +56,6 @@ class _Forward(RowSum):
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy on a device; of U only the columns in use go there."""
         found = super().placed(place)
-        found.network = self.network._replace(t=place(self.network.t))
         found.targets = self.targets.placed(place)
         return found
 
@@ -77,7 +77,7 @@ class _Forward(RowSum):
 
     def _on(self, block: Block, kept: Kept) -> Any:
         """Return the patterns (k, P) as zeros and ones in the precision of the products."""
-        bits, P = kept[0], self.network.U.shape[1]
+        bits, P = kept[0], self._shape[1]
         xp = library(bits)
         if xp is np:
             return np.unpackbits(bits, axis=1, count=P).astype(self.dtype)
@@ -87,7 +87,7 @@ class _Forward(RowSum):
 
     def _gated(self, X: Any, on: Any) -> Any:
         """Return the predictions (k, C) less the intercept."""
-        C = self.network.U.shape[2]
+        C = self._shape[2]
         xp = library(X)
         on = on if self._active is None else on[:, self._active]
         if on.shape[1] == 0:
@@ -129,7 +129,7 @@ class Judge(_Forward):
         """Return the fields of `Judged` for a block."""
         X, on, loss = self._rows(block), self._on(block, kept), self.targets.loss
         y, w = self.targets.of(block), self.targets.weights(block)
-        f = self._gated(X, on) + self.network.t
+        f = self._gated(X, on) + self.intercept
         plain = loss.residual(f, y)
         theta = w * plain
         xp = library(theta)
