@@ -36,7 +36,7 @@ from clifford_rand_nn.units import Units
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
-_BY_COLUMNS = ("auto", "fista")  # solvers that take sparse rows column by column
+_BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
 _FEW = 1024  # gates that cost nothing to draw: as many as asked for, even if there are fewer patterns
 
 

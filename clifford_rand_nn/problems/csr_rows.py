@@ -11,7 +11,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.coordinates import even_weights, row_tiles
 
-MOST = 8000  # rows up to which their products are decomposed: 1.2e-10 n³ s, some five n² numbers
+MOST = 4000  # rows up to which their products are decomposed: 1.2e-10 n³ s, twenty steps of the kernel method
 _TILE = 1024  # rows whose products with all rows are made at a time
 
 
@@ -20,7 +20,7 @@ def as_array(X: Any) -> Any:
     return X.X.toarray() if isinstance(X, CsrRows) else X
 
 
-def dense_coordinates(Y: Any, owner: str) -> Array:
+def dense_coordinates(Y: Any) -> Array:
     """Return coordinates (n, r) of rows, if they are dense.
 
     Raises
@@ -30,7 +30,7 @@ def dense_coordinates(Y: Any, owner: str) -> Array:
     """
     if issparse(Y):
         rule = f"one whose sparse rows are at most {MOST}, and fewer than columns"
-        raise fail("problem", owner, rule, describe("{} rows of {} columns".format(*Y.shape)), "Use Fista.")
+        raise fail("problem", "GramNewton", rule, describe("{} rows of {} columns".format(*Y.shape)), "Use Fista.")
     return np.asarray(Y)
 
 
@@ -87,7 +87,7 @@ class CsrRows:
     the span of the rows, and :math:`Y=Q\Lambda^{1/2}`: the problem on n rows of rank r has dense rows (n, r), and
     nothing has a number for each row and column. Rounding leaves :math:`V^TV-I` of the order of
     :math:`\epsilon\lambda_1/\sqrt{\lambda_i\lambda_j}`, much for directions in which the rows vary by little; but a
-    solution :math:`U=X^TD\theta` has only the share :math:`\lambda_i/\lambda_1` in these. With more than 8000 rows, or
+    solution :math:`U=X^TD\theta` has only the share :math:`\lambda_i/\lambda_1` in these. With more than 4000 rows, or
     no more columns than rows, V = I and Y = X stays sparse.
 
     Parameters

@@ -54,32 +54,31 @@ class Estimate(NamedTuple):
     bytes: float
 
 
-_NEVER = Estimate(np.inf, np.inf)
+def _product(problem: GatedTask) -> float:
+    """Return the seconds of a product of the rows with one column, in double precision."""
+    rows = problem.map.rows
+    return _SPARSE_PRODUCT * rows.nnz if issparse(rows) else _PRODUCT * float(problem.n) * problem.map.d
 
 
 def estimate_kernel(problem: GatedReLUProblem) -> Estimate:
-    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below; infinite for rows that stay sparse."""
-    if issparse(problem.map.rows):
-        return _NEVER
+    """Estimate of `KernelInteriorPoint` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
     loss = problem.datafit.loss
     cubes = KernelInteriorPoint.factors(problem) * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
     sides = a.n_patterns + a.Q.shape[1] * C
     step = cubes * n**3 + n * n * (_SOLVE * sides * C + _SUM * a.n_patterns)
-    step += _PRODUCTS * _PRODUCT * n * a.d * a.n_patterns * C + _STEP
+    step += _PRODUCTS * _product(problem) * a.n_patterns * C + _STEP
     return Estimate(loss.interior_steps * step, KernelInteriorPoint.memory(problem))
 
 
 def estimate_newton(problem: GatedRidgeProblem) -> Estimate:
-    """Estimate of `KernelNewton` to a gap of 1e-6 or below; infinite for rows that stay sparse."""
-    if issparse(problem.map.rows):
-        return _NEVER
+    """Estimate of `KernelNewton` to a gap of 1e-6 or below."""
     n, C, a = problem.n, problem.outputs, problem.map
     loss = problem.datafit.loss
     cubes = 1 if loss.is_quadratic else C
     cost = cubes * _FACTOR + (0.0 if loss.separable else C * _INVERSE + _FACTOR)
     step = cost * n**3 + n * n * _SOLVE * (a.Q.shape[1] * C + 1) * C + _STEP
-    whole = loss.newton_steps * step + n * n * _SUM * a.n_patterns + _PRODUCT * n * a.d * a.n_patterns * C
+    whole = loss.newton_steps * step + n * n * _SUM * a.n_patterns + _product(problem) * a.n_patterns * C
     return Estimate(whole, KernelNewton.memory(problem))
 
 
@@ -89,7 +88,7 @@ def estimate_gram(problem: GatedTask, again: bool = False) -> Estimate:
     It is infinite for rows that stay sparse.
     """
     if issparse(problem.map.rows):
-        return _NEVER
+        return Estimate(np.inf, np.inf)
     n, C, a = problem.n, problem.outputs, problem.map
     loss, norms = problem.datafit.loss, isinstance(problem, GatedReLUProblem)
     N = float(a.d * a.n_patterns + a.Q.shape[1])
@@ -116,10 +115,7 @@ def estimate_fista(problem: GatedTask, tol: float) -> Estimate:
     else:
         condition = 1 + _TOP * problem.beta_max() / problem.beta
         iterations = _PER_ROOT * float(np.sqrt(condition)) * max(-np.log(tol), 1.0)
-    if issparse(a.rows):
-        product = _SPARSE_PRODUCT * a.rows.nnz
-    else:
-        product = _PRODUCT * (_SINGLE if problem.X.dtype == np.float32 else 1.0) * n * a.d
+    product = _product(problem) * (_SINGLE if problem.X.dtype == np.float32 else 1.0)
     return Estimate(iterations * (2 * product * a.n_patterns * C + _ITERATION), Fista.memory(problem))
 
 
@@ -171,14 +167,14 @@ class AutoSolver(Limits):
         if least > most:
             needed = f"at least {least:.2g} bytes for this problem"
             raise fail("max_memory", "AutoSolver", needed, describe(f"{most:.2g}"))
-        about = f"n = {problem.n}, rank {problem.map.d}, {problem.map.n_patterns} gates: "
+        stays = issparse(problem.map.rows)
+        what = f"{problem.map.d} sparse columns" if stays else f"rank {problem.map.d}"
+        about = f"n = {problem.n}, {what}, {problem.map.n_patterns} gates: "
         on_a_path = _ON_A_PATH if shared and isinstance(problem, GatedRidgeProblem) else 1.0
         seconds = {"first-order": fista.seconds if fista.bytes <= most else np.inf}
         if sums.bytes <= most:
             seconds["sums over rows"] = sums.seconds
-        if issparse(problem.map.rows):
-            about += "sparse rows, "
-        elif kernel.bytes > most:
+        if kernel.bytes > most:
             about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
         else:
             seconds["kernel"] = on_a_path * kernel.seconds

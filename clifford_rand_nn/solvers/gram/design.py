@@ -45,7 +45,7 @@ class GatedDesign:
         a = problem.map
         self.last: Any = None
         self._made_of = problem.X, a
-        self._rows = dense_coordinates(a.unweighted, "GramNewton")
+        self._rows = dense_coordinates(a.unweighted)
         self._mask = a.patterns
         self.Q = a.Q
         self.n, self.P, self.r, self.q = a.n, a.n_patterns, a.d, int(a.Q.shape[1])

@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dsymm, dsyrk, ssyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, spotrf, spotrs
+from scipy.sparse import issparse
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.csr_rows import dense_coordinates, same_problem_rows
+from clifford_rand_nn.problems.coordinates import row_tiles
+from clifford_rand_nn.problems.csr_rows import same_problem_rows
 from clifford_rand_nn.problems.gated import GatedProblem
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
 _MOST = 1e4
+_TILE = 1024  # sparse rows whose products with all rows are made at a time
 MANY_ROWS = 1000  # from which single precision is worth it
 
 
@@ -31,7 +34,7 @@ class GatedKernel:
     Attributes
     ----------
     rows : (n, r)
-        X in an orthonormal basis of the directions in which it varies.
+        X in an orthonormal basis of the directions in which it varies, or CSR.
     mask : (n, P) float64
     gram : (n, n)
         rows rowsᵀ, its lower triangle, in Fortran order.
@@ -47,11 +50,10 @@ class GatedKernel:
     def __init__(self, problem: GatedProblem) -> None:
         self.last: Any = None
         self._made_of = problem.X, problem.map
-        self.rows = dense_coordinates(problem.map.unweighted, "GatedKernel")
+        self.rows = problem.map.unweighted
         self.mask = np.ascontiguousarray(problem.map.patterns, dtype=np.float64)
         self.Q = problem.map.Q
-        empty = not self.rows.size  # of which BLAS takes none
-        self.gram = np.zeros((self.n, self.n)) if empty else np.asarray(dsyrk(1.0, self.rows.T, trans=1, lower=1))
+        self.gram = _gram(self.rows)
 
     @cached_property
     def _gram_single(self) -> NDArray[np.float32]:
@@ -133,7 +135,7 @@ class SummedKernel(GatedKernel):
 
     def __init__(self, problem: GatedProblem) -> None:
         super().__init__(problem)
-        if self.mask.size and self.rows.size:
+        if self.mask.size and self.rows.shape[1]:
             self.total = np.asarray(dsyrk(1.0, self.mask.T, trans=1, lower=1))
             self.total *= self.gram
         else:  # BLAS takes no empty matrices
@@ -162,8 +164,21 @@ class SummedKernel(GatedKernel):
         return out
 
 
-def _product(a: Array, b: Array) -> Array:
+def _gram(rows: Any) -> Array:
+    """Return rows rowsᵀ in Fortran order, at least its lower triangle."""
+    n = rows.shape[0]
+    if issparse(rows):
+        G = np.empty((n, n), order="F")
+        for tile in row_tiles(n, _TILE):
+            G[:, tile] = (rows @ rows[tile].T).toarray()
+        return G
+    return np.asarray(dsyrk(1.0, rows.T, trans=1, lower=1)) if rows.size else np.zeros((n, n))  # BLAS takes none empty
+
+
+def _product(a: Any, b: Array) -> Array:
     """Return a b in C order, for a in either order and b in C order: bᵀaᵀ in the order of BLAS, without a copy."""
+    if issparse(a):
+        return np.ascontiguousarray(a @ b)
     if a.flags.c_contiguous:
         return np.asarray(dgemm(1.0, b.T, a.T).T)
     return np.asarray(dgemm(1.0, b.T, a, trans_b=1).T)

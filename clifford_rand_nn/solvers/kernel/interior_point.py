@@ -14,13 +14,14 @@ from clifford_rand_nn.solvers.interior.complementarity import DualTerms
 from clifford_rand_nn.solvers.kernel.active_set import GateWeights
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel
-from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
+from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
 from clifford_rand_nn.solvers.watch import Watch
 
 _STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
 _LATE = 1e-5
 _LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
 _FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
+_CORRELATIONS = 4  # of θ, its direction, second-order terms, and weights, for every gate
 _ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
 _NEAR = 0.08  # of beta_max: the path is followed from the null network down to here; below, steps inwards cost less
 _STRIDE = 0.29  # how far beta falls at a time on that way: from 1 to 0.3 takes four steps, to 0.1 more than ten
@@ -78,7 +79,8 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
             square += 2
         elif n >= MANY_ROWS:
             square *= 1.5
-        return float(8 * n * (n * square + 4 * C * (problem.map.n_patterns + problem.map.Q.shape[1])))
+        gates = 4 * C * (problem.map.n_patterns + problem.map.Q.shape[1])
+        return float(8 * (n * (n * square + gates) + _CORRELATIONS * sparse_numbers(problem)))
 
     def _solve(self, problem: GatedReLUProblem, start: Point | None, kernel: list[GatedKernel]) -> Result[Coefficients]:
         watch = Watch[Point](self, problem.relative_gap, ADVICE)

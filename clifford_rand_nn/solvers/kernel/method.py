@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+from scipy.sparse import issparse
+
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
@@ -63,3 +65,9 @@ class KernelMethod(Limits, Generic[P, K]):
 
     def _solve(self, problem: P, start: Point | None, kernel: list[K]) -> Result[Coefficients]:
         raise NotImplementedError
+
+
+def sparse_numbers(problem: GatedProblem) -> int:
+    """Return the numbers of weights in all columns, which outgrow the matrices where rows stay sparse, else 0."""
+    a = problem.map
+    return problem.outputs * a.d * a.n_patterns if issparse(a.rows) else 0

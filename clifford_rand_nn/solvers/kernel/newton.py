@@ -12,7 +12,7 @@ from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, KernelSystem, SummedKernel
-from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod
+from clifford_rand_nn.solvers.kernel.method import ADVICE, KernelMethod, sparse_numbers
 from clifford_rand_nn.solvers.watch import Watch
 
 _ARMIJO = 1e-4
@@ -179,7 +179,8 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
         n, C = problem.n, problem.outputs
         loss = problem.datafit.loss
         square = 1.5 + (1.5 if loss.is_quadratic else C) + (0.0 if loss.separable else 2.0)
-        return float(8 * n * (n * square + problem.map.n_patterns + 4 * C * problem.map.Q.shape[1]))
+        gates = problem.map.n_patterns + 4 * C * problem.map.Q.shape[1]
+        return float(8 * (n * (n * square + gates) + 2 * sparse_numbers(problem)))
 
     def _solve(
         self, problem: GatedRidgeProblem, start: Point | None, kernel: list[SummedKernel]
