@@ -1,5 +1,6 @@
 """The dictionary of all neurons whose hyperplanes are spanned by the data: its columns by blocks, or all at once."""
 
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from clifford_rand._checks import (
     check_choice,
     check_fits,
     check_integer,
+    check_positive,
     describe,
     fail,
 )
@@ -78,6 +80,7 @@ class CrossProductDictionary:
         subsample: int | None,
         rng: Any,
         graded: bool = False,
+        max_time: float | None = None,
     ) -> None:
         owner = "CrossProductDictionary"
         self.X = X = as_rows(X, owner)
@@ -96,7 +99,8 @@ class CrossProductDictionary:
             self._subsets, self.notes = np.zeros((0, 0), dtype=np.int64), ("the rows are all alike",)
         elif subsample is not None:
             mixed = graded and family == "mixed"
-            drawn, self.notes = draw_subsets(self._Z[rows], subsample, family, bias, self._rank, rtol, rng, mixed)
+            of, until = self._Z[rows], None if max_time is None else time.perf_counter() + max_time
+            drawn, self.notes = draw_subsets(of, subsample, family, bias, self._rank, rtol, rng, mixed, until)
             self._subsets = np.append(rows, len(X) + np.arange(self._Z.shape[1]))[drawn]
         self.subsample = None if self._subsets is None else len(self._subsets)
 
@@ -262,6 +266,7 @@ def cross_product_dictionary(
     rng: np.random.Generator | int | None = None,
     rtol: float | None = None,
     graded: bool = False,
+    max_time: float | None = None,
 ) -> CrossProductDictionary:
     r"""Return the neurons whose hyperplanes are spanned by rows of the data, both sides of each.
 
@@ -294,6 +299,8 @@ def cross_product_dictionary(
         Draw the subsets of the mixed family by their number of data rows instead of uniformly: without bias first those
         of basis vectors alone, which are the columns of X, where they are at most half of all; then half with one row
         of data, a quarter with two, and so on. m rows give a neuron with weights on m + 1 columns, with bias m.
+    max_time : float or None
+        Seconds after which no more subsets are drawn; one at least is, and ``notes`` say how many are left out.
 
     Raises
     ------
@@ -334,4 +341,5 @@ def cross_product_dictionary(
         subsample=subsample,
         rng=as_generator(rng, owner),
         graded=check_bool(graded, "graded", owner),
+        max_time=None if max_time is None else check_positive(max_time, "max_time", owner),
     )

@@ -1,6 +1,7 @@
 """Which rows span a hyperplane, and the hyperplane: subsets of the rows of X, or of [X; I]."""
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from clifford_rand.crossproduct.every import subsets_of_ranks
 from clifford_rand.crossproduct.exact import cross_log
 
 _ROUNDS = 32  # how often dependent subsets are drawn again
+_LARGE = 64  # rows of a subset, beyond which those that are few are drawn one by one
 _EPS = float(np.finfo(np.float64).eps)
 _PLANE = 64 * _EPS  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
 # Planes through well-conditioned subsets of the same rows agree to some 1e-15; planes that agree to this are worth one.
@@ -79,7 +81,13 @@ def count_subsets(n: int, d: int, family: str, bias: bool) -> int:
 
 
 def random_subsets(n: int, k: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return m uniform k-subsets of range(n), each ascending, (m, k): Floyd's algorithm, k steps for all at once."""
+    """Return m uniform k-subsets of range(n), each ascending, (m, k): Floyd's algorithm, k steps for all at once.
+
+    Large ones, where these are fewer steps, are drawn one by one.
+    """
+    if _LARGE < k > m:
+        each = [rng.choice(n, k, replace=False, shuffle=False) for _ in range(m)]
+        return np.sort(np.array(each, dtype=np.int64).reshape(m, k), axis=1)
     subsets = np.full((m, k), -1, dtype=np.int64)
     for i, last in enumerate(range(n - k, n)):
         drawn = rng.integers(0, last + 1, m)
@@ -137,8 +145,11 @@ def draw_subsets(
     rtol: float | None,
     rng: np.random.Generator,
     graded: bool = False,
+    until: float | None = None,
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return ``wanted`` distinct subsets that span a hyperplane some row is off, or as many as turn up, and notes.
+
+    No more are tried after ``until``, of `time.perf_counter`, once there is one.
 
     Of rows of rank r below d no more than r - 1 (with bias r) can be in such a subset, next to basis vectors. They are
     uniform, or ``graded``: first those of basis vectors alone, where they are at most half, then half of the others
@@ -152,7 +163,7 @@ def draw_subsets(
     few = total <= max(2 * wanted, 1024)  # then all, in random order; else nearly all draws are new
     most_data = min(k, rank - 1 + bias)
     drawn = np.zeros((0, k), dtype=np.int64)
-    found = drawn
+    found, late = drawn, False
     for _ in range(_ROUNDS):
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
@@ -166,18 +177,36 @@ def draw_subsets(
         together, first = np.unique(np.concatenate([drawn, new]), axis=0, return_index=True)
         new = new[np.sort(first[first >= len(drawn)]) - len(drawn)]
         drawn = together
-        V, b, exist = spanned_planes(X, new, bias, 2, rtol)
-        if most_data < k:  # of dependent rows, all may lie on a plane through some
-            off = np.abs(X @ V.T + b).max(axis=0) > d * _PLANE * (np.abs(X).max() * np.abs(V).sum(axis=1) + np.abs(b))
-            exist = exist & off
-        found = np.concatenate([found, new[exist]])[:wanted]
-        if len(found) == wanted or few:
+        for some in [new] if until is None else np.split(new, _starts(len(new))):
+            V, b, exist = spanned_planes(X, some, bias, 2, rtol)
+            if most_data < k:  # of dependent rows, all may lie on a plane through some
+                size = np.abs(X).max() * np.abs(V).sum(axis=1) + np.abs(b)
+                exist = exist & (np.abs(X @ V.T + b).max(axis=0) > d * _PLANE * size)
+            found = np.concatenate([found, some[exist]])[:wanted]
+            late = until is not None and bool(len(found)) and time.perf_counter() > until
+            if late or len(found) == wanted:
+                break
+        if late or len(found) == wanted or few:
             break
     notes = []
-    if len(found) < wanted:
+    if late and len(found) < wanted:
+        notes.append(f"only {len(found)} of {wanted} subsets: there was no time for more")
+    elif len(found) < wanted:
         reason = f"all {about(total)} subsets" if few else f"{len(drawn)} random subsets"
         notes.append(f"only {len(found)} of {wanted} subsets: no more of {reason} are independent")
     return found, tuple(notes)
+
+
+def _starts(n: int) -> list[int]:
+    """Return where n subsets are cut into parts of 1, 1, 2, 4, … up to 64, between which the clock is looked at.
+
+    Examples
+    --------
+    >>> _starts(10), _starts(1)
+    ([1, 2, 4, 8], [])
+    """
+    cuts = [2**i for i in range(7)] + list(range(128, n, 64))
+    return [cut for cut in cuts if cut < n]
 
 
 def _graded_mixed(

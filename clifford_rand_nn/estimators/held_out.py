@@ -79,7 +79,8 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
             return 1.0, [], settings
         if not held:
             return float(top * shares[_BLIND]), [], settings
-        tried.append((_scores(one, task, held, top * shares, limit), settings))
+        scores, done = _scores(one, task, held, top * shares, limit)
+        tried, held = [*tried, (scores, settings)], held[:done]
     told = np.any(held, axis=0)
     weights = np.ones(np.count_nonzero(told)) if task.weights is None else task.weights[told]
     best = _best([score for scores, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights)))
@@ -87,8 +88,13 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
     return best.beta, scores, settings
 
 
-def _scores(model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None) -> list[BetaScore]:
-    """Return what falling betas come to on held-out rows, until the loss has risen twice or time is up."""
+def _scores(
+    model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None
+) -> tuple[list[BetaScore], int]:
+    """Return what falling betas come to on held-out rows, until the loss has risen twice or time is up.
+
+    Also the number of folds that this is of: where time is up at the first beta, those that there was time for.
+    """
     began = time.perf_counter()
     parts = [_Part(model, task, rows) for rows in held]
     scores: list[BetaScore] = []
@@ -96,7 +102,12 @@ def _scores(model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, 
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break
-        found = [part.losses(float(beta), limit) for part in parts]
+        found: list[tuple[Array, Array, float, NDArray[np.bool_]]] = []
+        for part in parts:
+            if found and not scores and limit is not None and task.seconds > limit:
+                break
+            found.append(part.losses(float(beta), limit))
+        parts = parts[: len(found)]
         losses, weights = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
         mean = float(weights @ losses / weights.sum())
         error = float(np.sqrt(weights**2 @ (losses - mean) ** 2) / weights.sum())
@@ -107,7 +118,7 @@ def _scores(model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, 
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= _PATIENCE:
             break
-    return scores
+    return scores, len(parts)
 
 
 def _best(scores: list[BetaScore], n: float) -> BetaScore:

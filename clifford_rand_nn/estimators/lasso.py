@@ -22,7 +22,7 @@ from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import Limits, Result, check_memory
+from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
@@ -40,6 +40,7 @@ _PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
 _ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws times outputs, and hyperplanes at most
 _LARGE = 0.5 ** np.array([0.25, 0.5])  # shares of the largest beta, where there are linear models
 _STRENGTHS = (0.1, 1.0, 10.0)  # of the squares of linear models, as shares of the mean variance of the columns
+_DRAWN = 0.2  # of the time that is left, for drawing columns
 _FEWER, _MOST = 4, 2000  # columns a row, and columns, up to which the same is true of several outputs
 _FEW = 16  # columns a row up to which all at once are faster than a working set: 8 took 0.4 of its time, 150 twice it
 
@@ -207,6 +208,7 @@ class CrossProductLasso(ConvexNetwork):
             subsample=drawn,
             rng=rng,
             graded=graded,
+            max_time=None if drawn is None else self._drawing_time(task),
         )
         family = Family.of(dictionary, task.feature, self._linear_models(task, dictionary))
         pricer = family.pricer(task.X)
@@ -218,6 +220,11 @@ class CrossProductLasso(ConvexNetwork):
             hint = "It cuts rounds short, which then prove nothing; or draw some columns with subsample=…."
             raise fail("max_time", owner, rule, None, hint)
         return dictionary, family, pricer
+
+    def _drawing_time(self, task: Task) -> float | None:
+        """Return the seconds that columns may be drawn for: they are then made again, and solved for."""
+        left = Limits(max_time=self.max_time).after(task.seconds).max_time
+        return None if left is None else max(_DRAWN * left, SOONEST)
 
     @property
     def _linear(self) -> bool:

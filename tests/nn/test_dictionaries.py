@@ -246,6 +246,30 @@ def test_random_subsets_are_uniform():
     assert np.sum((counts - 2000.0) ** 2 / 2000) < 33.7
 
 
+def test_large_random_subsets_are_uniform():
+    """Those that are drawn one by one: each of 80 is in 7/8 of 3000 subsets; five deviations have probability 4e-5."""
+    drawn = np.concatenate([random_subsets(80, 70, 30, np.random.default_rng(seed)) for seed in range(100)])
+    assert (np.diff(drawn, axis=1) > 0).all()
+    counts = np.bincount(drawn.ravel(), minlength=80)
+    assert np.abs(counts - 3000 * 7 / 8).max() < 5 * np.sqrt(3000 * 7 / 64)
+
+
+@pytest.mark.parametrize("family", ["mixed", "rows"])
+def test_no_more_subsets_are_drawn_when_time_is_over(family):
+    """But those that are, are the first of all."""
+    X = np.random.default_rng(3).standard_normal((40, 12))
+    short, long, every = (
+        cross_product_dictionary(X, family=family, subsample=200, rng=4, max_time=limit) for limit in (1e-9, 1e3, None)
+    )
+    assert short.notes == ("only 1 of 200 subsets: there was no time for more",)
+    assert len(short.neurons()) == 2
+    assert not every.notes
+    np.testing.assert_array_equal(long.neurons().directions, every.neurons().directions)
+    np.testing.assert_array_equal(short.neurons().directions[:, 0], every.neurons().directions[:, 0])
+    with pytest.raises(ArgumentError, match=r"'max_time' parameter of cross_product_dictionary must be"):
+        cross_product_dictionary(X, subsample=3, max_time=0)
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_distinct_keeps_the_first_of_each(offset):
     rng = np.random.default_rng(6)

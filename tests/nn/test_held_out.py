@@ -36,6 +36,21 @@ REGRESSORS = {
 }
 
 
+def test_time_holds_while_columns_are_made_and_folds_begin(monkeypatch):
+    """Where it is over, one fold of one beta is judged, and columns are drawn that there is time for."""
+    judged, model = [], CrossProductLassoRegressor(subsample=60, random_state=0, max_time=1e-9)
+    plain = CrossProductLassoRegressor._judged
+    monkeypatch.setattr(CrossProductLassoRegressor, "_judged", lambda *args: judged.append(1) or plain(*args))
+    with pytest.warns(ConvergenceWarning, match="try a larger max_time"):
+        model.fit(X, Y)
+    assert len(judged) == len(model.candidates_) == 1
+    assert model.dictionary_.notes == ("only 1 of 60 subsets: there was no time for more",)
+    assert model.certificate_.scope == "over 2 columns of the dictionary"
+    judged.clear()
+    model.set_params(max_time=1e3).fit(X, Y)
+    assert len(judged) == 5 * len(model.candidates_) > 5
+
+
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_the_least_loss_of_held_out_rows_is_chosen(name):
     model = clone(REGRESSORS[name]).fit(X, Y)
