@@ -144,6 +144,19 @@ def simplest(classes: bool) -> Any:
     return DummyClassifier(strategy="prior") if classes else DummyRegressor()
 
 
+def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> Folds:
+    """Return one fold of these rows, with those of their groups, or copies of them, which no fit without them may see.
+
+    Examples
+    --------
+    >>> hold_out(np.array([[1.0], [2.0], [1.0], [3.0]]), None, np.array([2])).held
+    [array([0, 2])]
+    """
+    same = together(X, groups)
+    held = np.sort(rows) if same is None else np.flatnonzero(np.isin(same, same[rows]))
+    return Folds([held], len(X), f"{len(rows)} rows that were held out")
+
+
 def linear_model(
     X: Array, y: NDArray[Any], weights: Array | None, groups: NDArray[Any] | None, *, classes: bool
 ) -> Any:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand_nn.reporting.baselines import (
     Predicted,
     baseline_folds,
+    hold_out,
     linear_left_out,
     linear_model,
     make_folds,
@@ -148,6 +149,8 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
         some = place[told]
         found = Predicted(np.flatnonzero(told), model.loo_predictions_[some], None if sure is None else sure[some])
         how = _own_words(model, len(some), groups is not None)
+        if len(found.rows) <= len(folds.rows) and not np.isin(found.rows, folds.rows).all():
+            folds = hold_out(X, groups, found.rows)  # one fold of very many rows: the same rows are to be compared
     linear = linear_left_out(X, y, weights, groups, folds, classes=classes)
     if len(linear.rows) < len(found.rows):  # one fold: judged on the rows that both left out
         both = np.intersect1d(found.rows, linear.rows)
@@ -255,6 +258,7 @@ def _own_words(model: Any, n: int, groups: bool) -> str:
 
 def _take(found: Predicted, rows: NDArray[np.intp]) -> Predicted:
     place = np.searchsorted(found.rows, rows)
+    assert np.array_equal(found.rows[np.minimum(place, len(found.rows) - 1)], rows)
     return Predicted(rows, found.labels[place], None if found.probabilities is None else found.probabilities[place])
 
 

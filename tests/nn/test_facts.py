@@ -1,5 +1,6 @@
 """What a fit says: honest scores beside baselines, warnings that matter, and a record that JSON can hold."""
 
+import copy
 import json
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
+from clifford_rand_nn.reporting import baselines
 from clifford_rand_nn.reporting.baselines import Folds, linear_left_out, make_folds, predict_left_out
 from clifford_rand_nn.reporting.cautions import caution_groups, caution_rows, caution_seen, caution_telling
 from clifford_rand_nn.reporting.facts import Rows
@@ -136,6 +138,29 @@ def test_a_finite_network_is_judged_by_folds():
 
 def codes(cautions):
     return [caution.code for caution in cautions]
+
+
+def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypatch):
+    """Of very many rows both leave out some, not the same: rows were matched by place, and true ones called wrong."""
+    monkeypatch.setattr(baselines, "_SMALL", 1.0)  # one fold, a fifth of the rows
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    model = ConvexNetworkClassifier(rounds=0, loss="squared").fit(X, y)
+    fold = baselines.baseline_folds(X, y, None, classes=True).rows
+    some = np.setdiff1d(np.arange(60), fold)[:10]
+    told = replace_left_out(model, some)
+    facts = gather_facts(told, Rows(X, y), seconds=0.1)
+    np.testing.assert_array_equal(facts.left_out.rows, some)
+    kept = np.setdiff1d(np.arange(60), some)
+    linear = baselines.linear_model(X[kept], y[kept], None, None, classes=True).fit(X[kept], y[kept])
+    assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
+    assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
+    assert facts.left_out.linear_how == "10 rows that were held out"
+
+
+def replace_left_out(model, some):
+    told = copy.copy(model)
+    told.left_out_ = np.isin(np.arange(60), some)
+    return told
 
 
 def test_cautions_of_rows():
