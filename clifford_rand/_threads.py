@@ -4,12 +4,14 @@ import functools
 import itertools
 import os
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, Self, TypeVar, overload
 
 _Value = TypeVar("_Value")
+_Item = TypeVar("_Item")
 
 
 def cpu_count() -> int:
@@ -55,6 +57,26 @@ def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1
                 future.result()
     finally:
         wait([future for future in begun if not future.cancel()])
+
+
+def map_ahead(work: Callable[[_Item], _Value], items: Iterable[_Item], threads: int) -> Iterator[_Value]:
+    """Yield ``work(item)`` in the order of the items; ``threads`` of them are being worked on while one is used.
+
+    Items are drawn in the calling thread, one more than threads ahead of what is yielded. What ``work`` raises is
+    raised in its place. When the generator ends or is closed, nothing is being worked on.
+    """
+    ahead: deque[Future[_Value]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="clifford_rand") as pool:
+        try:
+            for item in items:
+                ahead.append(pool.submit(work, item))
+                if len(ahead) > threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 @cache

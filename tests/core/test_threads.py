@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import _threads
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import cached_property, for_each_slice, map_ahead
 
 
 @pytest.fixture(autouse=True)
@@ -154,3 +154,51 @@ def test_a_property_that_is_computed_while_the_process_is_forked_locks_nothing()
     worker.join()
     assert ended
     assert status == 0
+
+
+def test_items_are_drawn_a_few_ahead_and_come_in_order():
+    drawn, done = [], []
+
+    def items():
+        for i in range(20):
+            drawn.append(i)
+            yield i
+
+    def work(i):
+        time.sleep(0.002 * (i % 3))
+        done.append(i)
+        return i * i
+
+    seen = []
+    for value in map_ahead(work, items(), 3):
+        seen.append(value)
+        assert len(drawn) <= len(seen) + 3
+    assert seen == [i * i for i in range(20)]
+    assert sorted(done) == list(range(20))
+
+
+def test_a_failure_comes_in_its_place_and_ends_the_work():
+    began = []
+
+    def work(i):
+        began.append(i)
+        if i == 5:
+            raise ValueError("five")
+        return i
+
+    seen = []
+    with pytest.raises(ValueError, match="five"):
+        seen.extend(map_ahead(work, range(1000), 2))
+    assert seen == list(range(5))
+    assert max(began) < 10
+    ahead = map_ahead(work, range(6, 1000), 2)
+    next(ahead)
+    ahead.close()
+    count = len(began)
+    time.sleep(0.01)
+    assert len(began) == count
+
+
+def test_two_items_are_worked_on_at_the_same_time():
+    both = threading.Barrier(2, timeout=10)
+    assert list(map_ahead(lambda i: both.wait() >= 0 and i, range(4), 2)) == [0, 1, 2, 3]
