@@ -69,6 +69,9 @@ def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
     (array([ 1.5,  nan,  nan,  nan,  nan, 12. ]), ['old'])
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
+    if column.dtype == np.float64:
+        found = column.to_numpy()
+        return (found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)), []
     types, odd = pandas.api.types, []
     if types.is_timedelta64_dtype(column.dtype):
         found = (column / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)

@@ -140,14 +140,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = {reader.name for reader in self._readers}
         known = used | set(self._names)
         ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
-        unknown, filled = self._steps.compare(cells)
-        return self._steps(self.transformer_, cells), Notes(len(frame), ignored, unknown, filled)
+        gaps = self._steps.gaps(cells)
+        unknown, filled = self._steps.compare(cells, gaps)
+        return self._steps(self.transformer_, cells, gaps), Notes(len(frame), ignored, unknown, filled)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Columns of the table that are read as texts: ``as_text`` of `read_frame` and `read_blocks`."""
         check_is_fitted(self, "transformer_")
         return tuple(reader.name for reader in self._readers if reader.as_text)
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Columns of the table that are read as numbers: ``as_number`` of `read_blocks`."""
+        check_is_fitted(self, "transformer_")
+        return tuple(reader.name for reader in self._readers if reader.as_number)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""

@@ -32,6 +32,11 @@ class Reader:
         return False
 
     @property
+    def as_number(self) -> bool:
+        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
+        return False
+
+    @property
     def families(self) -> dict[str, str]:
         """Names of the cells that come out, and what family they are of."""
         return {self.name: self.kind}
@@ -58,6 +63,11 @@ class NumberReader(Reader):
 
     kind: ClassVar[str] = NUMBER
 
+    @property
+    def as_number(self) -> bool:
+        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
+        return True
+
     def read(self, column: Any) -> dict[str, NDArray[Any]]:
         """Return the numbers, NaN where they are missing."""
         found, odd = numbers(column)
@@ -82,6 +92,11 @@ class BooleanReader(Reader):
     def of(cls, name: str, column: Any, format: str | None = None) -> "BooleanReader":
         """Return the reader for a column of a table that a model is fitted to."""
         return cls(name, any(isinstance(cell, str) for cell in column))
+
+    @property
+    def as_number(self) -> bool:
+        """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
+        return not self.words
 
     def read(self, column: Any) -> dict[str, NDArray[Any]]:
         """Return 1 and 0 (and numbers as they are), NaN where they are missing."""

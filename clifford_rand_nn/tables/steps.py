@@ -112,16 +112,21 @@ class Steps:
         made = _column_transformer(family, self.marked, words, self.text_features)
         return made.fit(_frame({name: cells[name] for name in family}))
 
-    def __call__(self, transformer: Any, cells: Cells) -> NDArray[np.float64]:
-        """Return cells as columns of numbers (n, d)."""
-        if not self.categories and not self.texts and not any(np.isnan(cells[name]).any() for name in cells):
+    def gaps(self, cells: Cells) -> dict[str, int]:
+        """Return how many cells of numbers are missing, by name; those of which none is are left out."""
+        gone = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self._numeric}
+        return {name: count for name, count in gone.items() if count}
+
+    def __call__(self, transformer: Any, cells: Cells, gaps: Mapping[str, int]) -> NDArray[np.float64]:
+        """Return cells as columns of numbers (n, d); ``gaps`` as from `gaps`."""
+        if not self.categories and not self.texts and not gaps:
             rows = np.zeros((len(next(iter(cells.values()))), len(cells) + len(self.marked)))  # nothing to impute
-            for i, name in enumerate((*self.fill, *self.truths)):
+            for i, name in enumerate(self._numeric):
                 rows[:, i] = cells[name]
             return rows
         return np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
 
-    def compare(self, cells: Cells) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    def compare(self, cells: Cells, gaps: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
         """Return the categories that were not there in training, and how many cells are missing where none was."""
         pandas = require("pandas", extra="app", purpose="encoding a table")
         unknown: dict[str, dict[str, int]] = {}
@@ -133,15 +138,19 @@ class Steps:
                 unknown[self.origin[name]] = {word: int(counts[word]) for word in new}
         filled: dict[str, int] = {}
         for name in self.whole:
-            count = int(np.isnan(cells[name]).sum())
-            if count:
-                filled[self.origin[name]] = count
+            if name in gaps:
+                filled[self.origin[name]] = gaps[name]
         return unknown, filled
+
+    @property
+    def _numeric(self) -> list[str]:
+        """Cells of numbers and truth values, in the order of their columns."""
+        return [*self.fill, *self.truths]
 
     @property
     def _blocks(self) -> list[tuple[str, list[str]]]:
         """Cells and the names of the columns that they become, in their order."""
-        single = [(name, [name]) for name in (*self.fill, *self.truths)]
+        single = [(name, [name]) for name in self._numeric]
         missing = [(name, [f"{self.origin[name]} (missing)"]) for name in self.marked]
         words = [(name, one.names(name)) for name, one in self.categories.items()]
         texts = [(name, [f"{name} #{i + 1}" for i in range(self.text_features)]) for name in self.texts]
