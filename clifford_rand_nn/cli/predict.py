@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import check_number
 from clifford_rand._optional import require
+from clifford_rand._threads import cpu_count, map_ahead
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, refused_data, say
 from clifford_rand_nn.cli.models import LoadedModel, answer, read_model
@@ -17,7 +19,9 @@ from clifford_rand_nn.cli.rows import told_of
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 from clifford_rand_nn.tables.writers import ENDINGS, written_columns
 
+_MOST_THREADS = 4
 _ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some ten copies of it are held
+_FEWEST, _CELLS = 2**8, 2**20  # rows of a wide table, in blocks of 8 MB
 
 
 def run_predict(
@@ -35,60 +39,86 @@ def run_predict(
         check_out(out, force, ENDINGS, "a table of predictions")
     loaded = read_model(path)
     existing_table(new)
-    with written_columns(out) as write:
+    with written_columns(out) as write, ONE_BLAS_THREAD:  # a thread a block: BLAS's own would wait for each other
         n = 0
-        for X, ids in _encoded(loaded, new, identifier, dialect):
-            with refused_data(str(new)):
-                columns = prediction_columns(loaded.model, X, coverage)
-            if identifier is not None:
-                if identifier in columns:
-                    raise ArgumentError(f"{new}: the column {identifier!r} of --id is called as a prediction is.")
-                columns = {identifier: ids} | columns
+        for columns in _predicted(loaded, new, identifier, coverage, dialect):
             write(columns)
             n += len(columns["prediction"])
     if out is not None:
         say(f"{n} predictions written to {out}")
 
 
-def _encoded(
-    loaded: LoadedModel, new: Path, identifier: str | None, dialect: Mapping[str, Any]
-) -> Iterator[tuple[Any, Any]]:
-    """Yield rows as the model takes them, and the cells of the column ``identifier``; say what there is to note."""
-    notes = Notes()
-    first = True
-    for frame, ids in _frames(loaded, new, identifier, dialect):
+def _predicted(
+    loaded: LoadedModel, new: Path, identifier: str | None, coverage: float, dialect: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield columns to write, blocks in their order, a few of them at a time; say what there is to note."""
+
+    def predict(block: tuple[Any, Any]) -> tuple[dict[str, Any], Notes]:
+        rows, ids = block
+        notes = Notes()
         with told_of(new):
             if loaded.encoder is None:
-                rows = _features(loaded, new, frame, first)
+                rows = _features(loaded, new, rows)
             else:
-                rows, noted = loaded.encoder.encode(frame)
-                notes += noted
+                rows, notes = loaded.encoder.encode(rows)
         with refused_data(str(new)):
-            yield (rows if loaded.front is None else loaded.front.transform(rows)), ids
-        first = False
-    for line in notes.lines():
+            if loaded.front is not None:
+                rows = loaded.front.transform(rows)
+            columns = prediction_columns(loaded.model, rows, coverage)
+        if identifier is None:
+            return columns, notes
+        if identifier in columns:
+            raise ArgumentError(f"{new}: the column {identifier!r} of --id is called as a prediction is.")
+        return {identifier: ids} | columns, notes
+
+    ignored: list[str] = []
+    notes = Notes()
+    blocks = _frames(loaded, new, identifier, dialect, ignored)
+    for columns, noted in map_ahead(predict, blocks, min(_MOST_THREADS, cpu_count())):
+        notes += noted
+        yield columns
+    for line in (Notes(ignored=tuple(ignored)) + notes).lines():
         complain("note", f"{new}: {line}")
 
 
 def _frames(
-    loaded: LoadedModel, new: Path, identifier: str | None, dialect: Mapping[str, Any]
+    loaded: LoadedModel, new: Path, identifier: str | None, dialect: Mapping[str, Any], ignored: list[str]
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield blocks of a table, or the array of an NPZ, and the cells of the column ``identifier``."""
+    """Yield blocks of a table, or the array of an NPZ, and the cells of the column ``identifier``.
+
+    Columns that the model does not know are not read. The names of those that an encoder does not know go to
+    ``ignored``.
+    """
     if new.suffix.lower() == ".npz":
         yield from _arrays(loaded, new, identifier)
         return
-    as_text = [] if loaded.encoder is None else list(loaded.encoder.text_columns)
-    if identifier is not None and identifier not in (loaded.needed or ()):
-        as_text.append(identifier)
-    for frame in read_blocks(new, rows=_ROWS, as_text=as_text, **dialect):
+    encoder, needed = loaded.encoder, loaded.needed or ()
+    as_text = [] if encoder is None else list(encoder.text_columns)
+    as_number = list(needed if encoder is None else encoder.number_columns)
+    if identifier is not None:
+        as_number = [name for name in as_number if name != identifier]  # 7 is to be written as 7
+        as_text += [] if identifier in needed else [identifier]
+
+    def chosen(there: list[str]) -> list[str]:
+        if identifier is not None and identifier not in there:
+            hint = listed(there, identifier)
+            raise ArgumentError(f"{new}: there is no column {identifier!r} of --id; the columns are {hint}.")
+        if not needed or any(name not in there for name in needed):  # the error is told where they are encoded
+            return there
+        known = {identifier, *(needed if encoder is None else (column.name for column in encoder.columns_))}
+        unknown = [name for name in there if name not in known]
+        if encoder is None:
+            note_ignored(str(new), unknown)
+        ignored.extend(() if encoder is None else unknown)
+        return [name for name in there if name == identifier or name in needed]
+
+    rows = min(_ROWS, max(_FEWEST, _CELLS // loaded.n_columns))
+    for frame in read_blocks(new, rows=rows, columns=chosen, as_text=as_text, as_number=as_number, **dialect):
         if identifier is None:
             yield frame, None
             continue
-        if identifier not in frame.columns:
-            there = listed(list(frame.columns), identifier)
-            raise ArgumentError(f"{new}: there is no column {identifier!r} of --id; the columns are {there}.")
         ids = frame[identifier]
-        yield (frame if identifier in (loaded.needed or ()) else frame.drop(columns=identifier)), ids
+        yield (frame if identifier in needed else frame.drop(columns=identifier)), ids
 
 
 def _arrays(loaded: LoadedModel, new: Path, identifier: str | None) -> Iterator[tuple[Any, Any]]:
@@ -106,14 +136,12 @@ def _arrays(loaded: LoadedModel, new: Path, identifier: str | None) -> Iterator[
         yield rows, None if table.target is None else table.target[part]
 
 
-def _features(loaded: LoadedModel, new: Path, frame: Any, first: bool) -> NDArray[np.float64]:
+def _features(loaded: LoadedModel, new: Path, frame: Any) -> NDArray[np.float64]:
     """Return the features of a model that takes numbers: by name, or in their order where it knows no names."""
     names = loaded.names
     columns = getattr(frame, "columns", None)
     if names is not None and columns is not None:
         there = set(map(str, columns))
-        if first:
-            note_ignored(str(new), [name for name in map(str, columns) if name not in set(names)])
         missing = [name for name in names if name not in there]
         if missing:
             raise ArgumentError(f"{new}: a column of the model is missing: {listed(missing)}.")

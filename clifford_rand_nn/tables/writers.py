@@ -93,7 +93,7 @@ def _has_marks(column: Any) -> bool:
 
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return False
-    return bool(compute.any(compute.match_substring_regex(column, '[",\n\r]')).as_py())
+    return bool(compute.any(compute.match_substring_regex(column.unique(), '[",\n\r]')).as_py())
 
 
 @contextmanager
@@ -131,16 +131,19 @@ def _table(columns: Mapping[str, Any], begun: dict[str, Any]) -> Any:
 
     made = {}
     for name, values in columns.items():
-        array = pa.array(values, type=begun.get(name), from_pandas=True)
+        array = values if isinstance(values, pa.Array) else pa.array(values, type=begun.get(name), from_pandas=True)
         begun.setdefault(name, array.type)
         made[name] = array
     return pa.table(made)
 
 
 def _words(values: Any) -> Any:
-    """Return truth values as Python writes them, other values as they are."""
-    dtype = getattr(values, "dtype", None)
-    return np.asarray(values).astype(str) if dtype == np.bool_ else values
+    """Return truth values as Arrow's texts of how Python writes them, other values as they are."""
+    import pyarrow as pa
+
+    if getattr(values, "dtype", None) != np.bool_:
+        return values
+    return pa.array(["False", "True"]).take(pa.array(np.asarray(values).astype(np.int8)))
 
 
 def _quoted(name: str) -> str:
