@@ -16,7 +16,7 @@ MARKS = [*MISSING_WORDS, *MISSING_NUMBERS]
 CELLS = ["1", "-0", "-0.0", "+1.5", " 1.5", "1.5 ", ".5", "5.", "007", "1e5", "1E-5", "1e400", "-1e400", "1e-400"]
 CELLS += ["4.9e-324", "2.2250738585072011e-308", "1.7976931348623159e308", "0.1234567890123456789", "9007199254740993"]
 CELLS += ["18446744073709551616", "inf", "-INF", "Infinity", "NAN", "nan(1)", "?", "old", "12 %", "$1,234.50", "1,5"]
-CELLS += ["0x10", "1_000", "1.5e", "1 2", "--1", "True", "yes", " ", "\u00a01", "é", "１", *MARKS]
+CELLS += ["12.000", "0x10", "1_000", "1.5e", "1 2", "--1", "True", "yes", " ", "\u00a01", "é", "１", *MARKS]
 
 
 def _blocks(path, monkeypatch, *, arrow, **options):
@@ -32,15 +32,16 @@ def _arrow(path, as_number, as_text=()):
     return ArrowPieces.of(dialect, range(len(dialect.names)), as_number, as_text)
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_a_cell_is_what_pandas_makes_of_it(tmp_path, monkeypatch, cell):
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_cell_is_what_pandas_makes_of_it(tmp_path, monkeypatch, decimal):
     path = tmp_path / "t.csv"
-    path.write_text(f"a|b\n0.5|x\n{cell}|{cell}\n", encoding="utf-8")
-    options = {"as_number": ["a"], "as_text": ["b"], "separator": "|"}
-    [found], [expected] = (_blocks(path, monkeypatch, arrow=arrow, **options) for arrow in (True, False))
-    assert numbers(found["a"])[0].tobytes() == numbers(expected["a"])[0].tobytes()
-    assert numbers(found["a"])[1] == numbers(expected["a"])[1]
-    pd.testing.assert_series_equal(found["b"], expected["b"])
+    options = {"as_number": ["a"], "as_text": ["b"], "separator": "|", "decimal": decimal}
+    for cell in CELLS:
+        path.write_text(f"a|b\n0{decimal}5|x\n{cell}|{cell}\n", encoding="utf-8")
+        [found], [expected] = (_blocks(path, monkeypatch, arrow=arrow, **options) for arrow in (True, False))
+        (values, odd), (right, said) = numbers(found["a"]), numbers(expected["a"])
+        assert (values.tobytes(), odd) == (right.tobytes(), said), cell
+        pd.testing.assert_series_equal(found["b"], expected["b"], obj=cell)
 
 
 @pytest.mark.parametrize(("separator", "decimal", "end"), [(",", ".", "\n"), (";", ",", "\r\n"), ("\t", ".", "\n")])
