@@ -79,7 +79,7 @@ def train_gated(
         relative_gap=problem.gap(found.objective, found.dual),
         n_iter=last.steps,
         status=status,
-        history=tuple(steps.history),
+        history=last.history,
         solver="shards",
         seconds=seconds,
         coefficients=coefficients,

@@ -35,6 +35,7 @@ class State(NamedTuple):
     aim: float
     gap: float
     seconds: float
+    history: tuple[HistoryRow, ...] = ()
 
 
 class Found(NamedTuple):
@@ -60,7 +61,6 @@ class ShardedFista:
 
     def __init__(self, problem: ShardedProblem, limits: Limits, save: Callable[[State], object]) -> None:
         self._problem, self._limits, self._save = problem, limits, save
-        self.history: list[HistoryRow] = []
         self._metric: GateMetric | None = problem.sample.map.metric if problem.norms else None
         self._began = time.perf_counter()
 
@@ -103,11 +103,11 @@ class ShardedFista:
     def _stepped(self, state: State, judged: Evaluated, seconds: float) -> State:
         gap = self._gap(judged.objective, judged.dual)
         row = HistoryRow(state.steps + 1, seconds, judged.objective, gap)
-        self.history.append(row)
         if self._limits.callback is not None:
             self._limits.callback(row)
         best = min(state.best, judged.objective)
         state = state._replace(scale=judged.scale, best=best, steps=row.n_iter, seconds=seconds, gap=gap)
+        state = state._replace(history=(*state.history, row))
         if judged.objective > _WORSE * best:  # steps are too long for rows beyond the sample
             return state._replace(y=state.z, L=2 * state.L, t=1.0)
         return self._step(state, judged.slope)
@@ -175,4 +175,5 @@ def _dot(a: Point, b: Point) -> float:
 def state_of(saved: Any) -> State:
     """Return the state that a checkpoint has as plain tuples."""
     state = State(*saved)
-    return state._replace(z=Point(*state.z), y=Point(*state.y))
+    history = tuple(HistoryRow(*row) for row in state.history)
+    return state._replace(z=Point(*state.z), y=Point(*state.y), history=history)
