@@ -117,7 +117,7 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
             say(f"report written to {asked.report}, in {drawn:.1f} s")
     written = "model not written; give --out" if asked.out is None else f"model written to {asked.out}"
     if not isinstance(model, NetworkWithoutKnobs):
-        _tell_end(model, seconds, written)
+        tell_end(model, seconds, written)
     if asked.talks:
         say(written)
 
@@ -130,7 +130,7 @@ def _interrupted(model: Any) -> bool:
     return bool(getattr(getattr(model, "result_", None), "interrupted", False))
 
 
-def _tell_end(model: Any, seconds: float, written: str) -> None:
+def tell_end(model: Any, seconds: float, written: str) -> None:
     """Say so if the solver did not end with the optimum."""
     result = model.result_
     if result.interrupted:

@@ -32,7 +32,7 @@ _MODELS_OF = {"gates": _SAMPLED, "n_gates": _SAMPLED, "sketch_dim": _SAMPLED, "s
 _MODELS_OF |= dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE)
 _MODELS_OF |= {"groups": ("network",), "neurons": ("network",)}
 _OF_NETWORK = ("auto", "squared", "logistic")  # losses of a network without knobs, for classes
-_WHERE_THERE = ("max_time", "refine")  # options of whichever estimators have a parameter of that name
+_WHERE_THERE = ("max_time", "max_memory", "refine")  # options of whichever estimators have a parameter of that name
 
 
 def check_options(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     --------
     >>> options = {"model": "lasso", "penalty": None, "loss": "huber", "huber_delta": 0.5, "subsample": None}
     >>> options |= {"beta": 0.1, "bias": True, "tol": 1e-6, "random_state": 0, "solver": "auto"}
-    >>> options |= {"max_time": None, "max_iter": None, "refine": 0}
+    >>> options |= {"max_time": None, "max_memory": None, "max_iter": None, "refine": 0}
     >>> make_model("regression", options, 0)
     CrossProductLassoRegressor(beta=0.1, bias=True, huber_delta=0.5, loss='huber',
                                random_state=0, subsample=None)

@@ -1,8 +1,9 @@
 """Parameters of estimators, declared as fields, the parts of docstrings that they share, and the line of progress."""
 
+import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import cleandoc
@@ -149,12 +150,13 @@ def tell(text: str) -> None:
 
 @contextmanager
 def progress_line(
-    verbose: int, tol: float, max_time: float | None = None
+    verbose: int, tol: float, max_time: float | None = None, expected: bool = False
 ) -> Iterator[Callable[[HistoryRow], object] | None]:
     """Yield a callback that shows step, objective, and relative gap against ``tol``; None if not ``verbose``.
 
     The clock runs between calls too, so the line is alive during a long step: seconds so far, and those left of
-    ``max_time`` if there is one. Several solves under one line share its clock.
+    ``max_time`` if there is one. Several solves under one line share its clock. ``expected`` adds the seconds that the
+    gap will take to fall to ``tol`` if it goes on as in the last half of the steps.
     """
     if not verbose:
         yield None
@@ -173,14 +175,42 @@ def progress_line(
 
     console = Console(stderr=True)
     last: list[str] = []
+    gaps: list[tuple[float, float]] = []
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), Clock(), console=console, transient=True) as line:
         task = line.add_task("fitting")
 
         def show(row: HistoryRow) -> None:
             gap = f"relative gap {row.relative_gap:.1e} (tol {tol:.0e})"
             last[:] = [f"step {row.n_iter}  objective {row.objective:.6g}  {gap}"]
-            line.update(task, description=last[0])  # drawn ten times a second, however often this is called
+            if expected:
+                gaps.append((time.perf_counter() - began, row.relative_gap))
+            left = seconds_left(gaps, tol)
+            more = "" if left is None else f"  about {left:.0f} s left,"
+            line.update(task, description=last[0] + more)  # drawn ten times a second, however often this is called
 
         yield show
     if last:
         console.print(f"{last[0]}  {time.perf_counter() - began:.1f} s", highlight=False, soft_wrap=True)
+
+
+def seconds_left(gaps: Sequence[tuple[float, float]], tol: float) -> float | None:
+    """Return when a gap will be ``tol`` if it goes on to fall by the same factor a second; None if it does not fall.
+
+    Parameters
+    ----------
+    gaps : sequence of (seconds, gap)
+        In their order; the last half says how fast it falls.
+    tol : float
+
+    Examples
+    --------
+    >>> round(seconds_left([(0.0, 1.0), (1.0, 0.1), (2.0, 0.01)], 1e-4), 9)
+    2.0
+    >>> seconds_left([(0.0, 1.0), (1.0, 2.0)], 1e-4)
+    """
+    if len(gaps) < 2:
+        return None
+    (now, gap), (then, before) = gaps[-1], gaps[(len(gaps) - 1) // 2]
+    if not (0 < gap < before < math.inf and tol > 0):
+        return None
+    return max(0.0, math.log(gap / tol) * (now - then) / math.log(before / gap))

@@ -250,3 +250,12 @@ def _refuse_gaps(rows: Any, model: Any) -> None:
         else "Bring the columns to numbers that float64 holds."
     )
     raise fail("X", owner, "without NaN and infinity", value, hint)
+
+
+def note_columns(model: Any, shards: Any) -> None:
+    """Set how many columns a model was trained on and, where they have any, their names; shards are no frame."""
+    model.n_features_in_ = shards.d
+    if shards.names is not None:
+        model.feature_names_in_ = np.array(shards.names, dtype=object)
+    else:
+        vars(model).pop("feature_names_in_", None)

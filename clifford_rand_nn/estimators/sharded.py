@@ -17,6 +17,7 @@ from clifford_rand_nn.datafits.choice import as_loss, encode_labels, normalised
 from clifford_rand_nn.estimators.base import Task
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
+from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.shards.certificate import ShardCertificate
@@ -57,7 +58,7 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
         found = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
         problem = on_all_columns(there._problem(task, found.patterns))
         limits = Limits(tol=model.tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
-        with progress_line(model.verbose and runs.first, model.tol, model.max_time) as callback:
+        with progress_line(model.verbose and runs.first, model.tol, model.max_time, expected=True) as callback:
             limits = limits.after(time.perf_counter() - began, callback=callback)
             trained = train_gated(
                 runs,
@@ -189,15 +190,14 @@ def _leave(
 ) -> None:
     """Set what a fit leaves."""
     result, owner = trained.result, type(model).__name__
-    model.n_features_in_ = shards.d
+    note_columns(model, shards)
     model.bias_feature_ = task.feature
     if targets.classes is None:
         model._target_ndim = 1 if task.targets.shape[1] == 1 else 2
     model._sample_weight = None
     model._set_gated(result.coefficients, gates)
     model.result_, model.n_iter_ = result, max(1, result.n_iter)
-    for name in ("patterns_", "feature_names_in_"):
-        vars(model).pop(name, None)
+    vars(model).pop("patterns_", None)
     model.certificate_ = ShardCertificate(
         primal=result.objective,
         dual=result.objective - result.duality_gap,

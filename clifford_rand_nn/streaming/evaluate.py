@@ -28,6 +28,9 @@ class Evaluation:
     scores : Scores
         Weighted, if the shards have weights: accuracy, balanced accuracy, log-loss (nats) and Brier score of classes,
         where there are probabilities; of numbers R², root mean square and mean absolute error, means over the outputs.
+    simplest : Scores
+        Of the guess that these rows themselves would get from their most frequent class and the shares of the classes,
+        or from their mean.
     mse : float or None
         Mean squared error of numbers.
     classes : (C,) or None
@@ -38,6 +41,7 @@ class Evaluation:
     """
 
     scores: Scores
+    simplest: Scores
     mse: float | None = None
     classes: NDArray[Any] | None = None
     confusion: NDArray[np.int64] | None = None
@@ -152,7 +156,10 @@ def _of_labels(sums: Sums, classes: NDArray[Any], n: int) -> Evaluation:
     loss, brier = (float(value / total) if losses[2] else None for value in losses[:2])
     scores = Scores(n, float(right.sum() / total), balanced, loss, brier)
     confusion = np.rint(counts).astype(np.int64)
-    return Evaluation(scores, None, classes, confusion[:size], int(confusion[size].sum()))
+    share = there[there > 0] / total
+    entropy, gini = float(-share @ np.log(share)), float(1 - share @ share)
+    simplest = Scores(n, float(share.max()), 1 / len(share), entropy, gini)
+    return Evaluation(scores, simplest, None, classes, confusion[:size], int(confusion[size].sum()))
 
 
 def _is_ours(model: Any) -> bool:
@@ -215,7 +222,9 @@ def _of_numbers(sums: Sums, n: int) -> Evaluation:
         r2 = np.where(spread > 0, 1 - squared / spread, np.where(squared > 0, 0.0, 1.0))
     mse = float(np.mean(squared / total))
     r2_mean = float("nan") if n < 2 else float(np.mean(r2))
-    return Evaluation(Scores(n, r2=r2_mean, rmse=float(np.sqrt(mse)), mae=float(np.mean(absolute / total))), mse)
+    scores = Scores(n, r2=r2_mean, rmse=float(np.sqrt(mse)), mae=float(np.mean(absolute / total)))
+    simplest = Scores(n, r2=float("nan") if n < 2 else 0.0, rmse=float(np.sqrt(np.mean(spread / total))))
+    return Evaluation(scores, simplest, mse)
 
 
 def _about(shards: Shards) -> Array:

@@ -138,6 +138,10 @@ def test_scores_of_classes_are_those_of_the_rows(shards, classifier):
     wanted = score_classes(LABELS, said, classifier.classes_, sure, WEIGHTS)
     for name in ("n", "accuracy", "balanced_accuracy", "log_loss", "brier"):
         assert getattr(found.scores, name) == pytest.approx(getattr(wanted, name), rel=1e-5)
+    dull = DummyClassifier(strategy="prior").fit(X, LABELS, WEIGHTS)
+    wanted = score_classes(LABELS, dull.predict(X), dull.classes_, dull.predict_proba(X), WEIGHTS)
+    for name in ("n", "accuracy", "balanced_accuracy", "log_loss", "brier"):
+        assert getattr(found.simplest, name) == pytest.approx(getattr(wanted, name))
     np.testing.assert_array_equal(found.confusion, confusion(LABELS, said, classifier.classes_))
     assert found.recall[0] == pytest.approx(np.mean(said[LABELS == "ant"] == "ant"))
     assert found.precision[2] == pytest.approx(np.mean(LABELS[said == "tern"] == "tern"))
@@ -173,5 +177,7 @@ def test_scores_of_numbers_are_those_of_the_rows(regressor, weights):
     said = regressor.predict(X.astype("f4"))
     assert found.scores.r2 == pytest.approx(r2_score(Y, said, sample_weight=weights), abs=1e-5)
     assert found.mse == pytest.approx(mean_squared_error(Y, said, sample_weight=weights), rel=1e-4)
+    mean = np.broadcast_to(np.average(Y, axis=0, weights=weights), Y.shape)
+    assert found.simplest.rmse == pytest.approx(mean_squared_error(Y, mean, sample_weight=weights) ** 0.5)
     assert found.scores.rmse == pytest.approx(found.mse**0.5)
     assert found.scores.mae == pytest.approx(mean_absolute_error(Y, said, sample_weight=weights), rel=1e-4)

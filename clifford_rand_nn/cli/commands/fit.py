@@ -9,16 +9,21 @@ import typer
 from clifford_rand_nn.cli.choices import (
     AsJson,
     Biases,
+    Checkpoint,
     Decimal,
     Encoding,
     Force,
     GateKind,
+    MaxMemory,
     ModelKind,
     NoHeader,
     Penalty,
     Separator,
+    ShardFolder,
     Solver,
     Task,
+    as_bytes,
+    one_source,
 )
 
 _FINITE = "Options of --model gated, relu and lasso"
@@ -31,9 +36,12 @@ EXAMPLE = "clifford-rand fit train.csv --target price --test test.csv --out mode
 def fit(
     ctx: typer.Context,
     train: Annotated[
-        Path,
-        typer.Argument(help="Table to train on: .csv, .tsv (.gz too), .parquet, .arff, or .npz (X and the target)."),
-    ],
+        Path | None,
+        typer.Argument(
+            help="Table to train on: .csv, .tsv (.gz too), .parquet, .arff, or .npz (X and the target).",
+            show_default="--shards",
+        ),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -42,7 +50,9 @@ def fit(
             show_default="the last column; y of an .npz",
         ),
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="Table to score on, with the same columns.")] = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Table to score on, with the same columns; with --shards a folder of shards.")
+    ] = None,
     weights: Annotated[
         str | None,
         typer.Option(
@@ -128,6 +138,17 @@ def fit(
             show_default="no limit",
         ),
     ] = None,
+    max_memory: MaxMemory = None,
+    shards: ShardFolder = None,
+    checkpoint: Checkpoint = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Say what a fit to --shards would take, by a trial on some rows: memory, passes, seconds; and end.",
+            rich_help_panel="Rows beyond memory",
+        ),
+    ] = False,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -156,7 +177,12 @@ def fit(
         ),
     ] = Biases.penalised,
     no_bias: Annotated[bool, typer.Option("--no-bias", help="Short for --bias none.", rich_help_panel=_FINITE)] = False,
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.", rich_help_panel=_FINITE)] = 1e-6,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            help="Relative duality gap to reach.", show_default="1e-6, of --shards 1e-3", rich_help_panel=_FINITE
+        ),
+    ] = None,
     max_iter: Annotated[
         int | None,
         typer.Option(
@@ -222,8 +248,12 @@ def fit(
     and what the rows of --test gave. The other models have few neurons, and take encoded columns as they come: nothing
     is rescaled. With them, Ctrl-C takes the best network found so far, if any: reported with its gap, written to --out,
     with exit code 130.
+
+    Rows beyond memory come as --shards, numbers as they are: for --model network and gated, by passes over the files.
     """
+    one_source(train, shards, "train")
     from clifford_rand_nn.cli.fit import Asked, run_fit
+    from clifford_rand_nn.cli.fit_shards import AskedShards, run_fit_shards
 
     options = {
         "model": model.value,
@@ -239,11 +269,33 @@ def fit(
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
         "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,
-        "tol": tol,
+        "tol": tol if tol is not None else 1e-6 if shards is None else 1e-3,
         "max_time": max_time,
+        "max_memory": None if max_memory is None else as_bytes(max_memory, "--max-memory"),
         "solver": solver.value,
         "random_state": seed,
     }
+    given = _given(ctx)
+    if shards is not None:
+        files = AskedShards(
+            shards=shards,
+            target=target,
+            weights=weights,
+            test=test,
+            checkpoint=checkpoint,
+            plan=plan,
+            out=out,
+            force=force,
+            task=task.value,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        run_fit_shards(files, options, given)
+        return
+    assert train is not None
+    for option in ("checkpoint", "plan"):
+        if option in given:
+            raise typer.BadParameter("It is for a fit to --shards.", param_hint=f"--{option}")
     kinds: dict[str, Any] = {"categorical": categorical, "numeric": numeric, "textual": text, "leave_out": drop}
     kinds["dates"] = _dates(date)
     asked = Asked(
@@ -262,7 +314,7 @@ def fit(
         dialect={"separator": separator, "decimal": decimal, "header": not no_header, "encoding": encoding},
         kinds={name: columns for name, columns in kinds.items() if columns},
     )
-    run_fit(asked, options, _given(ctx))
+    run_fit(asked, options, given)
 
 
 def _given(ctx: typer.Context) -> dict[str, Any]:

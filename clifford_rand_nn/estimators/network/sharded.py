@@ -13,6 +13,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
+from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
@@ -47,7 +48,7 @@ def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any,
         saved = keeper.load()
         facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
         targets = _targets(model, facts, owner, classify)
-        model.n_features_in_ = shards.d
+        note_columns(model, shards)
         beta = None if isinstance(model.beta, str) else float(model.beta)
         left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
         choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)

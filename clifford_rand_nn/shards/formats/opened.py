@@ -44,6 +44,12 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
     return _opened(lists)
 
 
+def has_names(path: Path) -> bool:
+    """Tell whether a folder or file is one of Parquet, whose columns have names."""
+    found = _inside(path)
+    return isinstance(found, list) and all(file.suffix.lower() in _PARQUET for file in found)
+
+
 def _parquet(X: Sequence[Any], y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:
     if y is not None and target is not None:
         raise fail("y", "Shards", "None where target= names a column", describe(type(y).__name__))

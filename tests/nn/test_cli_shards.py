@@ -1,0 +1,148 @@
+"""The command line on rows beyond memory: fit, predict and evaluate with --shards."""
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.progress import ShownEngine
+
+runner = CliRunner()
+rng = np.random.default_rng(11)
+X = rng.standard_normal((160, 3)).astype(np.float16)
+LABELS = np.where(np.abs(X[:, 0]) > 0.7, "far", "near")
+GATED = ("--model", "gated", "--n-gates", "6", "--beta", "0.003", "--tol", "1e-2")
+
+
+def run(*arguments, code=0):
+    result = runner.invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output + result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    for name, cuts in (("train", (0, 50, 100)), ("new", (100, 130, 160))):
+        (folder / name).mkdir()
+        for i, (a, b) in enumerate(pairwise(cuts)):
+            np.save(folder / name / f"X-{i:05d}.npy", X[a:b])
+            np.save(folder / name / f"y-{i:05d}.npy", LABELS[a:b])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run("fit", "--shards", "train", *GATED, "--out", "m.npz", "--checkpoint", "state", "-q")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _inside(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+
+def test_a_fit_is_saved_and_said(folder):
+    done = run("fit", "--shards", "train", *GATED, "--checkpoint", "state", "--test", "new", "--max-memory", "1GB")
+    words = " ".join(done.stdout.split())
+    assert "classification: the target is text, 2 classes" in words
+    assert "100 rows × 3 columns in 2 shards, 600 bytes of float16" in words
+    assert "this says nothing about new rows" in words
+    assert "scores on 60 rows of new, which no fit has seen" in words
+    assert "model not written; give --out" in words
+    model = load_model(folder / "m.npz")
+    assert list(model.classes_) == ["far", "near"]
+    assert model.certificate_.relative_gap <= 1e-2
+
+
+def test_a_fit_as_json_with_its_test():
+    said = json.loads(run("fit", "--shards", "train", *GATED, "--test", "new", "--json").stdout)
+    assert said["rows"] == 100
+    assert said["proof"]["relative_gap"] <= 1e-2
+    assert said["test"]["rows"] == 60
+    assert np.sum(said["test"]["confusion"]) == 60
+
+
+def test_the_network_without_knobs():
+    done = run("fit", "--shards", "train", "--out", "n.npz", "--force")
+    words = " ".join(done.stdout.split())
+    assert "on rows that were held out" in words
+    assert "model written to n.npz" in words
+    scores = json.loads(run("evaluate", "n.npz", "--shards", "new", "--json").stdout)
+    assert scores["model"]["accuracy"] > scores["simplest"]["accuracy"] + 0.1
+    assert scores["model"]["log_loss"] < scores["simplest"]["log_loss"]
+
+
+def test_predictions_beside_each_shard(folder):
+    run("predict", "m.npz", "--shards", "new", "--out", "said")
+    found = np.concatenate([np.load(folder / "said" / f"prediction-0000{i}.npy") for i in (0, 1)])
+    model = load_model(folder / "m.npz")
+    np.testing.assert_array_equal(found, model.predict(X[100:].astype("f4")))
+    assert "--resume keeps them" in run("predict", "m.npz", "--shards", "new", "--out", "said", code=2).stderr
+    (folder / "said" / "prediction-00001.npy").unlink()
+    run("predict", "m.npz", "--shards", "new", "--out", "said", "--resume")
+    assert (folder / "said" / "prediction-00001.npy").exists()
+    done = run("predict", "m.npz", "--shards", "new", "--out", "said", "--method", "decision_function", "--kind", "csv")
+    assert "60 predictions written to said, in 2 files such as score-00000.csv" in done.stdout
+
+
+def test_evaluate_says_scores_beside_the_majority(folder):
+    words = " ".join(run("evaluate", "m.npz", "--shards", "new").stdout.split())
+    accuracy = np.mean(load_model(folder / "m.npz").predict(X[100:].astype("f4")) == LABELS[100:])
+    majority = np.mean(LABELS[100:] == "near")
+    assert f"accuracy {accuracy:.5g} {max(majority, 1 - majority):.5g}" in words
+
+
+def test_parquet_with_names(folder):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X.astype("f8"), columns=["a", "b", "c"]).assign(size=LABELS, weight=1.0)
+    for name, rows in (("p-train", slice(100)), ("p-new", slice(100, None))):
+        (folder / name).mkdir()
+        frame[rows].to_parquet(folder / name / "0.parquet")
+    run("fit", "--shards", "p-train", "--target", "size", "--weights", "weight", *GATED, "--out", "p.npz", "-q")
+    assert list(load_model(folder / "p.npz").feature_names_in_) == ["a", "b", "c"]
+    run("predict", "p.npz", "--shards", "p-new", "--out", "p-said", "--kind", "parquet")
+    said = pd.read_parquet(folder / "p-said" / "prediction-00000.parquet")["prediction"]
+    scores = json.loads(run("evaluate", "p.npz", "--shards", "p-new", "--target", "size", "--json").stdout)
+    assert scores["model"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))
+    assert "Parquet needs --target" in run("fit", "--shards", "p-train", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (("fit",), "Give a table, or --shards"),
+        (("fit", "a.csv", "--shards", "train"), "not both"),
+        (("fit", "a.csv", "--checkpoint", "c"), "--checkpoint: It is for a fit to --shards"),
+        (("fit", "--shards", "none"), "which is no folder"),
+        (("fit", "--shards", "train", "--target", "price"), "names a column, as Parquet has"),
+        (("fit", "--shards", "train", "--groups", "id"), "'--groups' parameter .* must be left out"),
+        (("fit", "--shards", "train", "--no-compare"), "'--no-compare' parameter .* must be left out"),
+        (("fit", "--shards", "train", "--model", "lasso"), "must be network or gated"),
+        (("fit", "--shards", "train", "--max-memory", "much"), "'much' is no size such as 1GB"),
+        (("fit", "--shards", "train", "--checkpoint", "no/c"), "there is no folder"),
+        (("predict", "m.npz", "--shards", "new"), "needs --out"),
+        (("predict", "m.npz", "new.csv", "--resume"), "--resume: It is for --shards"),
+        (("predict", "m.npz", "--shards", "new", "--out", "x", "--id", "a"), "--id: It is for tables"),
+        (("evaluate", "m.npz", "--shards", "new", "--decimal", ","), "--decimal: It is for tables"),
+        (("evaluate", "m.npz"), "Give a table, or --shards"),
+    ],
+)
+def test_what_does_not_go_together_is_one_sentence(arguments, match):
+    assert re.search(match, " ".join(run(*arguments, code=2).stderr.replace("│", " ").split()))
+
+
+def test_a_plan_instead_of_a_fit():
+    done = run("fit", "--shards", "train", *GATED, "--plan", "--out", "never.npz")
+    assert "passes" in done.stdout
+    assert "model" not in done.stdout
+
+
+def test_the_engine_that_shows_its_passes_changes_nothing(capsys):
+    y = X[:, 0] + 0.1 * rng.standard_normal(160)
+    shards = Shards([X[:90], X[90:]], [y[:90], y[90:]], part_rows=40)
+    models = [ConvexNetworkRegressor().fit(shards, engine=engine) for engine in (ShownEngine(shards), None)]
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+    assert capsys.readouterr().out == ""
