@@ -4,11 +4,10 @@ import math
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import issparse
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.sparse_rows import with_constant
+from clifford_rand_nn.sparse_rows import row_squares, with_constant
 
 Bias = Literal["penalised"] | bool
 
@@ -43,13 +42,8 @@ def bias_feature(X: Any, weights: Array | None = None) -> float:
     3.0
     """
     n, d = X.shape
-    if issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1))
-    else:
-        rows = np.asarray(X, dtype=np.float64)
-        squares = np.einsum("nd,nd->n", rows, rows)
     w = np.ones(n) if weights is None else weights
-    mean = math.fsum(w * squares) / (math.fsum(w) * d)
+    mean = math.fsum(w * row_squares(X)) / (math.fsum(w) * d)
     return float(X.dtype.type(math.sqrt(mean))) if mean > 0 else 1.0
 
 

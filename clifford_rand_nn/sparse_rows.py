@@ -50,13 +50,19 @@ def is_large_sparse(X: Any) -> bool:
     return is_wide_sparse(X) or (issparse(X) and X.shape[0] * X.shape[1] > _LARGE)
 
 
+def row_squares(X: Any) -> Array:
+    """Return the squared lengths (n,) of rows (n, d), dense or CSR."""
+    if issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1))
+    rows = np.asarray(X, dtype=np.float64)
+    return np.asarray(np.einsum("nd,nd->n", rows, rows))
+
+
 def row_lengths(X: Any) -> Array:
     """Return the lengths (n,) of rows (n, d), dense, CSR or shifted."""
     if isinstance(X, ShiftedRows):
         return X.lengths()
-    if issparse(X):
-        return np.asarray(np.sqrt(X.multiply(X).sum(axis=1)))
-    return np.asarray(np.linalg.norm(X, axis=1))
+    return np.asarray(np.sqrt(row_squares(X)) if issparse(X) else np.linalg.norm(X, axis=1))
 
 
 class ShiftedRows:
@@ -102,8 +108,8 @@ class ShiftedRows:
 
     def lengths(self) -> Array:
         """Return the lengths (n,)."""
-        squares = np.asarray(self.X.multiply(self.X).sum(axis=1)) - 2 * (self.X @ self.shift)
-        return np.asarray(np.sqrt(np.maximum(squares + self.shift @ self.shift, 0.0)))
+        squares = row_squares(self.X) - 2 * (self.X @ self.shift) + self.shift @ self.shift
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def sketched(self, sketch: Sketch) -> Array:
         """Return what a sketch S makes of the rows, X Sᵀ, some dense at a time."""

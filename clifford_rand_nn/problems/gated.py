@@ -17,7 +17,7 @@ from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, dual_bound
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
-from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_squares
 
 _BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
 
@@ -291,7 +291,7 @@ class GatedRidgeProblem(GatedProblem):
         a = self.map
         rows = a.unweighted if isinstance(self.X, CsrRows) else np.asarray(a.rows, dtype=np.float64) / a.weights
         on = a.patterns.sum(axis=0)
-        trace = float(row_lengths(rows) ** 2 @ a.patterns.sum(axis=1))
+        trace = float(row_squares(rows) @ a.patterns.sum(axis=1))
         if a.bias or a.fit_intercept:
             sums = rows.T @ a.patterns
             trace -= float((np.einsum("rp,rp->p", sums, sums) / (np.maximum(on, 1) if a.bias else a.n)).sum())
