@@ -107,7 +107,8 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
     kept = X.nnz / max(1, X.shape[0] * X.shape[1])
     hint = (
         f"This fit works on dense rows; of these {X.shape[0]} × {X.shape[1]} entries {kept:.2g} are not zero. "
-        "Take fewer columns (TruncatedSVD, SelectKBest, or min_df of a vectoriser in a pipeline)"
+        "ConvexNetwork* and, with sampled gates, GatedReLU* take wide sparse rows as they are. "
+        "Or take fewer columns (TruncatedSVD, SelectKBest, or min_df of a vectoriser in a pipeline)"
         + ("." if max_memory is None else f", or a max_memory above {quantity(needed)}.")
     )
     check_fits(needed, "X", owner, limit=limit, hint=hint)

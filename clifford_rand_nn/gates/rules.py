@@ -176,10 +176,11 @@ def orthogonal_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng:
     """
     d = X.shape[1]
     groups = []
-    for _ in range(-(-n_gates // d)):
-        Q, R = np.linalg.qr(rng.standard_normal((d, d)))
-        groups.append(Q * np.sign(np.diag(R)) * np.linalg.norm(rng.standard_normal((d, d)), axis=0))
-    return _centred_on(X, np.hstack(groups)[:, :n_gates], bias, rng, "orthogonal")
+    for begin in range(0, n_gates, d):
+        some = min(d, n_gates - begin)  # columns of a group, which need not be made whole
+        Q, R = np.linalg.qr(rng.standard_normal((d, some)))
+        groups.append(Q * np.sign(np.diag(R)) * np.linalg.norm(rng.standard_normal((d, some)), axis=0))
+    return _centred_on(X, np.hstack(groups), bias, rng, "orthogonal")
 
 
 def _centred_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method: str) -> Gates:
