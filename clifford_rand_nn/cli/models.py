@@ -1,5 +1,6 @@
 """Model files of the command line: what reads a table for the model, and what then predicts."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,8 @@ def read_model(path: Path) -> LoadedModel:
     ArgumentError
         It is no model file, or is damaged.
     """
+    if path.suffix.lower() != ".npz" and path.is_file():
+        raise ArgumentError(f"{path}: this is no model file, which ends in .npz; the model is given first.")
     return take_apart(path, load_model(path))
 
 
@@ -129,11 +132,17 @@ class Answers:
 
 
 def answer(model: Any, X: Any, coverage: float) -> Answers:
-    """Return what a model says of encoded rows; the network is evaluated once.
+    """Return what a model says of encoded rows, in the order of its columns; the network is evaluated once.
 
     Outputs are log-odds of the second of two classes, else logarithms of probabilities up to a constant, wherever there
     are probabilities.
     """
+    with warnings.catch_warnings():  # columns were matched by name before
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return _answer(model, X, coverage)
+
+
+def _answer(model: Any, X: Any, coverage: float) -> Answers:
     if not hasattr(model, "classes_"):
         if not hasattr(model, "predict_with_interval"):
             return Answers(model.predict(X))

@@ -117,6 +117,8 @@ def _numeric(name: str, column: Any) -> tuple[str, str]:
     if not len(values):
         return "left out", "no cell is finite"
     low, high, n = values.min(), values.max(), len(values)
+    if low == high and getattr(column.dtype, "kind", "O") in "iu" and column.nunique() > 1:
+        return "left out", f"numbers such as {_shown(column.dropna().iloc[0])}, which float64 cannot tell apart"
     alone = _several(int(low) if low == np.round(low) else low, high, n == len(cells))
     if alone:
         return alone

@@ -204,7 +204,20 @@ def test_a_path_is_a_table_and_a_picture():
     assert table["neurons"].iloc[0] == 0
 
 
+def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
+    X = rng.standard_normal((40, 2))
+    np.savez("named.npz", X=X, y=np.where(X[:, 0] > 0, "a", "b"), feature_names=["p", "q"])
+    run("fit", "named.npz", "-q", "--out", "named_model.npz", "--model", "gated", "--n-gates", "4", "--beta", "0.1")
+    pd.DataFrame(X[:5, ::-1], columns=["q", "p"]).to_csv("named.csv", index=False)
+    done = run("predict", "named_model.npz", "named.csv")
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 6
+    assert run("evaluate", "named_model.npz", "named.npz").stderr == ""
+
+
 def test_a_model_is_no_table():
+    message = run("predict", "train.csv", "m.npz", code=2).stderr
+    assert message == "error: train.csv: this is no model file, which ends in .npz; the model is given first.\n"
     result = runner.invoke(app, ["path", "m.npz"])
     assert result.exit_code == 2
     assert "m.npz: this is a model file; give a table" in result.output

@@ -286,6 +286,13 @@ def test_marks_of_thousands_and_of_minus():
     assert numbers(pd.Series(["030 123 456", "12 34"]))[1] == ["030 123 456", "12 34"]
 
 
+def test_whole_numbers_beyond_floats_are_not_said_to_be_equal():
+    big = pd.DataFrame({"key": np.arange(30, dtype=np.uint64) + np.uint64(2**63), "one": 7})
+    key, one = find_kinds(big, {})
+    assert (key.kind, key.why) == ("left out", "numbers such as 9223372036854775808, which float64 cannot tell apart")
+    assert (one.kind, one.why) == ("left out", "every cell is 7")
+
+
 def test_years_of_two_digits_are_no_guess():
     assert date_formats(pd.Series(["31/12/99", "01/02/20"])) == ["%d/%m/%y"]
     assert date_formats(pd.Series(["03.11.20", "04.12.21"])) == ["%d.%m.%y", "%y.%m.%d"]
