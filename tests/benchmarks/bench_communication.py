@@ -13,6 +13,7 @@ import math
 import pickle
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,11 @@ def least(work) -> float:
     return min(seconds(work) for _ in range(_PASSES))
 
 
+def cpu(client) -> float:
+    """Return the CPU seconds of the workers so far."""
+    return sum(client.run(time.process_time).values())
+
+
 def transfers(client) -> list[list[tuple[str, int]]]:
     """Return (key, bytes) of all that each worker got from the others so far."""
     logs = client.run(lambda dask_worker: [one["keys"] for one in dask_worker.transfer_incoming_log])
@@ -84,7 +90,9 @@ def measure(processes: int, shards: Shards, term: RowSum, patterns: Patterns, ex
         engine.keep(patterns)
         found = engine.sum(term)  # rows are read and held, patterns made
         before = transfers(client)
+        here, there = time.process_time(), cpu(client)
         took = least(lambda: engine.sum(term))
+        here, there = (time.process_time() - here) / _PASSES, (cpu(client) - there) / _PASSES
         after = transfers(client)
         bare = least(lambda: engine.sum(Nothing()))
         moved = [entry for old, new in zip(before, after, strict=True) for entry in new[len(old) :]]
@@ -104,7 +112,8 @@ def measure(processes: int, shards: Shards, term: RowSum, patterns: Patterns, ex
         f" parameters {parameters / 1e6:.2f} MB × {sent:.1f} (model {processes - 1});"
         f" sums {sums / 1e6:.2f} MB between workers (model {edges} × {size / 1e6:.3f} = {edges * size / 1e6:.2f})"
         f" + {size / 1e6:.2f} to the client; rows moved {rows / 1e6:.1f} MB;"
-        f" {took:.3f} s a pass, {bare:.3f} s of it tasks ({1e3 * bare / tasks:.1f} ms each);"
+        f" {took:.3f} s a pass, CPU {there:.3f} s in workers, {here:.3f} s in scheduler and client;"
+        f" {bare:.3f} s of it tasks ({1e3 * bare / tasks:.1f} ms each);"
         f" {'same bits' if same else 'OTHER BITS'}{'' if fits else ', NOT THE MODEL'}"
     )
     return same and fits
@@ -123,9 +132,11 @@ def main() -> None:
         with LocalEngine(shards, 2) as local:
             local.keep(Patterns(found))
             expected = [array.tobytes() for array in local.sum(term)]
+            here = time.process_time()
             took = least(lambda: local.sum(term))
+            here = (time.process_time() - here) / _PASSES
         told = f"{n} × {d}, {len(found)} gates, {len(shards.parts)} parts"
-        print(f"{told}; 2 threads of one process: {took:.3f} s a pass")
+        print(f"{told}; 2 threads of one process: {took:.3f} s a pass, {here:.3f} s of CPU")
         good = [measure(processes, shards, term, Patterns(found), expected) for processes in (1, 2, 4)]
     machine("dask", "distributed")
     if not all(good):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
@@ -21,7 +21,7 @@ from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import pairwise
 from clifford_rand_nn.shards.targets import Targets
-from support.sums import Columns, Moments, Positive, Where
+from support.sums import Columns, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 
 SHIFT = np.array([0.1, -0.2, 0.3])
@@ -45,7 +45,7 @@ def shards(tmp_path_factory):
 def client():
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=None
+        processes=False, n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=":0"
     ) as client:
         yield client
 
@@ -175,6 +175,7 @@ def test_ranks_of_torch_share_the_rows_and_have_the_same_bits(tmp_path):
     assert zero[3] > 0 < one[3]
     assert zero[4] == one[4]  # the second rank's shard, named by both
     assert "X-00002.npy, rows" in zero[4]
+    assert zero[5] == one[5]  # coefficients of a fit whose seed and clock are those of the first rank
 
 
 def test_what_is_no_engine_is_refused(shards, tmp_path):
@@ -184,6 +185,16 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
     assert as_engine(local, shards, "owner", None) is local
     with pytest.raises(ArgumentError, match="an engine of the same shards"):
         as_engine(local, write(tmp_path), "owner", None)
+
+
+def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, monkeypatch):
+    for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 1.0, "_LATE_SECONDS": 0.05}.items():
+        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask.{name}", value)
+    with (
+        as_engine(client, shards, "owner", None) as engine,
+        pytest.warns(UserWarning, match=r"a pass waits for .*X-00000\.npy, rows 0 to 18 on inproc://"),
+    ):
+        engine.sum(Late())
 
 
 @pytest.mark.parametrize("persisted", [False, True])
@@ -206,7 +217,7 @@ def test_a_worker_that_dies_costs_no_bit(shards):
         expected = local.sum(Moments(SHIFT))
         local.keep(Positive())
         masked = local.sum(Moments(SHIFT))
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, distributed.Client(cluster) as client:
         for max_memory in (None, 1):  # rows in memory, rows from files
             client.wait_for_workers(2)
@@ -257,7 +268,7 @@ def test_passes_of_gated_networks_on_tensors(loss):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dask", "torch"])
-def test_a_fit_by_another_engine_is_that_of_this_process(shards, client, engine):
+def test_a_gated_fit_by_another_engine_is_that_of_this_process(shards, client, engine):
     def fit(engine):
         model = GatedReLUClassifier(n_gates=8, beta=0.02, tol=1e-4, loss="logistic", random_state=0, max_time=100)
         return model.fit(shards, engine=engine)
@@ -268,3 +279,12 @@ def test_a_fit_by_another_engine_is_that_of_this_process(shards, client, engine)
     assert there.result_.converged
     assert there.certificate_.verify(shards)
     assert abs(here.certificate_.primal - there.certificate_.primal) <= 2e-4 * here.certificate_.primal
+
+
+@pytest.mark.slow
+def test_the_default_network_by_dask_is_that_of_this_process(client):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4)).astype(np.float32)
+    shards = Shards(np.split(X, 3), np.split((np.abs(X[:, 0]) + X[:, 1] > 0.8).astype(int), 3), part_rows=50)
+    here, there = (ConvexNetworkClassifier().fit(shards, engine=engine) for engine in (None, client))
+    assert same([here.predict_proba(X)], [there.predict_proba(X)])

@@ -26,6 +26,14 @@ class Moments(RowSum):
         return w @ X, (X * w[:, None]).T @ X, np.array([float(block.first)])
 
 
+class Late(RowSum):
+    """The number of rows; the first ones take their time."""
+
+    def of(self, block, kept):
+        time.sleep(0.0 if block.first else 0.6)
+        return (np.array([float(len(block.X))]),)
+
+
 class Positive(RowMap):
     """Whether the first column is positive."""
 

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.shards.engines.torch import TorchEngine
 from clifford_rand_nn.shards.source import Shards
 from support.sums import Columns, Moments, Positive, Where
@@ -23,6 +24,8 @@ def rank(number, ranks, folder):
             engine.keep(Positive())
             found += [engine.sum(Moments(shift)), engine.sum(Columns(shift)), engine.sum(Columns(shift))]
             each = [one[:2] for one in engine.each(Where())]
+            model = GatedReLUClassifier(n_gates=6, beta=0.02, tol=1e-2, loss="logistic", max_time=100)
+            coef = model.fit(shards, engine="torch").coef_.tobytes()
             agreed, held = engine.agreed(number), len(engine._rows)
         damaged = Shards(folder / "damaged", part_rows=9)
         file = folder / "damaged" / "X-00002.npy"
@@ -37,4 +40,4 @@ def rank(number, ranks, folder):
             said = str(error)
     finally:
         dist.destroy_process_group()
-    (folder / f"{number}.pickle").write_bytes(pickle.dumps((found, each, agreed, held, said)))
+    (folder / f"{number}.pickle").write_bytes(pickle.dumps((found, each, agreed, held, said, coef)))
