@@ -167,8 +167,10 @@ class GatedReLU(Planned, GatedFamily):
         out before anything else. X may be sparse: the fit works on a dense copy, and is refused where memory is short.
 
         With `Shards` only sums over the rows are made, a pass over the shards for each step of `ShardedFista`; a sample
-        of the rows decides on gates, the length of steps, the start and, if it is "auto", ``beta``. The optimum is that
-        of all rows, and ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and
+        of the rows decides on gates, the length of steps and the start. If ``beta`` is "auto" the sample's is halved as
+        long as every fourth row of the sample, left out of the passes, says that it helps (half of ``max_time`` at most
+        is for that); the network that is kept is trained on all rows. The optimum is that of all rows, and
+        ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and
         what else has a number for each row is left out. ``tol`` is best between 1e-2 and 1e-4: each digit takes passes.
 
         Parameters

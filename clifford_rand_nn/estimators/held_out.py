@@ -19,7 +19,7 @@ from clifford_rand_nn.gates.sampling import merged_rows
 FOLDS = 5
 _ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds
 _TOL = 1e-4  # relative gap of a fit that is only judged
-_PATIENCE = 2  # betas in a row that are worse than the best one, after which smaller ones are not tried
+PATIENCE = 2  # betas in a row that are worse than the best one, after which smaller ones are not tried
 _SHARE = 0.5  # of the time that there is
 _NOTHING = 1e-13
 _BLIND = 4  # place of the share that is taken where no rows can be held out
@@ -83,7 +83,9 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         tried, held = [*tried, (scores, settings)], held[:done]
     told = np.any(held, axis=0)
     weights = np.ones(np.count_nonzero(told)) if task.weights is None else task.weights[told]
-    best = _best([score for scores, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights)))
+    best = best_score(
+        [score for scores, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights))
+    )
     scores, settings = next(one for one in tried if any(score is best for score in one[0]))
     return best.beta, scores, settings
 
@@ -116,12 +118,12 @@ def _scores(
             wrong = round(float(weights @ np.concatenate([f[3] for f in found]) / weights.sum()), _DIGITS)
         scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
-        if len(scores) - 1 - best >= _PATIENCE:
+        if len(scores) - 1 - best >= PATIENCE:
             break
     return scores, len(parts)
 
 
-def _best(scores: list[BetaScore], n: float) -> BetaScore:
+def best_score(scores: list[BetaScore], n: float) -> BetaScore:
     r"""Return the score with the least loss, of those that pass.
 
     A share of wrong labels passes up to :math:`p+\tfrac12\sqrt{\max(p(1-p),1/n)/n}`, p the least share of n rows of

@@ -13,25 +13,30 @@ from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import GatedClaim
-from clifford_rand_nn.datafits.choice import as_loss, encode_labels, normalised
+from clifford_rand_nn.datafits.choice import as_loss, normalised
 from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.held_out import chosen_beta
+from clifford_rand_nn.estimators.held_out import BetaScore, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
+from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.gated.fit import Trained, on_all_columns, train_gated
-from clifford_rand_nn.shards.gated.steps import State, state_of
+from clifford_rand_nn.shards.gated.passes import Patterns
+from clifford_rand_nn.shards.gated.steps import State, moved, state_of
+from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.solvers.base import SOONEST, Limits
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
-_JUDGED = 4096  # of them, by which beta is chosen
+_JUDGED = 4096  # of them, by which beta is chosen to begin with
+_JUDGES = 4  # of so many rows of the sample one judges what all others train
+_FOLLOWED = 1e-2  # gap to which a network is trained that is only judged
 _FREE = ("max_time", "max_iter", "max_memory", "verbose", "tol", "random_state")  # may differ when a fit goes on
 _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from overflow in single precision
 
@@ -52,30 +57,64 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
         there._chosen = isinstance(model.beta, str)
         there.loss_, there._sample_weight = _loss(model), None
         targets = _targets(there, facts)
-        task = _sample(there, facts, targets, began)
-        chosen = _beta(there, task) if there._chosen else (float(model.beta), None)
-        there.beta_, there.candidates_ = runs.agreed(chosen)
+        held = _held(facts, targets) if there._chosen and facts.n > _JUDGED else None
+        task = _sample(there, facts, targets, began, held)
+        beta, scores = _beta(there, task) if there._chosen else (float(model.beta), None)
+        there.beta_, scores = runs.agreed((beta, scores))
         found = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
         problem = on_all_columns(there._problem(task, found.patterns))
+        runs.keep(Patterns(found.gates))
         limits = Limits(tol=model.tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
-        with progress_line(model.verbose and runs.first, model.tol, model.max_time, expected=True) as callback:
-            limits = limits.after(time.perf_counter() - began, callback=callback)
+        progress = Progress([], there.beta_, held is None, None) if saved is None else _progress(saved[1])
+        state = None if saved is None else state_of(saved[2])
+
+        def train(now: Progress, state: State | None) -> Trained:
+            problem.penalty.beta = now.beta
+            left = began - time.perf_counter()
+            bounds = limits.after(-left, callback=callback)
+            rows, counted = targets, facts.n
+            if not now.final:
+                assert held is not None
+                rows, counted = held.without(targets, facts.n)
+                bounds = replace(bounds, tol=max(limits.tol, _FOLLOWED))
+                if limits.max_time is not None:
+                    bounds = replace(bounds, max_time=max(SHARE * limits.max_time + left, SOONEST))
             trained = train_gated(
                 runs,
                 problem,
-                found.gates,
-                targets,
-                facts.n,
+                rows,
+                counted,
                 task.feature,
-                limits,
-                None if saved is None else _resumed(state_of(saved[1]), model.tol),
-                lambda state: keeper.offer(lambda: (seed, state)),
+                bounds,
+                None if state is None else state._replace(aim=min(state.aim, bounds.tol)),
+                lambda state: keeper.offer(lambda: (seed, now, state)),
             )
-            keeper.write((seed, trained.state))
+            keeper.write((seed, now, trained.state))
+            if trained.result.interrupted and not now.final:
+                raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+            return trained
+
+        def judge(trained: Trained, beta: float) -> BetaScore:
+            assert held is not None
+            return runs.agreed(
+                held.score(trained.result.coefficients, found.gates, targets.loss, targets.classes, beta)
+            )
+
+        with progress_line(model.verbose and runs.first, model.tol, model.max_time, expected=True) as callback:
+            if held is not None:
+                half = np.inf if model.max_time is None else SHARE * model.max_time
+                mass = float(held.weights.sum() ** 2 / (held.weights @ held.weights))
+                in_time = lambda: runs.agreed(time.perf_counter() - began < half)  # noqa: E731
+                progress, state = follow(progress, train, judge, mass, state, in_time)
+            if state is None and progress.best is not None:
+                state = moved(progress.best, model.tol)
+            trained = train(progress, state)
+        there.beta_ = progress.beta
+        there.candidates_ = progress.scores or scores
     for name in ("beta_", "candidates_", "loss_", "classes_"):
         if hasattr(there, name):
             setattr(model, name, getattr(there, name))
-    _leave(model, shards, facts, targets, task, _by_place(found.gates, facts), trained)
+    _leave(model, shards, facts, targets, task, _by_place(found.gates, facts, held), trained)
     return model
 
 
@@ -147,41 +186,54 @@ def _class_factors(class_weight: Any, labels: Any, facts: Facts, owner: str) -> 
     return factors
 
 
-def _sample(model: Any, facts: Facts, targets: Targets, began: float) -> Task:
-    """Return the sample as what a fit in memory trains on."""
-    owner = type(model).__name__
+def _held(facts: Facts, targets: Targets) -> Held:
+    """Return every fourth row of the sample, to judge by."""
+    return _drawn(facts, targets, slice(None, None, _JUDGES), facts.sample.X.dtype)
+
+
+def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:
+    """Return rows of the sample that count, with targets and weights as they are given."""
     sample = facts.sample
+    block = Block(np.ascontiguousarray(sample.X, dtype=dtype), sample.y, sample.weights, 0)
+    weights = np.broadcast_to(targets._replace(mean_weight=1.0).weights(block), (len(block.X), 1))[:, 0]
+    chosen = np.zeros(len(weights), dtype=bool)
+    chosen[rows] = True
+    chosen &= weights > 0
+    return Held(sample.rows[chosen], block.X[chosen], targets.of(block)[chosen], weights[chosen])
+
+
+def _sample(model: Any, facts: Facts, targets: Targets, began: float, held: Held | None) -> Task:
+    """Return the sample, but for the rows that are held out, as what a fit in memory trains on."""
+    owner = type(model).__name__
     c = facts.feature(targets.factors)
     if not 1 / _RANGE < c < _RANGE:
         raise fail("X", owner, f"rows of a size between {1 / _RANGE:.0e} and {_RANGE:.0e}", describe(f"{c:.1e}"))
-    dtype = np.float64 if sample.X.dtype.itemsize > 4 else np.float32
-    X: Any = np.ascontiguousarray(sample.X, dtype=dtype)
-    weights = None if sample.weights is None else np.asarray(sample.weights)
-    assert sample.y is not None
-    labels = sample.y if targets.classes is None else np.searchsorted(targets.classes, sample.y.ravel())
-    if targets.factors is not None:
-        weights = (np.ones(len(X)) if weights is None else weights) * targets.factors[labels]
-    if weights is not None:
-        kept = weights > 0
-        X, labels, weights = X[kept], labels[kept], weights[kept] / weights[kept].mean()
-    if targets.classes is None:
-        goal = np.asarray(labels, dtype=np.float64).reshape(len(X), -1)
-    else:
-        goal = encode_labels(labels, len(targets.classes), targets.loss)[0]
+    rows = np.ones(len(facts.sample.X), dtype=bool)
+    if held is not None:
+        rows[::_JUDGES] = False
+    found = _drawn(facts, targets, rows, np.float64 if facts.sample.X.dtype.itemsize > 4 else np.float32)
+    w = found.weights
+    weights = None if (w == w[0]).all() else w / w.mean()
     feature = c if model._bias == "penalised" else None
-    lifted = None if feature is None else with_feature(X, feature)
+    lifted = None if feature is None else with_feature(found.X, feature)
     loss = model.loss_ if targets.classes is None else targets.loss  # a name beside the parameters that it has
-    return Task(X, goal, loss, targets.classes, weights, began, feature, lifted)
+    X: Any = found.X
+    return Task(X, found.targets, loss, targets.classes, weights, began, feature, lifted)
 
 
-def _resumed(state: State, tol: float) -> State:
-    return state._replace(aim=min(state.aim, tol))
+def _progress(saved: Any) -> Progress:
+    """Return what a checkpoint has as plain tuples."""
+    scores, beta, final, best = saved
+    return Progress([BetaScore(*one) for one in scores], beta, final, None if best is None else state_of(best))
 
 
-def _by_place(gates: Gates, facts: Facts) -> Gates:
+def _by_place(gates: Gates, facts: Facts, held: Held | None) -> Gates:
     """Return the gates with the rows that span them by their place among all rows, instead of in the sample."""
     sample = facts.sample
-    places = sample.rows if sample.weights is None else sample.rows[sample.weights > 0]
+    counts = np.ones(len(sample.X), dtype=bool) if sample.weights is None else sample.weights > 0
+    if held is not None:
+        counts[::_JUDGES] = False
+    places = sample.rows[counts]
     return replace(gates, incident=np.where(gates.incident < 0, -1, places[gates.incident]).astype(np.intp))
 
 

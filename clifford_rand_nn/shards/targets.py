@@ -27,6 +27,8 @@ class Targets(NamedTuple):
         Of the weights of the rows of a class.
     exponent : int
         Reals are taken in units of 2 to this power, so that their squares do not overflow.
+    left_out : (h,) or None
+        Rows, rising, that count nowhere in a pass: those that will judge what is trained.
     """
 
     loss: Loss
@@ -34,6 +36,7 @@ class Targets(NamedTuple):
     mean_weight: float = 1.0
     factors: Array | None = None
     exponent: int = 0
+    left_out: NDArray[np.int64] | None = None
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy for rows on a device; labels that are texts stay in memory, and so do their classes."""
@@ -57,12 +60,25 @@ class Targets(NamedTuple):
 
     def weights(self, block: Block) -> Any:
         """Return weights (k, 1) of mean 1 over all rows, or 1 where all are equal."""
-        if block.weights is None and self.factors is None:
+        if block.weights is None and self.factors is None and self.left_out is None:
             return 1.0
         w: Any = 1.0 if block.weights is None else block.weights
+        if self.left_out is not None:
+            w = w * self._counting(block)
         if self.factors is not None:
             w = w * self.factors[self._index(block)]
         return (w / self.mean_weight)[:, None]
+
+    def _counting(self, block: Block) -> Any:
+        """Return 1 for the rows that count and 0 for those left out."""
+        assert self.left_out is not None
+        k = len(block.X)
+        counting = np.ones(k)
+        counting[
+            self.left_out[slice(*np.searchsorted(self.left_out, [block.first, block.first + k]))] - block.first
+        ] = 0
+        xp = library(block.X)
+        return counting if xp is np else xp.asarray(counting, device=block.X.device)
 
     def _index(self, block: Block) -> Any:
         """Return the classes of the rows, as numbers from 0."""

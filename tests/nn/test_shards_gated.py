@@ -105,6 +105,7 @@ def test_any_number_of_workers_gives_the_same_bits():
         assert other.certificate_.dual == found[0].certificate_.dual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 7])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(tmp_path, stop):
     X, y = data(GatedReLUClassifier, 0)
@@ -182,6 +183,68 @@ def test_beta_is_chosen_by_the_sample():
     assert model.loss_ == "logistic"
     assert model.beta_ in [score.beta for score in model.candidates_]
     assert model.score(X, y) > 0.85
+
+
+class Killed(LocalEngine):
+    """An engine that dies in a pass."""
+
+    def __init__(self, shards, passes):
+        super().__init__(shards)
+        self.left = passes
+
+    def sum(self, term):
+        self.left -= 1
+        if self.left < 0:
+            raise RuntimeError("killed")
+        return super().sum(term)
+
+
+def chosen(X, y, **options):
+    return GatedReLUClassifier(n_gates=6, tol=1e-3, random_state=0).fit(shards_of(X, y), **options)
+
+
+@pytest.mark.slow
+def test_beta_is_halved_as_long_as_rows_that_are_left_out_say_so(monkeypatch, tmp_path):
+    from clifford_rand_nn.estimators import sharded
+
+    monkeypatch.setattr(sharded, "_JUDGED", 100)
+    X, y = data(GatedReLUClassifier, 0)
+    whole = chosen(X, y)
+    betas = [score.beta for score in whole.candidates_]
+    assert len(betas) >= 3
+    assert np.allclose(np.divide(betas[1:], betas[:-1]), 0.5)
+    assert whole.beta_ in betas
+    assert whole.beta_ != betas[-1]
+    assert in_memory(whole, X, y).result_.objective == pytest.approx(whole.result_.objective, rel=2e-3)  # of all rows
+    for passes in (3, 25, 40):  # before, in the middle of a later beta, and at the end
+        file = Checkpoint(tmp_path / f"{passes}.npz", every=0)
+        with pytest.raises(RuntimeError, match="killed"):
+            chosen(X, y, checkpoint=file, engine=Killed(shards_of(X, y), passes))
+        again = chosen(X, y, checkpoint=file)
+        assert np.array_equal(again.coef_, whole.coef_)
+        assert again.candidates_ == whole.candidates_
+
+
+def test_rows_left_out_count_nowhere():
+    X, y = data(GatedReLUClassifier, 0)
+    shards = shards_of(X, y)
+    from clifford_rand_nn.shards.gated.passes import Judge, Network, Patterns
+
+    out = np.array([0, 1, 149, 150, 300, 699])
+    kept = np.delete(np.arange(700), out)
+    gates = GatedReLUClassifier(n_gates=3, beta=0.1, random_state=0).fit(X, y).gates_
+    network = Network(np.random.default_rng(0).standard_normal((5, len(gates), 1)), np.ones(1))
+    from clifford_rand_nn.datafits.choice import as_loss
+    from clifford_rand_nn.shards.targets import Targets
+
+    targets = Targets(as_loss("logistic", "test"), np.unique(y))
+    found = []
+    for rows, marked in ((shards, targets._replace(left_out=out)), (Shards([X[kept]], [y[kept]]), targets)):
+        with LocalEngine(rows) as engine:
+            engine.keep(Patterns(gates))
+            found.append(engine.sum(Judge(network, marked, 1.5, np.array([0.5, 1.0]), np.float64)))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
 
 
 def test_ctrl_c_leaves_a_network_with_its_gap():

@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
 from clifford_rand_nn.shards.gated.steps import ShardedFista, State
 from clifford_rand_nn.shards.targets import Targets
@@ -34,7 +32,6 @@ class Trained(NamedTuple):
 def train_gated(
     engine: Engine,
     sample: GatedProblem,
-    gates: Gates,
     targets: Targets,
     n: int,
     feature: float | None,
@@ -47,10 +44,9 @@ def train_gated(
     Parameters
     ----------
     engine : Engine
+        That keeps the `Patterns` of the gates.
     sample : GatedProblem
         The problem of some rows, without free gate biases: coordinates, lengths of steps and the start come from it.
-    gates : Gates
-        Those of its patterns.
     targets : Targets
     n : int
         Rows of weight > 0.
@@ -64,7 +60,6 @@ def train_gated(
         Called with the state after every step.
     """
     began = time.perf_counter()
-    engine.keep(Patterns(gates))
     problem = ShardedProblem(engine, sample, targets, n, feature)
     null = problem.zero_network()
     steps = ShardedFista(problem, limits, save)

@@ -93,7 +93,7 @@ class ShardedFista:
                 return found, Status.OPTIMAL if found.gap <= self._limits.tol else status, state
 
     def _ended(self, state: State) -> Status | None:
-        if not (np.isfinite(state.z.U).all() and np.isfinite(state.best)) and state.steps:
+        if not np.isfinite(state.z.U).all():
             return Status.NOT_FINITE
         limit = self._limits.max_time
         if limit is not None and self._problem.engine.agreed(time.perf_counter() - self._began >= limit):
@@ -177,3 +177,8 @@ def state_of(saved: Any) -> State:
     state = State(*saved)
     history = tuple(HistoryRow(*row) for row in state.history)
     return state._replace(z=Point(*state.z), y=Point(*state.y), history=history)
+
+
+def moved(state: State, tol: float) -> State:
+    """Return the state from which another problem on the same gates begins."""
+    return state._replace(y=state.z, t=1.0, steps=0, best=np.inf, aim=tol, gap=np.inf, seconds=0.0, history=())
