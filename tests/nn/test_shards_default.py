@@ -72,6 +72,8 @@ def test_held_out_rows_choose_beta_and_promise(fitted: Any) -> None:
     assert len(tried) == 46
     assert model.beta_ == tried[0].beta == min(tried, key=lambda one: one.score).beta
     assert model.loo_score_ == pytest.approx(1 - tried[0].score, abs=1e-9)
+    with pytest.raises(AttributeError, match="fitted to shards"):
+        model.loo_predictions_  # noqa: B018
     new, truth = rows(2000, 4, seed=5)
     low, high = model.predict_interval(new, 0.9)
     assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.98
@@ -177,3 +179,12 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     assert again.certificate_.dual == model.certificate_.dual
     with pytest.raises(ArgumentError, match="its rounds"):
         ConvexNetworkRegressor(rounds=1).fit(shards, checkpoint=there)
+
+
+def test_landmarks_that_rounding_cannot_tell_apart_are_left_out() -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, 60)
+    X = np.repeat(x, 3) + np.tile([0.0, 1e-9, 2e-9], 60)
+    model = ConvexNetworkRegressor(rounds=0, beta=1e-6).fit(sharded(X[:, None], np.sin(5 * X)))
+    assert len(model.network_.rows) < 120
+    assert model.certificate_.relative_gap <= 1e-3
+    assert model.predict(x[:, None]) == pytest.approx(np.sin(5 * x), abs=0.05)

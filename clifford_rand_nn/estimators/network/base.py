@@ -23,10 +23,12 @@ from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
+from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow, check_limits
 from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
+_OF_ALL_ROWS = ("loo_predictions_", "loo_probabilities_", "left_out_")
 
 
 class NetworkWithoutKnobs(Planned, Parameters):
@@ -55,6 +57,12 @@ class NetworkWithoutKnobs(Planned, Parameters):
     whole list, is ``selection_certificate_``. With more than 5000 distinct rows neurons are looked for on so many.
 
     {targets}
+
+    **Rows beyond memory.** ``fit(Shards(...))`` takes functions in the span of at most 2500 landmarks: a sample of some
+    thousand rows chooses scaling, constant feature and gates as above, one pass sums normal equations, β is the best on
+    4000 rows held out, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the rows
+    held out are ``loo_score_``, probabilities, intervals, and the betas that ``candidates_`` begins with;
+    ``loo_predictions_`` is not there.
 
     Parameters
     ----------
@@ -152,6 +160,13 @@ class NetworkWithoutKnobs(Planned, Parameters):
         self._check_gates()
         check_limits(type(self).__name__, 1.0, 1, self.max_time, self.max_memory)
         check_verbose(self.verbose, type(self).__name__)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why an attribute is not there after a fit to shards."""
+        if name in _OF_ALL_ROWS and isinstance(vars(self).get("certificate_"), ShardCertificate):
+            told = f"{type(self).__name__} was fitted to shards, and {name} has a number for each row"
+            raise AttributeError(f"{told}; loo_score_ and candidates_ are of rows that were held out.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _check_gates(self) -> None:
         owner = type(self).__name__

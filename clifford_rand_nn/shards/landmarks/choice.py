@@ -5,7 +5,7 @@ from typing import NamedTuple
 from clifford_rand._checks import describe, fail, quantity
 
 SINGLE = 1e-4  # least share that a landmark is not known by others, for sums in single precision
-MOST = 3000  # landmarks, if nothing else limits them
+MOST = 2500  # landmarks, if nothing else limits them: a process keeps below 1 GB
 _LEAST = 1000  # without max_time, however many rows
 _PATIENCE = 150.0  # seconds of two cores, if max_time is not given
 _SHARE = 0.8  # of max_time, beside the sample
@@ -40,7 +40,7 @@ def seconds(n: int, m: int, width: int, outputs: int, single: bool = True) -> fl
 def held_bytes(m: int, outputs: int, workers: int, single: bool = True) -> float:
     """Return bytes beside libraries and rows: sums that wait, those of threads, and what is made of them at the end."""
     size, pair = (4 if single else 8), m * m * 9 / 16 + m * (outputs + 1)
-    passing = workers * (3 * 8 * pair + 4096 * (m * size + 8 * outputs)) + 6 * 8 * pair
+    passing = workers * (3 * 8 * pair + 4096 * (m * size + 8 * outputs)) + 8 * 8 * pair
     after = 8 * (4.5 * m * m + 4000 * (2 * m + outputs))
     return max(passing, after)
 

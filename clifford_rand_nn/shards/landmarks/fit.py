@@ -17,7 +17,7 @@ from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import Choices
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.choice import SINGLE, Size, landmarks
-from clifford_rand_nn.shards.landmarks.normal import Normal, Span
+from clifford_rand_nn.shards.landmarks.normal import Normal, Span, independent
 from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, chosen_by, parted
 from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum
@@ -31,17 +31,18 @@ _STEPS = 100
 
 
 class Saved(NamedTuple):
-    """What a fit goes on from: landmarks, the sums of normal equations, and the steps."""
+    """What a fit goes on from: landmarks among the chosen rows, the sums of normal equations, and the steps."""
 
     size: Size
+    rows: NDArray[np.intp]
     sums: Sums
     steps: State | None
 
     @classmethod
     def of(cls, values: tuple[Any, ...]) -> "Saved":
         """Return the state of plain tuples, as a checkpoint has them."""
-        size, sums, steps = values
-        return cls(Size(*size), sums, None if steps is None else State.of(steps))
+        size, rows, sums, steps = values
+        return cls(Size(*size), rows, sums, None if steps is None else State.of(steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +119,8 @@ def train(
     learn, held = parted(facts, targets, owner)
     chosen = chosen_by(facts, learn, choices.beta, choices.rounds, choices.mistakes, owner)
     centre = np.average(held.targets, axis=0, weights=held.weights)
-    size = _size(engine, facts, chosen, choices, len(centre), owner) if state is None else state.size
-    rows = chosen.rows.take(np.arange(min(size.landmarks, len(chosen.rows))))
+    size, some = _size(engine, facts, chosen, choices, len(centre), owner) if state is None else state[:2]
+    rows = chosen.rows.take(some)
     Z = chosen.standard.rows(rows.X)
     span, double = Span(chosen.kernel, Z), LandmarkRows(chosen.standard, chosen.kernel, Z)
     summed = LandmarkRows(chosen.standard, chosen.kernel, Z, np.float32) if size.single else double
@@ -136,10 +137,10 @@ def train(
     steps = SpanSteps(engine, double, span, targets, centre, beta, lambda b: normal.inverse(b, radius))
     first = State.at_first(normal.fit(radius)[0]) if state is None or state.steps is None else state.steps
     if save is not None:
-        save(lambda: Saved(size, kept, first))
+        save(lambda: Saved(size, some, kept, first))
     limits = Limits(tol=TOL, max_iter=_STEPS, max_time=choices.max_time)
     last, status = steps.solve(
-        first, limits, began, lambda now: None if save is None else save(lambda: Saved(size, kept, now))
+        first, limits, began, lambda now: None if save is None else save(lambda: Saved(size, some, kept, now))
     )
     best = last.best
     assert best is not None
@@ -164,23 +165,28 @@ def train(
         ),
         message="" if status is Status.OPTIMAL else explain(status, last.n_iter, seconds, best.gap),
         history=last.history,
-        state=Saved(size, kept, last),
+        state=Saved(size, some, kept, last),
     )
 
 
-def _size(engine: Engine, facts: Facts, chosen: Chosen, choices: Choices, outputs: int, owner: str) -> Size:
-    """Return how many landmarks limits allow; fewer where only double precision tells them apart.
+def _size(
+    engine: Engine, facts: Facts, chosen: Chosen, choices: Choices, outputs: int, owner: str
+) -> tuple[Size, NDArray[np.intp]]:
+    """Return what limits allow, and landmarks among the chosen rows; fewer where only double precision serves them.
 
     Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
     """
     width = chosen.kernel.features(np.zeros((1, chosen.standard.width))).shape[1]
     workers = 2 if choices.max_memory is None else engine.workers
-    limits = (engine.agreed(choices.max_time), choices.max_memory, owner)
-    size = landmarks(facts.n, width, outputs, workers, *limits)
-    rows = chosen.rows.take(np.arange(min(size.landmarks, len(chosen.rows))))
-    if Span(chosen.kernel, chosen.standard.rows(rows.X)).least > SINGLE:
-        return size
-    return landmarks(facts.n, width, outputs, workers, *limits, single=False)
+    for single in (True, False):
+        size = landmarks(
+            facts.n, width, outputs, workers, engine.agreed(choices.max_time), choices.max_memory, owner, single
+        )
+        rows = chosen.standard.rows(chosen.rows.X[: size.landmarks])
+        some, least = independent(chosen.kernel, rows)
+        if least > SINGLE:
+            break
+    return size, some
 
 
 def _betas(

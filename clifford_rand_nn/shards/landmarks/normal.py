@@ -6,6 +6,7 @@ import numpy as np
 from numpy.linalg import eigh
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
@@ -13,27 +14,37 @@ from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.shards.landmarks.terms import square_of
 from clifford_rand_nn.shards.sums import Sums
 
+_PIVOT = 1e-11  # of the largest diagonal entry: what a landmark adds to those before it; less is rounding
+
+
+def independent(kernel: GateKernel, rows: Array) -> tuple[NDArray[np.intp], float]:
+    """Return landmarks (m,) among rows that are independent but for rounding, and what the last of them adds.
+
+    They are in the order of the pivots, in which Cholesky's factorisation meets no smaller one. Rows whose angle is
+    some 1e-8 are one to the kernel, and then its matrix has negative eigenvalues of that size. The second number is a
+    squared pivot, as a share of the largest one.
+    """
+    gram = np.asarray(kernel(rows))
+    largest = float(gram.diagonal().max())
+    if largest <= 0:
+        return np.zeros(1, dtype=np.intp), 1.0
+    with ONE_BLAS_THREAD:
+        factor, pivots, rank, _ = dpstrf(gram.T, tol=_PIVOT * largest, lower=1, overwrite_a=1)
+    return np.asarray(pivots[:rank] - 1, dtype=np.intp), float(factor[rank - 1, rank - 1]) ** 2 / largest
+
 
 class Span:
     r"""Functions :math:`\sum_jK(\cdot,z_j)a_j` of m landmarks, with :math:`u=L^Ta`, whose length is their norm.
 
     L is the Cholesky factor of the landmarks' kernel matrix. Everything is in double precision and by one BLAS thread,
     so that a result does not depend on how many there are.
-
-    Attributes
-    ----------
-    least : float
-        Of the squared pivots of L, as a share of the largest diagonal entry: how much of a landmark the ones before it
-        do not know. Sums in single precision lose what is far below `SINGLE`.
     """
 
     def __init__(self, kernel: GateKernel, rows: Array) -> None:
         gram = np.asarray(kernel(rows))
-        largest = float(gram.diagonal().max())
         gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
         with ONE_BLAS_THREAD:
             self._L = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
-        self.least = float(self._L.diagonal().min()) ** 2 / largest if largest > 0 else 0.0
 
     def coefficients(self, u: Array) -> Array:
         """Return a of u (m, C)."""
