@@ -44,7 +44,8 @@ class Shards:
     target : str or sequence of str, optional
         Column of Parquet files with the targets; several are several outputs.
     columns : sequence of str, optional
-        Columns of Parquet files that are features; by default all that are neither targets nor weights.
+        Columns of Parquet files that are features; by default all that are neither targets nor weights. One whose cells
+        are lists of one length (embeddings) is as many columns.
     part_rows : int, optional
         Rows that a worker takes at a time; by default 32 MiB of them. Row groups of Parquet and chunks of other formats
         are not divided.

@@ -10,6 +10,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
 from clifford_rand_nn.shards.formats.stored import regrouped
+from clifford_rand_nn.shards.formats.zarr import ZarrArray
 
 rng = np.random.default_rng(20)
 X = rng.standard_normal((90, 4))
@@ -233,10 +234,35 @@ def test_parquet_of_labels_as_categories_and_decimals(tmp_path):
     np.testing.assert_array_equal(y, LABELS)
 
 
+def test_parquet_of_embeddings(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    flat = pa.array(X.astype("f4").ravel())
+    fixed = pa.FixedSizeListArray.from_arrays(flat, 4)
+    free = pa.ListArray.from_arrays(np.arange(0, 361, 4, dtype=np.int32), flat)
+    for kind in (fixed, free):
+        parquet.write_table(
+            pa.table({"v": kind, "size": X[:, 0], "y": LABELS}), tmp_path / "0.parquet", row_group_size=40
+        )
+        shards = Shards(tmp_path, target="y", columns=["size", "v"])
+        assert shards.names is None
+        for rows in (7, 50):
+            np.testing.assert_array_equal(all_rows(shards, rows)[0], np.column_stack([X[:, 0], X.astype("f4")]))
+    assert Shards(tmp_path, target="y", columns=["v"]).dtype == np.float32
+    lengths = np.append(np.arange(0, 353, 4), [357, 360]).astype(np.int32)  # 5 and 3 at the end
+    uneven = pa.ListArray.from_arrays(lengths, flat)
+    parquet.write_table(pa.table({"v": uneven}), tmp_path / "0.parquet")
+    with pytest.raises(ArgumentError, match="rows 84 to 90: the column 'v' has lists of other lengths than 4"):
+        all_rows(Shards(tmp_path))
+    parquet.write_table(pa.table({"v": fixed.take(pa.array([0, None, 2]))}), tmp_path / "0.parquet")
+    with pytest.raises(ArgumentError, match="the column 'v' has 1 empty cells"):
+        all_rows(Shards(tmp_path))
+
+
 # ---- Zarr
 
 
-def test_zarr_groups_and_arrays(tmp_path):
+def test_zarr_groups_and_arrays(tmp_path, monkeypatch):
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(tmp_path / "data.zarr", mode="w")
     for name, values in (("X", X), ("y", Y), ("sample_weight", WEIGHTS)):
@@ -249,6 +275,11 @@ def test_zarr_groups_and_arrays(tmp_path):
             np.testing.assert_array_equal(found, X)
             np.testing.assert_array_equal(y, Y)
             np.testing.assert_array_equal(weights, WEIGHTS)
+    reads = []
+    read = ZarrArray.read
+    monkeypatch.setattr(ZarrArray, "read", lambda self, a, b: reads.append((a, b)) or read(self, a, b))
+    assert sum(map(len, shards.shards[0].X.blocks(20, 70, 5))) == 50
+    assert reads == [(20, 32), (32, 48), (48, 64), (64, 70)]  # each chunk once
     before = shards.fingerprint
     group["X"][:] = X + 1
     assert Shards(tmp_path / "data.zarr").fingerprint != before

@@ -181,3 +181,11 @@ def test_scores_of_numbers_are_those_of_the_rows(regressor, weights):
     assert found.simplest.rmse == pytest.approx(mean_squared_error(Y, mean, sample_weight=weights) ** 0.5)
     assert found.scores.rmse == pytest.approx(found.mse**0.5)
     assert found.scores.mae == pytest.approx(mean_absolute_error(Y, said, sample_weight=weights), rel=1e-4)
+
+
+def test_targets_far_from_zero_do_not_cancel():
+    y = 1e9 + Y[:, 1]
+    model = LinearRegression().fit(X.astype("f8"), y)
+    found = evaluate_shards(model, Shards([X.astype("f8")], [y]))
+    assert found.scores.r2 == pytest.approx(model.score(X.astype("f8"), y), abs=1e-6)
+    assert found.simplest.rmse == pytest.approx(y.std(), rel=1e-6)

@@ -20,17 +20,29 @@ _TABLES = "Columns of categories, dates and texts are encoded by clifford_rand_n
 class ParquetColumns(Stored):
     """Some columns of one Parquet file as an array (n, d), or one of them as (n,).
 
+    A column of lists of one length, such as embeddings, is as many columns.
+
     Attributes
     ----------
-    columns : tuple of str
+    columns : tuple of str or None
+        Their names, where each is one column.
     """
 
-    def __init__(self, file: "ParquetFacts", columns: Sequence[str], flat: bool, labels: bool = False) -> None:
-        self.name, self.columns = file.name, tuple(columns)
+    def __init__(
+        self,
+        file: "ParquetFacts",
+        columns: Sequence[str],
+        flat: bool,
+        labels: bool = False,
+        like: "ParquetFacts | None" = None,
+    ) -> None:
+        self.name, self._names = file.name, tuple(columns)
+        self._widths = tuple((like or file).width_of(name) for name in columns)
+        self.columns = None if any(self._widths) else self._names
         self._seen, self._groups, self._flat = file.seen, file.groups, flat
         n = int(self._groups.sum())
-        self.shape = (n,) if flat else (n, len(self.columns))
-        self.dtype: np.dtype[Any] = np.result_type(*(file.type_of(name, labels) for name in self.columns))
+        self.shape = (n,) if flat else (n, sum(max(1, width) for width in self._widths))
+        self.dtype: np.dtype[Any] = np.result_type(*(file.type_of(name, labels) for name in columns))
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
@@ -50,23 +62,37 @@ class ParquetColumns(Stored):
         groups = range(int(np.searchsorted(ends, start, "right")), int(np.searchsorted(ends, stop, "left")) + 1)
         at = int(ends[groups[0]] - self._groups[groups[0]])
         with parquet.ParquetFile(self.name, pre_buffer=False, buffer_size=_BUFFER) as source:
-            for batch in source.iter_batches(rows, list(groups), list(self.columns), use_threads=False):
+            for batch in source.iter_batches(rows, list(groups), list(self._names), use_threads=False):
                 some = slice(max(0, start - at), max(0, stop - at))
                 at += len(batch)
                 if at > start and len(batch) > some.start and some.stop > 0:
                     yield self._array(batch.slice(some.start, some.stop - some.start))
 
     def _array(self, batch: Any) -> NDArray[Any]:
-        arrays = [batch.column(name) for name in self.columns]
-        for name, array in zip(self.columns, arrays, strict=True):
+        found = np.empty((len(batch), *self.shape[1:]), self.dtype)
+        at = 0
+        for name, width in zip(self._names, self._widths, strict=True):
+            array = batch.column(name)
             if array.null_count:
                 raise ValueError(f"the column {name!r} has {array.null_count} empty cells")
-        if self._flat:
-            return _plain(arrays[0], self.dtype)
-        found = np.empty((len(batch), len(arrays)), self.dtype)
-        for j, array in enumerate(arrays):
-            found[:, j] = _plain(array, self.dtype)
+            if width:
+                found[:, at : at + width] = self._lists(array, name, width)
+            elif self._flat:
+                return _plain(array, self.dtype)
+            else:
+                found[:, at] = _plain(array, self.dtype)
+            at += max(1, width)
         return found
+
+    def _lists(self, array: Any, name: str, width: int) -> NDArray[Any]:
+        from pyarrow import compute
+
+        if not compute.all(compute.equal(compute.list_value_length(array), width)).as_py():
+            raise ValueError(f"the column {name!r} has lists of other lengths than {width}")
+        values = array.flatten()  # of the rows of a slice only
+        if values.null_count:
+            raise ValueError(f"the column {name!r} has {values.null_count} empty entries")
+        return _plain(values, self.dtype).reshape(len(array), width)
 
     def ends(self) -> NDArray[np.int64]:
         """Return where row groups end."""
@@ -74,7 +100,7 @@ class ParquetColumns(Stored):
 
     def identity(self) -> str:
         """Return path, size, time of change, and the columns."""
-        return f"{Path(self.name).resolve()}:{self._seen}:{self.columns}"
+        return f"{Path(self.name).resolve()}:{self._seen}:{self._names}"
 
 
 class ParquetFacts:
@@ -95,15 +121,40 @@ class ParquetFacts:
         self.seen = about.st_size, about.st_mtime_ns
         with reading_parquet(path), parquet.ParquetFile(path) as source:
             self.schema = source.schema_arrow
+            self._first = self._one_row(source)
             about = source.metadata
             groups = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
         self.groups = np.array(groups, dtype=np.int64)
+
+    def _one_row(self, source: Any) -> Any:
+        """Return the first row of the columns whose lists have no fixed length; None if there are none."""
+        import pyarrow as pa
+
+        free = [one.name for one in self.schema if pa.types.is_list(one.type) or pa.types.is_large_list(one.type)]
+        return next(source.iter_batches(1, columns=free, use_threads=False), None) if free else None
+
+    def width_of(self, column: str) -> int:
+        """Return how long the lists of a column are; 0 if it has none."""
+        import pyarrow as pa
+
+        kind = self.schema.field(column).type
+        if not _is_list(kind):
+            return 0
+        if pa.types.is_fixed_size_list(kind):
+            return int(kind.list_size)
+        first = None if self._first is None else self._first.column(column)[0]
+        if first is None or not first.is_valid or len(first) == 0:
+            found = describe(f"{self.name}: the column {column!r} begins with none")
+            raise fail("X", "Shards", "lists of one length ≥ 1", found)
+        return len(first)
 
     def type_of(self, column: str, labels: bool) -> np.dtype[Any]:
         """Return the type in which a column is read; texts only where these are labels."""
         import pyarrow as pa
 
         kind = self.schema.field(column).type
+        if not labels and _is_list(kind):
+            kind = kind.value_type
         if pa.types.is_dictionary(kind):
             kind = kind.value_type if labels else kind
         if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -140,6 +191,7 @@ def parquet_columns(
     chosen = list(columns) if columns is not None else [name for name in first.schema.names if name not in apart]
     if not chosen:
         raise fail("X", "Shards", "files with columns for features", describe(f"{first.name}: none"))
+    like = next((file for file in facts if file.groups.sum()), first)  # lists of a file without rows have no length
     found: dict[str, list[Stored]] = {"X": [], "y": [], "sample_weight": []}
     for file in facts:
         there = file.schema.names
@@ -152,12 +204,18 @@ def parquet_columns(
         if more:
             told = describe(f"{file.name}: {', '.join(more)} beside those of {first.name}")
             raise fail("X", "Shards", "files with the same columns", told, "Name those to take: columns=[…].")
-        found["X"].append(ParquetColumns(file, chosen, flat=False))
+        found["X"].append(ParquetColumns(file, chosen, flat=False, like=like))
         if targets:
             found["y"].append(ParquetColumns(file, targets, flat=len(targets) == 1, labels=True))
         if sample_weight is not None:
             found["sample_weight"].append(ParquetColumns(file, [sample_weight], flat=True))
     return found
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _plain(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
