@@ -30,6 +30,7 @@ from clifford_rand._files import replaced
 from clifford_rand._optional import available
 from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
+from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
@@ -42,13 +43,17 @@ _FEW = 50  # rows
 _BRIGHTEST = 16  # pixel values are 0 to 16
 
 
-def run_demo(out: Path, seed: int, *, n_gates: int = 200, digits: int | None = None, resolution: int = 700) -> None:
-    """Run both parts and write tables and picture into the folder ``out``.
+def run_demo(
+    out: Path, seed: int, *, force: bool = False, n_gates: int = 200, digits: int | None = None, resolution: int = 700
+) -> None:
+    """Run both parts and write tables and picture into the folder ``out``, over files that are there only by ``force``.
 
     The last three arguments make a small version of it: gates (and pairs) of the spiral, rows of digits, grid of the
     picture.
     """
     out.mkdir(parents=True, exist_ok=True)
+    for name in ("spiral.csv", "spiral.png", "digits.csv"):
+        check_out(out / name, force, (".csv", ".png"), "the demo")
     written: list[Path] = []
 
     def table(

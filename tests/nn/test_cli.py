@@ -250,6 +250,10 @@ ERRORS = {
     ),
     "no folder": (("predict", "two.npz", "test.csv", "--out", "x/p.csv"), "x/p.csv: there is no folder"),
     "demo": (("demo", "--out", "train.csv"), "error: train.csv: File exists"),
+    "demo over a file": (
+        ("demo", "--out", "mine"),
+        "error: mine/digits.csv: this file is there already; --force overwrites",
+    ),
 }
 
 
@@ -257,12 +261,15 @@ ERRORS = {
 def test_known_errors_are_one_line_and_exit_code_2(folder, case):
     (folder / "few.csv").write_text("a,kind\n1,low\n")
     (folder / "one.csv").write_text("a,y\n1,u\n2,u\n")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "digits.csv").write_text("mine")
     np.savez("nan.npz", X=[[1.0], [np.nan]], y=["u", "v"])
     if "m.npz" in ERRORS[case][0]:
         run("fit", "two.npz", "--out", "m.npz", "-q", *QUICK)
     arguments, message = ERRORS[case]
     assert message in error_of(*arguments)
     assert not (folder / "p.csv").exists()
+    assert (folder / "mine" / "digits.csv").read_text() == "mine"
 
 
 MODELS = {
