@@ -65,43 +65,6 @@ def test_scores_are_those_of_a_loop_by_hand(labels, dtype):
     assert report(found).startswith(f"logistic {accuracy['logistic']:.4f}, network {accuracy['network']:.4f} (")
 
 
-def test_tasks_of_several_labels_take_it_too():
-    pytest.importorskip("mteb")
-    import mteb
-    from datasets import Dataset, DatasetDict
-    from mteb.abstasks.multilabel_classification import AbsTaskMultilabelClassification
-
-    from clifford_rand_nn import ConvexNetworkClassifier
-    from examples.mteb_probe import FeatureEncoder, FeatureTask
-
-    X = rng.standard_normal((120, 6)).astype(np.float32)
-    marks = X[:, :3] > 0.2
-    marks[~marks.any(axis=1), 0] = True  # MTEB's Hamming score divides by the number of labels
-
-    class Several(AbsTaskMultilabelClassification):
-        def __init__(self):
-            about = {"type": "MultilabelClassification"}
-            self.metadata = FeatureTask("Made", Y, SPLIT).metadata.model_copy(update=about)
-            super().__init__()
-            rows = {"train": range(60), "test": range(60, 120)}
-            columns = {
-                part: {"text": list(map(str, some)), "label": [np.flatnonzero(marks[i]).tolist() for i in some]}
-                for part, some in rows.items()
-            }
-            self.dataset = DatasetDict({part: Dataset.from_dict(told) for part, told in columns.items()})
-            self.data_loaded = True
-
-        def load_data(self, **options):
-            """There is nothing to load."""
-
-    task = Several()
-    task.evaluator_model = ConvexNetworkClassifier(rounds=0)
-    result = mteb.evaluate(FeatureEncoder(X), task, cache=None, show_progress_bar=False, co2_tracker=False)
-    (scores,) = result.task_results[0].scores["test"]
-    assert scores["f1"] > 0.7
-    assert scores["accuracy"] > 0.4
-
-
 def test_the_script_reads_a_folder_without_a_network(tmp_path):
     pytest.importorskip("mteb")
     np.savez(tmp_path / "made.npz", X=_features(np.float16), y=Y, split=SPLIT)

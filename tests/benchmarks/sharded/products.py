@@ -24,14 +24,14 @@ class Counted(Engine):
     ----------
     passes : list of dict
         What each was, its seconds, and those of its bare products.
-    bare : float
-        Seconds of wall time spent on bare products.
+    bare, bare_cpu : float
+        Seconds of wall and of CPU time spent on bare products.
     """
 
     def __init__(self, engine, threads):
         self._engine, self._threads = engine, threads
         self.shards, self.workers, self.first = engine.shards, engine.workers, engine.first
-        self.passes, self.bare = [], 0.0
+        self.passes, self.bare, self.bare_cpu = [], 0.0, 0.0
         self._blocks = {}
 
     def sum(self, term):
@@ -47,7 +47,7 @@ class Counted(Engine):
     def each(self, work):
         begin = time.perf_counter()
         yield from self._engine.each(work)
-        self.passes.append({"name": type(work).__name__, "seconds": time.perf_counter() - begin, "products": 0.0})
+        self.passes.append({"name": type(work).__name__, "seconds": time.perf_counter() - begin, "products": None})
 
     def agreed(self, value):
         return self._engine.agreed(value)
@@ -58,16 +58,17 @@ class Counted(Engine):
     def _noted(self, name, work):
         begin = time.perf_counter()
         work()
-        self.passes.append({"name": name, "seconds": time.perf_counter() - begin, "products": 0.0})
+        self.passes.append({"name": name, "seconds": time.perf_counter() - begin, "products": None})
 
     def _products(self, term):
         forward = getattr(term, "_columns", None)
         if forward is None:
-            return 0.0
-        begin = time.perf_counter()
-        backward = term.network.U.shape[1] * term.network.U.shape[2] if hasattr(term, "scales") else 0
+            return None
+        begin, cpu = time.perf_counter(), time.process_time()
+        backward = int(np.prod(term._shape[1:])) if hasattr(term, "scales") else 0
         seconds = bare(self._resident(forward), forward, backward, self.shards.n, self._threads)
         self.bare += time.perf_counter() - begin
+        self.bare_cpu += time.process_time() - cpu
         return seconds
 
     def _resident(self, forward):
@@ -80,7 +81,7 @@ class Counted(Engine):
 
 
 def bare(blocks, forward, backward, n, threads):
-    """Seconds of X @ U, and of X.T @ R with ``backward`` columns, over n rows."""
+    """Wall and CPU seconds of X @ U, and of X.T @ R with ``backward`` columns, over n rows."""
     count = max(threads, n // BLOCK_ROWS // _SHARE // threads * threads)
     R = np.random.default_rng(1).random((BLOCK_ROWS, backward)).astype(forward.dtype)
 
@@ -94,7 +95,7 @@ def bare(blocks, forward, backward, n, threads):
 
     with ONE_BLAS_THREAD, ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, range(threads)))
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), time.process_time()
         list(pool.map(work, range(threads)))
-        seconds = time.perf_counter() - begin
-    return seconds * n / (count * BLOCK_ROWS)
+        seconds = time.perf_counter() - begin, time.process_time() - cpu
+    return [one * n / (count * BLOCK_ROWS) for one in seconds]
