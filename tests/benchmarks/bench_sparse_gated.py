@@ -2,7 +2,7 @@
 
 Each fit has a process of its own. Words follow Zipf's law, and a part of them depends on the class.
 
-    python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--dense]
+    python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--beta 0.001] [--dense]
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-SETTINGS: dict[str, dict[str, Any]] = {"beta given": {"beta": 1e-3, "loss": "squared"}, "defaults": {}}
+SETTINGS = ("beta given", "defaults")
 _NEW = 1000  # further rows, to predict
 
 
@@ -38,17 +38,16 @@ def tfidf(n: int, d: int, density: float, classes: int, seed: int = 0) -> tuple[
 
 def measured(given: argparse.Namespace) -> dict[str, Any]:
     """Return what one fit in this process takes."""
-    from clifford_rand_nn import GatedReLUClassifier
+    from clifford_rand_nn import GatedReLUClassifier, sparse_rows
 
     X, y = tfidf(given.rows + _NEW, given.columns, given.density, given.classes)
     X, y, new, labels = X[: given.rows], y[: given.rows], X[given.rows :], y[given.rows :]
     share, before = X.nnz / (X.shape[0] * X.shape[1]), _peak()
-    model = GatedReLUClassifier(n_gates=given.gates, random_state=0, **SETTINGS[given.setting])
+    model = GatedReLUClassifier(n_gates=given.gates, random_state=0)
+    if given.setting == "beta given":
+        model.set_params(beta=given.beta, loss="squared")
     if given.dense:
-        model.set_params(solver="kernel", max_memory=None)
         X, new = X.toarray(), new.toarray()
-        import clifford_rand_nn.sparse_rows as sparse_rows
-
         sparse_rows.WIDE = given.columns  # nothing is wide
     cpu, wall = time.process_time(), time.perf_counter()
     model.fit(X, y)
@@ -79,6 +78,7 @@ def main() -> None:
     for name, value in (("rows", 2000), ("columns", 30_000), ("gates", 50), ("classes", 2)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--density", type=float, default=0.01)
+    parser.add_argument("--beta", type=float, default=1e-3, help="of the fits with a given one")
     parser.add_argument("--dense", action="store_true", help="a dense copy too")
     parser.add_argument("--setting", choices=SETTINGS, help="one alone, in this process")
     given = parser.parse_args()
@@ -88,7 +88,8 @@ def main() -> None:
     print(platform.machine(), platform.python_version(), f"{given.rows} × {given.columns}, {given.gates} gates")
     for setting in SETTINGS:
         for dense in (False, True) if given.dense else (False,):
-            own = [f"--{name}={getattr(given, name)}" for name in ("rows", "columns", "gates", "classes", "density")]
+            names = ("rows", "columns", "gates", "classes", "density", "beta")
+            own = [f"--{name}={getattr(given, name)}" for name in names]
             command = [sys.executable, __file__, "--setting", setting, *own, *(["--dense"] if dense else [])]
             told = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
             shown = ", ".join(f"{name} {value:.3g}" if value != str(value) else value for name, value in told.items())
