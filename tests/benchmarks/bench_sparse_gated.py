@@ -2,7 +2,7 @@
 
 Each fit has a process of its own. Words follow Zipf's law, and a part of them depends on the class.
 
-    python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--beta 0.001] [--dense]
+    python tests/benchmarks/bench_sparse_gated.py [--rows 2000] [--columns 30000] [--density 0.01] [--dense]
 """
 
 import argparse
