@@ -187,7 +187,8 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
 def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     """Return a row as the entries of a dict: medians, and first categories."""
     program = stated_model(model)
-    steps = model.steps[0][1]._steps if program is not None else None
+    program = program if program is not None and program.table else None
+    steps = None if program is None else model.steps[0][1]._steps
     shown = []
     for name in names[:_SHOWN]:
         known = None if steps is None else steps.categories.get(name)

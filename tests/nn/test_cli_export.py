@@ -5,9 +5,11 @@ import shutil
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
-from clifford_rand_nn import ConvexNetworkClassifier, save_model, table_model
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, save_model, table_model
 from clifford_rand_nn.cli.app import app
 from support.exported import fitted
 
@@ -105,6 +107,21 @@ def test_rows_to_compare_on_are_read_as_they_are_written(folder):
     result = export("model.npz", "--to", "m.py", "--force", *rows)
     assert "on 60 rows of other.csv: all labels are the model's" in result.stdout
     assert "note: other.csv: decimals are written with a comma" in result.stderr
+
+
+@pytest.mark.parametrize("ending", ["onnx", "py"])
+def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
+    """Its steps are in the program; the table that it is compared on has other columns than an encoder's."""
+    pytest.importorskip("skops")
+    pytest.importorskip("onnxruntime")
+    frame = pandas.read_csv("table.csv")[["age"]].assign(old=np.arange(60.0)).dropna()
+    model = make_pipeline(StandardScaler(), GatedReLURegressor(3, beta=1e-2, random_state=0)).fit(frame, frame["age"])
+    save_model("scaled.npz", model)
+    monkeypatch.syspath_prepend(folder)
+    frame.to_csv("numbers.csv", index=False)
+    result = export("scaled.npz", "--to", f"scaled.{ending}", "--rows", "numbers.csv")
+    assert difference(result.stdout + result.stderr) < 1e-5
+    assert np.isfinite(np.asarray(used(result)[0] if ending == "onnx" else used(result))).all()
 
 
 @pytest.mark.slow
