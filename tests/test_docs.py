@@ -15,7 +15,7 @@ def test_readme_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     assert namespace["moved"].isclose(namespace["alg"].e2, rtol=1e-12)
@@ -32,6 +32,7 @@ def test_readme_examples_run(tmp_path, monkeypatch):
     assert "global: all 159,602 patterns" in str(namespace["model"].certificate_)
     assert namespace["model"].network_.n_neurons < 60
     assert len(namespace["path"]) == 50
+    assert namespace["head"].certificate_.relative_gap <= 1e-2
 
 
 def test_readme_has_two_set_up_commands():
