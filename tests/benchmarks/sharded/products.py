@@ -1,7 +1,7 @@
 """An engine that notes its passes and, right after each, times the bare products of the same shapes.
 
-What is timed are the BLAS calls alone, X @ U and X.T @ R, on blocks that are resident in memory, in as many threads, of
-a share of the rows; they are taken in turn with the passes, so that a busy machine slows both alike.
+What is timed are the BLAS calls alone, X @ U and X.T @ R, on blocks that are resident in memory, with as many threads
+and rows a block, of a share of the rows; they are taken in turn with the passes: a busy machine slows both alike.
 """
 
 import time
@@ -11,7 +11,6 @@ import numpy as np
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.sums import BLOCK_ROWS
 
 _SHARE = 8  # of the rows, one in so many is multiplied
 _BLOCKS = 2  # resident ones a thread
@@ -66,24 +65,25 @@ class Counted(Engine):
             return None
         begin, cpu = time.perf_counter(), time.process_time()
         backward = int(np.prod(term._shape[1:])) if hasattr(term, "scales") else 0
-        seconds = bare(self._resident(forward), forward, backward, self.shards.n, self._threads)
+        seconds = bare(self._resident(forward, term.rows), forward, backward, self.shards.n, self._threads)
         self.bare += time.perf_counter() - begin
         self.bare_cpu += time.process_time() - cpu
         return seconds
 
-    def _resident(self, forward):
-        key = (len(forward), forward.dtype.str)
+    def _resident(self, forward, rows):
+        key = (rows, len(forward), forward.dtype.str)
         if key not in self._blocks:
             rng = np.random.default_rng(0)
-            shape = (BLOCK_ROWS, len(forward))
+            shape = (rows, len(forward))
             self._blocks[key] = [rng.random(shape).astype(forward.dtype) for _ in range(self._threads * _BLOCKS)]
         return self._blocks[key]
 
 
 def bare(blocks, forward, backward, n, threads):
     """Wall and CPU seconds of X @ U, and of X.T @ R with ``backward`` columns, over n rows."""
-    count = max(threads, n // BLOCK_ROWS // _SHARE // threads * threads)
-    R = np.random.default_rng(1).random((BLOCK_ROWS, backward)).astype(forward.dtype)
+    rows = len(blocks[0])
+    count = max(threads, n // rows // _SHARE // threads * threads)
+    R = np.random.default_rng(1).random((rows, backward)).astype(forward.dtype)
 
     def work(thread):
         for i in range(count // threads):
@@ -98,4 +98,4 @@ def bare(blocks, forward, backward, n, threads):
         begin, cpu = time.perf_counter(), time.process_time()
         list(pool.map(work, range(threads)))
         seconds = time.perf_counter() - begin, time.process_time() - cpu
-    return [one * n / (count * BLOCK_ROWS) for one in seconds]
+    return [one * n / (count * rows) for one in seconds]
