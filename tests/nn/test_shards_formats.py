@@ -241,14 +241,15 @@ def test_parquet_of_embeddings(tmp_path):
     fixed = pa.FixedSizeListArray.from_arrays(flat, 4)
     free = pa.ListArray.from_arrays(np.arange(0, 361, 4, dtype=np.int32), flat)
     for kind in (fixed, free):
-        parquet.write_table(
-            pa.table({"v": kind, "size": X[:, 0], "y": LABELS}), tmp_path / "0.parquet", row_group_size=40
-        )
+        table = pa.table({"v": kind, "size": X[:, 0], "y": LABELS})
+        parquet.write_table(table, tmp_path / "1.parquet", row_group_size=40)
+        parquet.write_table(table[:0], tmp_path / "0.parquet")
         shards = Shards(tmp_path, target="y", columns=["size", "v"])
         assert shards.names is None
         for rows in (7, 50):
             np.testing.assert_array_equal(all_rows(shards, rows)[0], np.column_stack([X[:, 0], X.astype("f4")]))
     assert Shards(tmp_path, target="y", columns=["v"]).dtype == np.float32
+    (tmp_path / "1.parquet").unlink()
     lengths = np.append(np.arange(0, 353, 4), [357, 360]).astype(np.int32)  # 5 and 3 at the end
     uneven = pa.ListArray.from_arrays(lengths, flat)
     parquet.write_table(pa.table({"v": uneven}), tmp_path / "0.parquet")
