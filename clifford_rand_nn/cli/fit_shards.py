@@ -2,7 +2,6 @@
 
 import copy
 import json
-import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -79,15 +78,14 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
         size = shards.n * shards.d * shards.dtype.itemsize
         stored = f"{len(shards.shards)} shards, {quantity(size)} of {shards.dtype}"
         say(f"{shards.n:,} rows × {shards.d:,} columns in {stored}")
-    watched = sys.stderr.isatty() and asked.talks
-    model = make_model(task, options, verbose=int(watched and options["model"] == "gated"))
+    model = make_model(task, options, verbose=int(asked.talks and options["model"] == "gated"))
     if asked.plan:
         say(str(model.set_params(verbose=0).plan(shards)))
         return
     began = time.perf_counter()
     with refused_data(str(asked.shards)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told below
-        _fit(model, shards, asked, watched)
+        _fit(model, shards, asked)
     seconds = time.perf_counter() - began
     if asked.out is not None:
         save_model(asked.out, copy.copy(model).set_params(verbose=0))
@@ -120,9 +118,9 @@ def _check(options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     check_options(options, given)
 
 
-def _fit(model: Any, shards: Shards, asked: AskedShards, watched: bool) -> None:
+def _fit(model: Any, shards: Shards, asked: AskedShards) -> None:
     try:
-        engine = ShownEngine(shards) if watched and isinstance(model, NetworkWithoutKnobs) else None
+        engine = ShownEngine(shards) if asked.talks and isinstance(model, NetworkWithoutKnobs) else None
         model.fit(shards, engine=engine, checkpoint=asked.checkpoint)
     except KeyboardInterrupt as interrupt:
         kept = "" if asked.checkpoint is None else f" The same command goes on from {asked.checkpoint}, if it is there."

@@ -16,6 +16,8 @@ from clifford_rand._checks import check_integer
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.solvers.base import HistoryRow
 
+_EVERY = 60.0  # seconds from line to line where stderr is no terminal
+
 _PARTS = {
     "gates": r"""
         n_gates : int, default 50
@@ -156,7 +158,8 @@ def progress_line(
 
     The clock runs between calls too, so the line is alive during a long step: seconds so far, and those left of
     ``max_time`` if there is one. Several solves under one line share its clock. ``expected`` adds the seconds that the
-    gap will take to fall to ``tol`` if it goes on as in the last half of the steps.
+    gap will take to fall to ``tol`` if it goes on as in the last half of the steps. Where stderr is no terminal there
+    is a line each minute.
     """
     if not verbose:
         yield None
@@ -176,6 +179,7 @@ def progress_line(
     console = Console(stderr=True)
     last: list[str] = []
     gaps: list[tuple[float, float]] = []
+    told = [began]
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), Clock(), console=console, transient=True) as line:
         task = line.add_task("fitting")
 
@@ -186,6 +190,10 @@ def progress_line(
                 gaps.append((time.perf_counter() - began, row.relative_gap))
             left = seconds_left(gaps, tol)
             more = "" if left is None else f"  about {left:.0f} s left,"
+            now = time.perf_counter()
+            if not console.is_terminal and now - told[0] >= _EVERY:
+                told[0] = now
+                console.print(f"{last[0]}{more}  {now - began:.0f} s", highlight=False, soft_wrap=True)
             line.update(task, description=last[0] + more)  # drawn ten times a second, however often this is called
 
         yield show

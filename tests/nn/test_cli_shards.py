@@ -140,9 +140,20 @@ def test_a_plan_instead_of_a_fit():
     assert "model" not in done.stdout
 
 
-def test_the_engine_that_shows_its_passes_changes_nothing(capsys):
+def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.cli.progress._EVERY", 0.0)  # stderr is no terminal here
     y = X[:, 0] + 0.1 * rng.standard_normal(160)
     shards = Shards([X[:90], X[90:]], [y[:90], y[90:]], part_rows=40)
     models = [ConvexNetworkRegressor().fit(shards, engine=engine) for engine in (ShownEngine(shards), None)]
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
-    assert capsys.readouterr().out == ""
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "pass 2: 5 of 5 parts, 0 s left of this pass" in said.err
+
+
+def test_a_line_of_the_gap_each_minute_in_a_file(monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.estimators.parameters._EVERY", 0.0)
+    done = run("fit", "--shards", "train", *GATED[:-2], "--tol", "1e-4")
+    assert re.search(
+        r"step \d+  objective \S+  relative gap \S+ \(tol 1e-04\)  about \d+ s left,  \d+ s\n", done.stderr
+    )
