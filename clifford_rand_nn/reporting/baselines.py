@@ -154,7 +154,7 @@ def hold_out(X: Array, groups: NDArray[Any] | None, rows: NDArray[np.intp]) -> F
     """
     same = together(X, groups)
     held = np.sort(rows) if same is None else np.flatnonzero(np.isin(same, same[rows]))
-    return Folds([held], len(X), f"{len(rows)} rows that were held out")
+    return Folds([held], len(X), "on the same rows")
 
 
 def linear_model(

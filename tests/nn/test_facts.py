@@ -154,7 +154,7 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     linear = baselines.linear_model(X[kept], y[kept], None, None, classes=True).fit(X[kept], y[kept])
     assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
     assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
-    assert facts.left_out.linear_how == "10 rows that were held out"
+    assert facts.left_out.linear_how == "on the same rows"
 
 
 def replace_left_out(model, some):
