@@ -32,11 +32,14 @@ def _arrow(path, as_number, as_text=()):
     return ArrowPieces.of(dialect, range(len(dialect.names)), as_number, as_text)
 
 
-@pytest.mark.parametrize("decimal", [".", ","])
-def test_a_cell_is_what_pandas_makes_of_it(tmp_path, monkeypatch, decimal):
+@pytest.mark.parametrize(
+    ("decimal", "cells"),
+    [(".", CELLS), (",", ["1,5", ",5", "-0,0", "1,5e3", "1.5", "12.000", "1.234,5", "7", "9,5 €", "old", *MARKS[:3]])],
+)
+def test_a_cell_is_what_pandas_makes_of_it(tmp_path, monkeypatch, decimal, cells):
     path = tmp_path / "t.csv"
     options = {"as_number": ["a"], "as_text": ["b"], "separator": "|", "decimal": decimal}
-    for cell in CELLS:
+    for cell in cells:
         path.write_text(f"a|b\n0{decimal}5|x\n{cell}|{cell}\n", encoding="utf-8")
         [found], [expected] = (_blocks(path, monkeypatch, arrow=arrow, **options) for arrow in (True, False))
         (values, odd), (right, said) = numbers(found["a"]), numbers(expected["a"])
