@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sharded import process
-from sharded.made import SHARD, made
+from sharded.made import made
 
 _NAMES = {
     "sgd": "SGDClassifier",
@@ -195,7 +195,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--line", nargs="+", choices=LINES, default=LINES)
     parser.add_argument("--folder", default="shards-of-bench")
-    parser.add_argument("--rows", type=int, default=16 * SHARD)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=384)
     parser.add_argument("--gates", type=int, default=50)
     parser.add_argument("--beta", type=float, default=1e-3)

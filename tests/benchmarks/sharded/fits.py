@@ -55,9 +55,19 @@ def default(folder, rows=None, memory_rows=None):
     if memory_rows is None:
         model.fit(Shards(X, y))
     else:
-        wanted = [np.concatenate([np.load(path) for path in paths])[:memory_rows] for paths in (X[:2], y[:2])]
+        wanted = [_first(paths, memory_rows) for paths in (X, y)]
         model.fit(wanted[0].astype(np.float64), wanted[1])
     return {**clock.read(), "peak": peak(), **_test(model, folder)}
+
+
+def _first(paths, rows):
+    found, count = [], 0
+    for path in paths:
+        found.append(np.load(path))
+        count += len(found[-1])
+        if count >= rows:
+            break
+    return np.concatenate(found)[:rows]
 
 
 def verify(folder, rows=None, kept=None, threads=2):

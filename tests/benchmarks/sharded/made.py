@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-SHARD = 62_500  # rows of a shard; the growth takes 1, 4 and 16 of them
+_SHARDS = 16  # the growth takes 1, 4 and all of them
 _TEST = 20_000
 _NEURONS = 24
 _SIGNAL = 3.0  # standard deviation of the teacher's log-odds: some 12 % of labels are noise to everyone
@@ -43,9 +43,9 @@ def made(folder, n, d, seed=0):
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "whole").exists():
         return folder
-    teacher = Teacher(d, seed)
-    for number, start in enumerate(range(0, n, SHARD)):
-        X, y = teacher.rows(number, min(SHARD, n - start))
+    teacher, size = Teacher(d, seed), -(-n // _SHARDS)
+    for number, start in enumerate(range(0, n, size)):
+        X, y = teacher.rows(number, min(size, n - start))
         np.save(folder / f"X-{number:05d}.npy", X)
         np.save(folder / f"y-{number:05d}.npy", y)
     X, y = teacher.rows(10**6, _TEST)
@@ -56,8 +56,10 @@ def made(folder, n, d, seed=0):
 
 def files(folder, rows=None):
     """Paths of X and of y of the first rows, whole shards."""
-    count = None if rows is None else max(1, rows // SHARD)
-    return tuple([str(path) for path in sorted(Path(folder).glob(f"{name}-*.npy"))][:count] for name in "Xy")
+    folder = Path(folder)
+    share = 1.0 if rows is None else rows / int(folder.name.split("x")[0])
+    found = [sorted(str(path) for path in folder.glob(f"{name}-*.npy")) for name in "Xy"]
+    return tuple(paths[: max(1, round(share * len(paths)))] for paths in found)
 
 
 def test_rows(folder):
