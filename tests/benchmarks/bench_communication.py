@@ -2,7 +2,8 @@
 
 Run by hand, ``python tests/benchmarks/bench_communication.py [rows] [columns] [gates]``; 200,000 × 384 and 50 are the
 default. Files of float16 are made in a temporary folder. Workers are processes of this machine with one thread each;
-the bytes are those that Dask's own logs of transfers tell, and work stealing is off, which moves rows as it sees fit.
+the bytes are those that Dask's own logs of transfers tell, work stealing, which
+moves rows as it sees fit, and the active memory manager, which drops copies of the parameters, are off.
 
 The model of a pass with R runs on W workers: a tree of ⌈log₂ R⌉ levels of additions; the parameters go to every worker
 once; a sum travels where an addition has its terms on two workers, E times, and once to the client; there are R + E + 2
@@ -82,7 +83,9 @@ def crossing(engine: DaskEngine) -> int:
 
 def measure(processes: int, shards: Shards, term: RowSum, patterns: Patterns, expected: list[bytes]) -> bool:
     distributed, dask = need("distributed", "dask")
-    dask.config.set({"distributed.scheduler.work-stealing": False})  # of rows, where a machine has other work
+    # neither moves rows to idle workers nor drops copies of the parameters while a pass runs
+    off = ("distributed.scheduler.work-stealing", "distributed.scheduler.active-memory-manager.start")
+    dask.config.set(dict.fromkeys(off, False))
     cluster = distributed.LocalCluster(
         n_workers=processes, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="2GiB"
     )

@@ -25,6 +25,9 @@ class Run(NamedTuple):
     owner: int
 
 
+_MOST = 1024  # runs, if each thread has one: each costs a scheduler of Dask about a millisecond a pass
+
+
 def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[Run]:
     """Share parts among workers: neighbours stay together, 2^k of them a run, at least ``least`` runs a thread.
 
@@ -37,7 +40,8 @@ def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[
     threads : sequence of int
         Threads of each worker, which is given as large a share of the rows.
     least : int
-        Runs a thread, if there are as many parts: when one worker is late, others can take some of its own.
+        Runs a thread, if there are as many parts and not too many threads: when one worker is late, others can take
+        some of its own.
 
     Examples
     --------
@@ -45,7 +49,7 @@ def runs(parts: Sequence[Part], threads: Sequence[int], least: int = 4) -> list[
     >>> [(len(run.parts), run.owner) for run in runs(parts, [1, 1], least=2)]
     [(2, 0), (2, 0), (2, 1), (2, 1), (2, 1)]
     """
-    size = 1
+    least, size = max(1, min(least, _MOST // sum(threads))), 1
     while len(parts) >= 2 * size * least * sum(threads):
         size *= 2
     pieces = [tuple(parts[i : i + size]) for i in range(0, len(parts), size)]
