@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, describe, fail
-from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import as_loss, normalised
@@ -19,6 +18,7 @@ from clifford_rand_nn.estimators.held_out import BetaScore, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
+from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.shards.certificate import ShardCertificate
@@ -159,31 +159,14 @@ def _beta(model: Any, task: Task) -> tuple[float, Any]:
 
 def _targets(model: Any, facts: Facts) -> Targets:
     """Return how stored targets are read; for classifiers set ``classes_``."""
-    loss = as_loss(model.loss_, type(model).__name__, model._own_delta)
-    if not hasattr(model, "class_weight"):
-        return Targets(loss, None, facts.mean_weight)
-    labels = np.array(list(facts.labels))
-    model.classes_ = labels
-    loss = loss.of_classes(len(labels))
-    factors = _class_factors(model.class_weight, labels, facts, type(model).__name__)
-    if factors is None:
-        return Targets(loss, labels, facts.mean_weight)
-    mean = float(factors @ np.array(list(facts.labels.values()))) / facts.n
-    return Targets(loss, labels, mean, factors)
-
-
-def _class_factors(class_weight: Any, labels: Any, facts: Facts, owner: str) -> Array | None:
-    if class_weight is None:
-        return None
-    sizes = np.array(list(facts.labels.values()))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.asarray(facts.weight / (len(labels) * sizes))
-    if not isinstance(class_weight, dict):
-        raise fail("class_weight", owner, "None, 'balanced' or a dict of numbers > 0", class_weight)
-    factors = np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
-    if not (factors > 0).all():
-        raise fail("class_weight", owner, "a dict of numbers > 0 with Shards", class_weight)
-    return factors
+    owner = type(model).__name__
+    found = stored_targets(model, facts, as_loss(model.loss_, owner, model._own_delta))
+    if found.exponent:
+        size = describe(f"entries of about 2^{found.exponent}")
+        raise fail("y", owner, "of usual size with Shards", size, "Divide the targets when the shards are written.")
+    if found.classes is not None:
+        model.classes_ = found.classes
+    return found
 
 
 def _held(facts: Facts, targets: Targets) -> Held:

@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -14,6 +13,7 @@ from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.rows import note_columns
+from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
@@ -24,7 +24,7 @@ from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.landmarks.choice import MOST
 from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
-from clifford_rand_nn.shards.scan import Facts, scan
+from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import SOONEST
@@ -47,7 +47,7 @@ def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any,
         keeper = Checkpoint.opened(checkpoint, about, owner, writes=own.first)
         saved = keeper.load()
         facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
-        targets = _targets(model, facts, owner, classify)
+        targets = stored_targets(model, facts, as_loss("squared", owner))
         note_columns(model, shards)
         beta = None if isinstance(model.beta, str) else float(model.beta)
         left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
@@ -94,44 +94,6 @@ def _refuse(model: Any, owner: str, **given: Any) -> None:
         raise fail(name, owner, "left out with shards", getattr(model, name), hint)
     if getattr(model, "loss", "squared") == "logistic":
         raise fail("loss", owner, "'auto' or 'squared' with shards", model.loss)
-
-
-def _targets(model: Any, facts: Facts, owner: str, classify: bool) -> Targets:
-    """Return how stored targets are read: labels with factors of their classes, or reals in units of their size."""
-    y = facts.sample.y
-    assert y is not None
-    loss = as_loss("squared", owner)
-    if not classify:
-        if y.dtype.kind not in "fiub":
-            raise fail("y", owner, "real numbers", describe(f"dtype {y.dtype}"), "Labels are for a classifier.")
-        numbers = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        return Targets(loss, None, facts.mean_weight, exponent=Units.of(np.ones((1, 1)), numbers, owner).y)
-    if y.ndim == 2 and y.shape[1] > 1:
-        raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
-    labels, mass = list(facts.labels), np.array(list(facts.labels.values()))
-    classes = np.array(labels, dtype=None if y.dtype.kind in "SU" else y.dtype)
-    factors = _factors(model.class_weight, labels, facts, owner)
-    mean = facts.mean_weight if factors is None else float(factors @ mass) / facts.n
-    return Targets(loss, classes, mean, factors)
-
-
-def _factors(class_weight: Any, labels: list[Any], facts: Facts, owner: str) -> NDArray[np.float64] | None:
-    """Return by what rows of a class weigh more, so that "balanced" gives each the same sum."""
-    if class_weight is None:
-        return None
-    if isinstance(class_weight, dict):
-        unknown = [name for name in class_weight if name not in facts.labels]
-        if unknown:
-            raise fail("class_weight", owner, "a dict of classes of y", describe(f"another, {unknown[0]!r}"))
-        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
-        if not (np.isfinite(factors) & (factors > 0)).all():
-            raise fail("class_weight", owner, "numbers > 0 with shards", class_weight, "Leave such rows out of them.")
-        return factors
-    if not (isinstance(class_weight, str) and class_weight == "balanced"):
-        rule = "None, 'balanced' or a dict with a number > 0 for classes"
-        raise fail("class_weight", owner, rule, class_weight)
-    mass = np.array([facts.labels[label] for label in labels])
-    return np.asarray(mass.sum() / len(mass) / mass)
 
 
 def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
