@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _COLUMNS, _ROWS, _NEURONS, _PRINTED = 8, 4, 6, 5  # that are written: columns, rows a side, neurons, explanations
 _ROWS_HEAD = "Rows of training: weight of the row, times how much more than an average one it is like this one"
 _WIDE = 40  # characters of an entry
+_CANCEL = (
+    20  # times what the neurons give, beyond which shares of rows cancel: 2 to 10 where neurons are few, 500 with gates
+)
 _FAR = 1e6  # an output beyond which no border is looked for
 
 
@@ -195,6 +198,8 @@ def _row_lines(one: "PredictionExplanation", c: int) -> list[str]:
     left = [float(parts.sum() - parts[told].sum()), float(one.intercept[c] + one.rest[0, c])]
     rest, constant, f = in_a_column([*left, float(one.outputs[0, c])])
     lines.append(f"  {rest}  {len(parts) - len(told)} other rows; {constant} the intercept; together {f}, the output")
+    if one.neurons is not None and np.abs(parts).sum() > _CANCEL * np.abs(one.neurons[0, c]).sum():
+        lines.append("  These are far larger than what the neurons give, and cancel: one alone says little here.")
     if not context.training:
         lines.append("  What is in these rows can be shown where the training rows are given.")
     return lines

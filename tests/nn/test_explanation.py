@@ -576,6 +576,14 @@ def test_words_are_in_units_of_the_table_behind_scalers(table):
     assert "at a row that the network sees as zeros alone" in str(explain(gated))
 
 
+def test_shares_of_rows_that_cancel_are_said(fitted):
+    for name, cancel in (("gated", True), ("lasso", False), ("infinite, two classes", False)):
+        found = explain(fitted(name)[0], NEW[1], rows=X)
+        if found.neurons is not None:
+            assert (np.abs(found.rows).sum() > 20 * np.abs(found.neurons).sum()) == cancel
+        assert ("and cancel: one alone says little" in str(found)) == cancel
+
+
 def test_jumps_of_gated_networks_are_said(fitted):
     for name in ("gated", "relu", "infinite, numbers"):
         model = fitted(name)[0]
