@@ -142,6 +142,15 @@ def test_what_shards_have_not_is_refused(model: Any, given: Any, sentence: str) 
         model.fit(sharded(X, y > 0.5 if isinstance(model, ConvexNetworkClassifier) else y), **given)
 
 
+def test_a_fit_in_memory_before_leaves_nothing() -> None:
+    X, y = rows(20, 2)
+    model = ConvexNetworkRegressor(rounds=0).fit(X.astype(np.float64), y).fit(sharded(X, y))
+    assert not hasattr(model, "loo_predictions_")
+    assert not hasattr(model, "left_out_")
+    again = model.fit(X.astype(np.float64), y)
+    assert again.loo_predictions_.shape == (20,)
+
+
 def test_an_engine_is_for_shards() -> None:
     X, y = rows(20, 2)
     with pytest.raises(ArgumentError, match="engine"):

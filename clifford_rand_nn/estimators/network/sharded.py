@@ -31,6 +31,7 @@ from clifford_rand_nn.solvers.base import SOONEST
 from clifford_rand_nn.units import Units
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
+_OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
 
 
 def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any) -> None:
@@ -57,6 +58,7 @@ def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any,
         if checkpoint is not None:
             keeper.write(found.state)
     _keep(model, found, targets, facts.n, shards.n)
+    model.n_features_in_ = shards.d
     outputs, w = found.outputs, found.held.weights
     some = None if (w == w[0]).all() else w
     if classify:
@@ -99,6 +101,8 @@ def _refuse(model: Any, owner: str, **given: Any) -> None:
 def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
     """Set what estimators have in common."""
     units = Units(0, targets.exponent)
+    for name in _OLD:
+        vars(model).pop(name, None)
     model.network_ = network = units.back(found.network)
     model.network_rows_ = found.rows
     model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
