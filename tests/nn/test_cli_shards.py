@@ -134,6 +134,7 @@ def test_what_does_not_go_together_is_one_sentence(arguments, match):
     assert re.search(match, " ".join(run(*arguments, code=2).stderr.replace("│", " ").split()))
 
 
+@pytest.mark.slow
 def test_a_plan_instead_of_a_fit():
     done = run("fit", "--shards", "train", *GATED, "--plan", "--out", "never.npz")
     assert "passes" in done.stdout
@@ -153,7 +154,7 @@ def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):
 
 def test_a_line_of_the_gap_each_minute_in_a_file(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.estimators.parameters._EVERY", 0.0)
-    done = run("fit", "--shards", "train", *GATED[:-2], "--tol", "1e-4")
+    done = run("fit", "--shards", "train", *GATED[:-2], "--tol", "1e-6", "--max-iter", "40")
     assert re.search(
-        r"step \d+  objective \S+  relative gap \S+ \(tol 1e-04\)  about \d+ s left,  \d+ s\n", done.stderr
+        r"step \d+  objective \S+  relative gap \S+ \(tol 1e-06\)  about \d+ s left,  \d+ s\n", done.stderr
     )
