@@ -21,7 +21,7 @@ from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import pairwise
 from clifford_rand_nn.shards.targets import Targets
-from support.sums import Columns, Late, Moments, Positive, Where
+from support.sums import Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 
 SHIFT = np.array([0.1, -0.2, 0.3])
@@ -230,6 +230,10 @@ def test_a_worker_that_dies_costs_no_bit(shards):
                 assert same(engine.sum(Moments(SHIFT, pause=0.1)), masked)
                 assert time.monotonic() - begun > 0.6  # the worker died before it ended
                 assert same(engine.sum(Moments(SHIFT)), masked)
+        with pytest.raises(
+            ArgumentError, match=r"several that died with .*X-00000\.npy, rows 0 to 18, the last one tcp"
+        ):
+            as_engine(client, shards, "owner").sum(Deadly())
 
 
 @pytest.mark.slow

@@ -210,7 +210,9 @@ class DaskEngine(Engine):
         try:
             found = future.result()
         except self._dask.KilledWorker as error:
-            found = describe(f"several that died, the last {error.last_worker.address}, of {error.task}")
+            key = str(error.task)
+            rows = "" if "-sent-" in key else f" with {self._rows_of(self._runs[int(key.rpartition('-')[2])])}"
+            found = describe(f"several that died{rows}, the last one {error.last_worker.address}")
             hint = "Most often the memory of workers is too small, or more threads share it than it is enough for."
             raise fail("engine", "DaskEngine", "workers that live through a pass", found, hint) from None
         if isinstance(found, ArgumentError):
