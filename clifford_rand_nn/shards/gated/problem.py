@@ -92,7 +92,7 @@ class ShardedProblem:
 
     def judge(self, z: Point, near: float, single: bool) -> Evaluated:
         """Evaluate a point in one pass; ``near`` is about the scale that its residual will need."""
-        scales = np.minimum(near * _SPACING, 1.0)
+        scales = np.unique(np.minimum(near * _SPACING, 1.0))
         return self.judged(self.network(z), z, scales, single)
 
     def judged(self, network: Network, z: Point, scales: Array, single: bool) -> Evaluated:
