@@ -5,6 +5,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def shards(tmp_path_factory):
 def client():
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, memory_limit="1GiB", dashboard_address=":0"
+        processes=False, n_workers=2, threads_per_worker=1, memory_limit="64GiB", dashboard_address=":0"
     ) as client:
         yield client
 
@@ -292,3 +293,22 @@ def test_the_default_network_by_dask_is_that_of_this_process(client):
     shards = Shards(np.split(X, 3), np.split((np.abs(X[:, 0]) + X[:, 1] > 0.8).astype(int), 3), part_rows=50)
     here, there = (ConvexNetworkClassifier().fit(shards, engine=engine) for engine in (None, client))
     assert same([here.predict_proba(X)], [there.predict_proba(X)])
+
+
+@pytest.mark.slow
+def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
+    """A worker of this process, which is larger than it may be, takes no work; the pass would wait without a word."""
+    distributed = pytest.importorskip("distributed")
+    from clifford_rand_nn.shards.engines import dask as module
+
+    monkeypatch.setattr(module, "_LATE_SECONDS", 1.0)
+    settings = {"processes": False, "n_workers": 1, "memory_limit": "32MiB", "dashboard_address": ":0"}
+    with (
+        distributed.Client(**settings) as client,
+        as_engine(client, shards, "owner") as engine,
+        warnings.catch_warnings(),
+        pytest.raises(UserWarning, match=r"Dask has paused .* memory limit"),
+    ):
+        warnings.simplefilter("error", UserWarning)
+        while True:
+            engine.sum(Moments(SHIFT))

@@ -175,7 +175,7 @@ class DaskEngine(Engine):
         return self._client.submit(work, *arguments, key=key, **where)
 
     def _wait(self, last: Any, pieces: list[Any]) -> None:
-        """Wait for one future; name runs that take much longer than the others."""
+        """Wait for one future; name runs that take much longer than the others, and workers that Dask has paused."""
         begin, before, done, told = time.monotonic(), 0.0, 0, False
         while True:
             try:
@@ -189,6 +189,11 @@ class DaskEngine(Engine):
             usual = before * self.workers / max(done, 1)  # seconds of a run
             if done and late and not told and seconds - before > _LATE * usual + _LATE_SECONDS:
                 warnings.warn(self._late(pieces, late, seconds - before), stacklevel=4)
+                told = True
+            paused = [] if told or seconds - before <= _LATE_SECONDS else self._client.run_on_scheduler(_paused)
+            if paused:
+                said = f"Nothing for {seconds - before:.0f} s: Dask has paused {', '.join(paused)}: memory limit"
+                warnings.warn(f"{said}. Give workers more memory, or fewer threads.", stacklevel=4)
                 told = True
 
     def _late(self, pieces: list[Any], late: list[int], seconds: float) -> str:
@@ -253,6 +258,11 @@ def _files(shards: Shards) -> list[str]:
 def _bytes(shards: Shards, part: Part) -> int:
     stored = [one for one in shards.shards[part.shard] if one is not None]
     return sum(int(part.size * np.prod(one.shape[1:], dtype=float) * one.dtype.itemsize) for one in stored)
+
+
+def _paused(dask_scheduler: Any) -> list[str]:
+    """Return the workers that take no work as their memory is full; it runs on the scheduler."""
+    return [name for name, worker in dask_scheduler.workers.items() if worker.status.name == "paused"]
 
 
 # ---- what workers run
