@@ -33,3 +33,8 @@ def single(X: NDArray[Any], extra: int = 0) -> NDArray[np.float32]:
     else:
         out[:, :d] = X
     return out
+
+
+def double(X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return finite rows in double precision, an array of their own."""
+    return (single(X) if X.dtype == np.float16 else X).astype(np.float64)

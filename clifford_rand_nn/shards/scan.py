@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.half import double
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork
 
+_BEYOND_HALF = 65536.0  # what `double` makes of what is not finite in half precision, or more
 _MOST_CLASSES = 10_000  # more different labels are most likely real targets
 
 
@@ -83,8 +85,8 @@ class _Scan(PartWork):
         energies: dict[Any, float] = defaultdict(float)
         picked: list[Block] = []
         for block in shards.blocks(part, self.rows):
-            X, w, name = block.X.astype(np.float64), block.weights, shards.shards[part.shard]
-            self._check(block, X, name)
+            X, w = double(block.X), block.weights
+            self._check(block, X, shards.shards[part.shard])
             w = np.ones(len(X)) if w is None else w
             n, weight = n + int(np.count_nonzero(w)), [*weight, float(w.sum())]
             sums += w @ X
@@ -112,8 +114,9 @@ class _Scan(PartWork):
         return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
 
     def _check(self, block: Block, X: Array, shard: Any) -> None:
+        small = block.X.dtype == np.float16 and float(X.max()) < _BEYOND_HALF > -float(X.min())
         for name, values, stored in (
-            ("X", X, shard.X),
+            ("X", None if small else block.X, shard.X),
             ("y", block.y, shard.y),
             ("sample_weight", block.weights, shard.weights),
         ):

@@ -295,6 +295,11 @@ def test_the_default_network_by_dask_is_that_of_this_process(client):
     assert same([here.predict_proba(X)], [there.predict_proba(X)])
 
 
+def _sum_for_ever(engine):
+    while True:
+        engine.sum(Moments(SHIFT))
+
+
 @pytest.mark.slow
 def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
     """A worker of this process, which is larger than it may be, takes no work; the pass would wait without a word."""
@@ -307,8 +312,7 @@ def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
         distributed.Client(**settings) as client,
         as_engine(client, shards, "owner") as engine,
         warnings.catch_warnings(),
-        pytest.raises(UserWarning, match=r"Dask has paused .* memory limit"),
     ):
         warnings.simplefilter("error", UserWarning)
-        while True:
-            engine.sum(Moments(SHIFT))
+        with pytest.raises(UserWarning, match=r"Dask has paused .* memory limit"):
+            _sum_for_ever(engine)

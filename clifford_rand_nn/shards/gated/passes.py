@@ -15,7 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.shards.half import single
+from clifford_rand_nn.shards.half import double, single
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.sums import Kept, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.targets import Targets
@@ -45,7 +45,7 @@ class Patterns(RowMap):
 
     def of(self, block: Block) -> NDArray[np.uint8]:
         """Return (k, ⌈P/8⌉) bytes."""
-        return np.packbits(self.gates.on(block.X), axis=1)
+        return np.packbits(self.gates.on(double(block.X)), axis=1)
 
 
 class _Forward(RowSum):
@@ -78,7 +78,7 @@ class _Forward(RowSum):
             X = single(block.X, extra)
         else:
             X = np.empty((len(block.X), block.X.shape[1] + extra))
-            X[:, : block.X.shape[1]] = block.X
+            X[:, : block.X.shape[1]] = single(block.X) if block.X.dtype == np.float16 else block.X
         if extra:
             X[:, -1] = self.feature
         return X
@@ -201,7 +201,7 @@ class Verify(Judge):
         self.gates = gates
 
     def _on(self, block: Block, kept: Kept) -> NDArray[Any]:
-        return self.gates.on(block.X).astype(np.float64)
+        return self.gates.on(double(block.X)).astype(np.float64)
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the fields of `Judged`, the loss of the zero network, and the number of rows that count."""

@@ -20,7 +20,7 @@ from clifford_rand_nn.shards.targets import Targets
 
 _NEWTON_STEPS = 12
 _BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero
-_SHORTER = np.array([1.0, 0.5, 0.25, 0.0625])  # of a Newton step, judged in one pass
+_SHORTER = np.array([1.0, 0.25])  # of a Newton step, judged in one pass
 _SPACING = np.array([0.98, 0.995, 1.0, 1.01])  # scales that are tried, in units of the last one
 
 
@@ -126,11 +126,11 @@ class ShardedProblem:
         return gap_share(primal, dual, self.zero)
 
     def zero_network(self) -> Point:
-        """Return the best point without a gate, and set ``zero``, the loss of the network that is 0."""
+        """Return about the best point without a gate, and set ``zero``, the loss of the network that is 0."""
         z = self.sample.start()
-        first = self._balance(self.network(z), np.zeros((1, z.U.shape[2])))
-        self.zero = float(first[0][0])
-        return self.with_intercept(z, self.balanced(Network(self.network(z).U, np.zeros(z.U.shape[2])), first))
+        loss, sums, _, hessian = self._balance(self.network(z), np.zeros((1, z.U.shape[2])))
+        self.zero = float(loss[0])
+        return self.with_intercept(z, np.linalg.lstsq(hessian[0], sums[0], rcond=None)[0])
 
     def _balance(self, network: Network, intercepts: Array) -> tuple[Array, Array, Array, Array]:
         found = self.engine.sum(Balance(network, self.targets, self.feature, intercepts))
@@ -138,13 +138,13 @@ class ShardedProblem:
         loss, sums, size, hessian = (values / self.n for values in found)
         return loss, sums, size, hessian
 
-    def balanced(self, network: Network, first: tuple[Array, Array, Array, Array] | None = None) -> Array:
+    def balanced(self, network: Network) -> Array:
         """Return the best intercept for the network's coefficients, by Newton's method: its residuals sum to zero."""
         t = network.t
         if not len(self.sample.start().c):
             return t
         intercepts = t[None]
-        loss, sums, size, hessian = first or self._balance(network, intercepts)
+        loss, sums, size, hessian = self._balance(network, intercepts)
         best = 0
         for _ in range(_NEWTON_STEPS):
             if np.abs(sums[best]).sum() <= _BALANCED * size[best]:
