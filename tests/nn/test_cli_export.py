@@ -109,7 +109,7 @@ def test_rows_to_compare_on_are_read_as_they_are_written(folder):
     assert "note: other.csv: decimals are written with a comma" in result.stderr
 
 
-@pytest.mark.parametrize("ending", ["onnx", "py"])
+@pytest.mark.parametrize("ending", [pytest.param("onnx", marks=pytest.mark.slow), "py"])
 def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
     """Its steps are in the program; the table that it is compared on has other columns than an encoder's."""
     pytest.importorskip("skops")

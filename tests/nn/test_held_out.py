@@ -20,7 +20,7 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
-from clifford_rand_nn.estimators.held_out import BetaScore, _best, folds
+from clifford_rand_nn.estimators.held_out import BetaScore, best_score, folds
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 3))
@@ -224,10 +224,10 @@ def test_a_dictionary_that_is_too_large_is_drawn():
 
 def test_a_loss_that_falls_while_labels_become_wrong_is_not_followed():
     scores = [BetaScore(1.0, 0.6, 0.1, 3, 0.10), BetaScore(0.5, 0.4, 0.1, 3, 0.12), BetaScore(0.2, 0.3, 0.1, 3, 0.15)]
-    assert [_best(scores, n).beta for n in (1e6, 50, 8)] == [1.0, 0.5, 0.2]
+    assert [best_score(scores, n).beta for n in (1e6, 50, 8)] == [1.0, 0.5, 0.2]
     perfect = [score._replace(wrong=wrong) for score, wrong in zip(scores, (0.0, 0.01, 0.03), strict=True)]
-    assert [_best(perfect, n).beta for n in (1e3, 50, 10)] == [1.0, 0.5, 0.2]
-    assert _best([score._replace(wrong=None) for score in scores], 100).beta == 0.2
+    assert [best_score(perfect, n).beta for n in (1e3, 50, 10)] == [1.0, 0.5, 0.2]
+    assert best_score([score._replace(wrong=None) for score in scores], 100).beta == 0.2
 
 
 @pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three classes", "two"])

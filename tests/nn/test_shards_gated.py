@@ -60,7 +60,12 @@ def data(kind, outputs, seed=0):
     return X, np.where(f[:, 0] > np.median(f) * 1.5, "yes", "no")
 
 
-@pytest.mark.parametrize("case", CASES)
+LONGER = ("squared hinge", "softmax of squared norms", "balanced classes", "huber", "two targets")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] if case in LONGER else []) for case in CASES]
+)
 def test_the_optimum_is_that_of_the_same_rows_in_memory(case):
     kind, options, outputs = CASES[case]
     X, y = data(kind, outputs)
@@ -164,6 +169,7 @@ def test_one_pass_checks_the_certificate(case):
     assert found.relative_gap > 1e-3
 
 
+@pytest.mark.slow
 def test_columns_that_the_sample_does_not_see_are_trained(monkeypatch):
     from clifford_rand_nn.estimators import sharded
 
