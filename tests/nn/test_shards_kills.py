@@ -23,7 +23,7 @@ def whole(rows, tmp_path_factory):
 
 def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, whole, tmp_path):
     rng = np.random.default_rng(0)
-    kills, _, found = killed_until_done("ridge", rows, tmp_path, rng, 1.0, 4)
+    kills, _, found = killed_until_done("ridge", rows, tmp_path, rng, 0.3, 4)
     assert found == whole
     assert kills > 0
 
