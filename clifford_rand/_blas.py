@@ -94,7 +94,17 @@ if hasattr(os, "register_at_fork"):  # a process is forked when no thread is in 
 
 ONE_BLAS_THREAD = _OneBlasThread()
 
+# Up to this order a factorisation takes some milliseconds and a decomposition a seventh of a second, with one thread as
+# with two; with several BLAS adds in another order, and the last bits depend on how many there are.
+_ALONE = 1000
+
+
 # The wheels of NumPy and SciPy carry a BLAS each, with threads of its own that go on spinning for a while after a call.
 # Where calls alternate, each library waits for cores that the other holds: the kernel method (n = 2000) took 0.8 to
 # 1.05 s, and 0.49 s with one thread for NumPy's. Where both share one library nothing is limited.
 ONE_NUMPY_THREAD = _OneBlasThread("numpy")
+
+
+def blas_threads(order: int) -> _OneBlasThread:
+    """Return the context for dense matrices of an order: one thread up to 1000, SciPy's own beyond."""
+    return ONE_BLAS_THREAD if order <= _ALONE else ONE_NUMPY_THREAD

@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,8 @@ _Choice = TypeVar("_Choice")
 _SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
 _LONGEST_TOLD = 400  # of what is worded for the reader: paths of files come with what is wrong in them
+_MOST_AXES, _LARGEST_AXIS = 60, 2**62  # of a shape: NumPy has 64 axes, and some are added
+_KINDS = {"b": "truth values", "i": "integers", "f": "floats", "c": "complex numbers", "O": "objects"}
 _MOST_DIGITS = 4300  # of an integer that Python writes out, see sys.set_int_max_str_digits
 
 
@@ -28,7 +31,11 @@ def fail(name: str, owner: str, rule: str, value: object, hint: str = "") -> Arg
     """
     if isinstance(value, int) and value.bit_length() > 3 * _MOST_DIGITS:
         value = _Shown(quantity(value, ""))
-    text, most = (str(value), _LONGEST_TOLD) if isinstance(value, _Shown) else (repr(value), _LONGEST_VALUE)
+    try:
+        text, most = (str(value), _LONGEST_TOLD) if isinstance(value, _Shown) else (repr(value), _LONGEST_VALUE)
+    except ValueError:  # a list with such an integer
+        text, most = f"a {type(value).__name__}", _LONGEST_VALUE
+    text = " ".join(line.strip() for line in text.splitlines())  # of arrays and tables, too, one line
     if len(text) > most:
         text = text[: most - 1] + "…"
     sentence = f"The {name!r} parameter of {owner} must be {rule}. Got {text} instead."
@@ -177,12 +184,21 @@ def as_rows(X: ArrayLike, owner: str) -> NDArray[np.float64]:
 # ---- numbers, words and truth values: NumPy's scalars are as good as Python's
 
 
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)  # though Python and NumPy derive them from integers
+
+
+def is_whole(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """Tell whether ``value`` is an integer of Python or NumPy, which truth values and durations are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, _NO_NUMBERS)
+
+
 def check_integer(
     value: object, name: str, owner: str, *, low: int = 1, high: int | None = None, hint: str = ""
 ) -> int:
     """Return ``value`` as an int in ``[low, high]``."""
-    rule = f"an integer ≥ {low}" if high is None else f"an integer from {low} to {high}"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+    told = high if high is None or abs(high) < 10**15 else quantity(high, "")
+    rule = f"an integer ≥ {low}" if high is None else f"an integer from {low} to {told}"
+    if not is_whole(value):
         raise fail(name, owner, rule, value, hint)
     if value < low or (high is not None and value > high):
         raise fail(name, owner, rule, int(value), hint)
@@ -193,7 +209,7 @@ def check_number(
     value: object, name: str, owner: str, rule: str, holds: Callable[[float], bool], hint: str = ""
 ) -> float:
     """Return ``value`` as a float of which ``holds`` is true, as ``rule`` says in words."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, int | float | np.integer | np.floating):
         raise fail(name, owner, rule, value, hint)
     try:
         number = float(value)
@@ -236,6 +252,55 @@ def check_bool(value: object, name: str, owner: str) -> bool:
     return check_choice(value, name, owner, (True, False))
 
 
+def check_shape(value: object, name: str, owner: str) -> tuple[int, ...]:
+    """Return a shape: an integer ≥ 0, or a tuple or list of them."""
+    listed = value if isinstance(value, tuple | list) else (value,)
+    shape = tuple(check_integer(size, name, owner, low=0, high=_LARGEST_AXIS) for size in listed)
+    if len(shape) > _MOST_AXES:
+        raise fail(name, owner, f"of at most {_MOST_AXES} axes", describe(f"{len(shape)} axes"))
+    return shape
+
+
+def check_dtype(value: Any, name: str, owner: str, kinds: str = "biufcO") -> np.dtype[Any]:
+    """Return the type of numbers that ``value`` names, of a kind that NumPy has among ``kinds``."""
+    try:
+        dtype = np.dtype(value)
+    except (TypeError, ValueError, SyntaxError):
+        dtype = None
+    if dtype is None or dtype.kind not in kinds:
+        rule = " or ".join(word for kind, word in _KINDS.items() if kind in kinds)
+        raise fail(name, owner, f"a dtype of {rule}", value)
+    native: np.dtype[Any] = dtype.newbyteorder("=")
+    return native
+
+
+def check_path(value: object, name: str, owner: str) -> Path:
+    """Return the path that a text or a path of Python names."""
+    given = value.__fspath__() if isinstance(value, os.PathLike) else value
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise fail(name, owner, "the path of a file or a folder", value)
+    return Path(given)
+
+
+def check_callable(value: object, name: str, owner: str, rule: str = "a function") -> None:
+    """Raise for what cannot be called; a class can, but is no function of numbers."""
+    if not callable(value):
+        raise fail(name, owner, rule, value)
+
+
+def check_instance(value: object, kinds: Any, name: str, owner: str, rule: str) -> None:
+    """Raise for what is no instance of ``kinds``."""
+    if not isinstance(value, kinds):
+        raise fail(name, owner, rule, value)
+
+
+def check_listed(value: object, name: str, owner: str, rule: str) -> list[Any]:
+    """Return the entries of a sequence as a list: of a list, a tuple, a generator, not of a text or a set."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set):
+        return list(value)
+    raise fail(name, owner, rule, value)
+
+
 def as_generator(rng: object, owner: str, name: str = "rng") -> np.random.Generator:
     """Return ``rng`` itself if it is a generator, one seeded by an integer or a RandomState, a fresh one for None."""
     if isinstance(rng, np.random.Generator):
@@ -244,7 +309,7 @@ def as_generator(rng: object, owner: str, name: str = "rng") -> np.random.Genera
         return np.random.default_rng(rng.randint(2**31 - 1, size=4))
     if rng is None:
         return np.random.default_rng()
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+    if not is_whole(rng) or rng < 0:
         raise fail(name, owner, "a numpy.random.Generator, an integer ≥ 0 or None", rng)
     return np.random.default_rng(int(rng))
 

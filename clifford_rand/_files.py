@@ -14,7 +14,8 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     What stood there stays until then, and whatever stops the block (an error, an interrupt, a kill, a full disk). The
     new file is in the same folder, hidden, with the same ending, and on the disk before it is renamed. A link is
-    followed, not replaced; what is no file (a pipe, a device) is written to directly.
+    followed, not replaced; what is no file (a pipe, a device) is written to directly. Where the system refuses, the
+    OSError names ``path``.
 
     Examples
     --------
@@ -29,15 +30,42 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     file = Path(os.path.realpath(path))
     if file.exists() and not file.is_file():
-        yield file
+        with named_errors(path):
+            yield file
         return
     new = file.with_name(f".{secrets.token_hex(8)}.partial{file.suffix}")
     try:
-        yield new
-        with open(new, "r+b") as stream:
-            os.fsync(stream.fileno())
-        if file.exists():
-            shutil.copymode(file, new)
-        os.replace(new, file)  # atomic within a folder
+        with named_errors(path, new):
+            yield new
+            with open(new, "r+b") as stream:
+                os.fsync(stream.fileno())
+            if file.exists():
+                shutil.copymode(file, new)
+            os.replace(new, file)  # atomic within a folder
     finally:
         new.unlink(missing_ok=True)
+
+
+@contextmanager
+def named_errors(path: str | os.PathLike[str], instead_of: Path | None = None) -> Iterator[None]:
+    """Let an OSError of the block that names no file, or the one ``instead_of``, name ``path``.
+
+    A write that finds the disk full does not know its file: the reader of the message has to be told.
+
+    Examples
+    --------
+    >>> with named_errors("table.csv"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 28] No space left on device: 'table.csv'
+    """
+    try:
+        yield
+    except OSError as error:
+        unknown = error.filename is None or (instead_of is not None and str(error.filename) == str(instead_of))
+        if not unknown:
+            raise
+        if error.errno is None:
+            raise OSError(f"{os.fspath(path)}: {error}") from error
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error

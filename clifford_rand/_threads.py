@@ -4,6 +4,7 @@ import functools
 import itertools
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,6 +13,9 @@ from typing import Any, Self, TypeVar, overload
 
 _Value = TypeVar("_Value")
 _Item = TypeVar("_Item")
+_Sum = TypeVar("_Sum")
+
+_PARTS, _MOST_PARTS = 16, 64
 
 
 def cpu_count() -> int:
@@ -57,6 +61,62 @@ def for_each_slice(work: Callable[[slice], object], size: int, *, least: int = 1
                 future.result()
     finally:
         wait([future for future in begun if not future.cancel()])
+
+
+def fixed_parts(size: int, *, least: int = 1, step: int = 1) -> list[slice]:
+    """Return slices that cover ``range(size)`` by the size alone, whatever the number of threads, each worth a thread.
+
+    There are 16 of them, fewer where each would have less than ``least`` items, up to 64 while each has 8 times as
+    many. Bounds are multiples of ``step``.
+    """
+    worth = max(1, size // max(1, least))
+    steps = -(-size // step)
+    count = min(max(min(_PARTS, worth), min(_MOST_PARTS, worth // 8)), max(1, steps))
+    bounds = [min(size, step * (steps * i // count)) for i in range(count + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(bounds)]
+
+
+def for_each_part(work: Callable[[slice], object], size: int, *, least: int = 1, step: int = 1) -> None:
+    """Call ``work`` on each of `fixed_parts`, on a few threads: for what rounds otherwise where rows are cut otherwise.
+
+    A row of a matrix product has other last bits where it stands in another place of the matrix.
+    """
+    parts = fixed_parts(size, least=least, step=step)
+
+    def several(some: slice) -> None:
+        for part in parts[some]:
+            work(part)
+
+    for_each_slice(several, len(parts))
+
+
+def sum_of_parts(term: Callable[[slice], _Sum], size: int, *, least: int = 1, step: int = 1) -> _Sum:
+    """Return the sum of ``term(part)``, new arrays each, over `fixed_parts` in their order, whichever is ready first.
+
+    It is the same bits for any number of threads. Hardly more terms are there at a time than threads.
+    """
+    parts = fixed_parts(size, least=least, step=step)
+    ready: dict[int, _Sum] = {}
+    total: list[_Sum] = []
+    begun, following = itertools.count(), 0
+    lock = threading.Lock()
+
+    def several(_: slice) -> None:
+        nonlocal following
+        while (k := next(begun)) < len(parts):
+            found = term(parts[k])
+            with lock:
+                ready[k] = found
+                while following in ready:
+                    one = ready.pop(following)
+                    following += 1
+                    if total:
+                        total[0] += one  # type: ignore[operator]
+                    else:
+                        total.append(one)
+
+    for_each_slice(several, len(parts))
+    return total[0]
 
 
 def map_ahead(work: Callable[[_Item], _Value], items: Iterable[_Item], threads: int) -> Iterator[_Value]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_listed, check_path, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
@@ -84,7 +84,7 @@ class Scene:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file."""
-        with replaced(path) as new:
+        with replaced(check_path(path, "path", "Scene.save")) as new:
             new.write_text(self.html(), encoding="utf-8")
 
     def __repr__(self) -> str:
@@ -122,13 +122,17 @@ def scene(items: Any, *, colors: Any = None, labels: Sequence[str | None] | None
     >>> draw.scene([x_axis, y_axis, x_axis ^ y_axis], labels=["x", "y", "origin"])
     <Scene of 3 objects in Algebra(2, 0, 1)>
     """
-    listed = [items] if isinstance(items, Multivector) else list(items)
+    rule = "multivectors"
+    listed = [items] if isinstance(items, Multivector) else check_listed(items, "items", "scene", rule)
     if not listed:
         raise fail("items", "scene", "at least one multivector", items)
     algebra = _algebra(listed)
     chosen = _colors(colors, len(listed))
-    if labels is not None and (isinstance(labels, str) or len(labels) != len(listed)):
-        raise fail("labels", "scene", f"{len(listed)} strings, one for each item", labels)
+    if labels is not None:
+        rule = f"{len(listed)} strings, one for each item"
+        labels = check_listed(labels, "labels", "scene", rule)
+        if len(labels) != len(listed) or not all(label is None or isinstance(label, str) for label in labels):
+            raise fail("labels", "scene", rule, labels)
     target = _target(algebra)
     size = 2**target.d  # pyganja takes what has this length for an element, also a label or a polygon: make it longer
     entries: list[Any] = []
@@ -232,9 +236,10 @@ def _colors(colors: Any, count: int) -> list[int]:
     single = isinstance(colors, str | int) or (
         isinstance(colors, tuple) and len(colors) == 3 and all(isinstance(part, int) for part in colors)
     )
-    listed = [colors] * count if single else list(colors)
+    rule = f"one colour, or {count}, one for each item"
+    listed = [colors] * count if single else check_listed(colors, "colors", "scene", rule)
     if len(listed) != count:
-        raise fail("colors", "scene", f"one colour, or {count}, one for each item", colors)
+        raise fail("colors", "scene", rule, colors)
     return [_color(one) for one in listed]
 
 

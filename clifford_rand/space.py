@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_integer, describe, fail, quantity
+from clifford_rand._checks import check_bool, check_integer, check_listed, describe, fail, is_whole, quantity
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.arrays import constant_of_a_trace
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
@@ -186,9 +186,9 @@ class Space:
         >>> alg.eo * alg.eo, alg.eo | alg.ei, cr.Algebra.cga(2)
         (0, -1, Algebra(3, 1))
         """
-        check_integer(n, "n", "Algebra.cga")
+        n = check_integer(n, "n", "Algebra.cga")
         check_dimension(n, "Algebra.cga")
-        if not null_basis:
+        if not check_bool(null_basis, "null_basis", "Algebra.cga"):
             return cls(n + 1, 1)
         check_size((n + 2) ** 2, "Algebra.cga", "the metric as a matrix")
         gram = np.eye(n + 2, dtype=np.int64)
@@ -252,7 +252,7 @@ class Space:
         """
         try:
             return self._places[keys, name]
-        except KeyError:
+        except (KeyError, TypeError):
             mask, sign = self.parse_blade(name)
             if len(self._places) >= MOST_NAMES:
                 self._places.clear()
@@ -263,7 +263,9 @@ class Space:
         if grades is None:
             keys = dense_keys(self.d)
         else:
-            listed = [grades] if isinstance(grades, int | np.integer) else list(grades)
+            rule = f"None, an integer from 0 to {self.d}, or several"
+            single = is_whole(grades)
+            listed = [grades] if single else check_listed(grades, "grades", owner, rule)
             wanted = sorted({check_integer(k, "grades", owner, low=0, high=self.d) for k in listed})
             keys = keys_of_grades(self.d, tuple(wanted))
         check_size(keys.size, owner, name)
@@ -281,9 +283,8 @@ def check_dimension(d: int, owner: str) -> None:
     """Refuse more basis vectors than there is any use for, and say what they would take."""
     if d > LARGEST_DIMENSION:
         needed = quantity(24 * d)
-        raise fail(
-            "p", owner, f"such that d ≤ {LARGEST_DIMENSION}", describe(f"d = {d}, whose metric alone takes {needed}")
-        )
+        what = describe(f"d = {quantity(d, '')}, whose metric alone takes {needed}")
+        raise fail("p", owner, f"such that d ≤ {LARGEST_DIMENSION}", what)
 
 
 def _restore(kind: type[Space], form: Metric, names: Names) -> Space:

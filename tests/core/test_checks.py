@@ -1,5 +1,6 @@
 """The library's one way in for arguments: what is refused, in which words, and what is as good as Python's own."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -265,3 +266,47 @@ def test_what_another_library_converts_is_looked_at_first():
 def test_arrays_pass_uncopied():
     assert as_array(ROWS, "X", "f") is ROWS
     assert as_real(ROWS, "X", "f") is ROWS
+
+
+ALG = cr.Algebra(3)
+V = ALG.vector([1.0, 2, 3])
+OF_WRONG_TYPES = [
+    (lambda x: V.is_blade(x), "rtol", "is_blade"),
+    (lambda x: V.isclose(V, x), "rtol", "isclose"),
+    (lambda x: V.isclose(V, atol=x), "atol", "isclose"),
+    (lambda x: V.inv(x), "rtol", "inverse"),
+    (lambda x: V.astype(x), "dtype", "astype"),
+    (lambda x: V.map(x), "function", "map"),
+    (lambda x: V.reflect(V, inside=x), "inside", "reflect"),
+    (lambda x: cr.stack([V, V]).sum(x), "axis", "sum, mean and prod"),
+    (lambda x: cr.stack([V, V]).sum(0, keepdims=x), "keepdims", "sum"),
+    (lambda x: cr.stack([V, V], x), "axis", "stack"),
+    (lambda x: cr.LinearMap.from_images(x, [V, V, V]), "algebra", "LinearMap"),
+    (lambda x: cr.LinearMap.from_versor(x), "V", "LinearMap.from_versor"),
+    (lambda x: ALG.random_multivector(0, x), "shape", "random_multivector"),
+    (lambda x: ALG.multivector([1.0, 2, 3], x), "grades", "multivector"),
+    (lambda x: ALG.multivector({"e1": x}), "other", "(gp|Multivector)"),
+    (lambda x: ALG.convert(cr.Algebra(2).e1, x), "mapping", "convert"),
+    (lambda x: cr.Multivector(x, V.keys, [1.0, 2, 3]), "algebra", "Multivector"),
+    (lambda x: cr.fused(lambda a: a, static=x), "static", "fused"),
+    (lambda x: cr.SJLT(2, 3, rng=0).toarray(x), "dtype", "toarray"),
+]
+
+
+@pytest.mark.parametrize("call", OF_WRONG_TYPES, ids=lambda call: f"{call[2]} {call[1]}")
+def test_what_is_of_no_type_that_has_a_meaning_is_refused_by_name(call):
+    run, parameter, owner = call
+    for wrong in (object(), np.timedelta64(1, "D"), 2 + 1j):
+        if parameter == "other" and isinstance(wrong, complex):
+            continue  # a coefficient
+        with pytest.raises(ArgumentError, match=rf"^The '{parameter}' parameter of {owner}.* must be"):
+            run(wrong)
+
+
+def test_an_error_is_one_line_that_prints():
+    told = str(ArgumentError("a.csv: no column 'b\nc\u2028\ud800\x1b[2J'. " + "x" * 10_000 + " Name one of é, ×."))
+    assert told.isprintable()
+    assert told.startswith("a.csv: no column 'b c \\ud800\\x1b[2J'. ")
+    assert told.endswith(" Name one of é, ×.")
+    assert len(told) == 2000
+    assert str(pickle.loads(pickle.dumps(ArgumentError("a\nb")))) == "a b"

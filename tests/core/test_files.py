@@ -1,5 +1,6 @@
 """Files appear complete or not at all, in the place and with the rights of what stood there."""
 
+import errno
 import os
 
 import pytest
@@ -36,3 +37,26 @@ def test_two_writers_at_once_leave_one_whole_file(tmp_path):
         second.write_text("second")
     assert (tmp_path / "a").read_text() == "first"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_error_of_the_system_names_the_file_asked_for(tmp_path, monkeypatch):
+    """Not none at all, and not the hidden one; what names another file (one that is read meanwhile) stays."""
+    file = tmp_path / "out.csv"
+    file.write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*/out\.csv'"), replaced(file) as new:
+        new.write_text("new")
+    with pytest.raises(PermissionError) as caught, replaced(file) as new:
+        raise PermissionError(errno.EACCES, "Permission denied", str(new))
+    assert caught.value.filename == str(file)
+    with pytest.raises(FileNotFoundError) as caught, replaced(file) as new:
+        (tmp_path / "vanished.csv").read_text()
+    assert caught.value.filename == str(tmp_path / "vanished.csv")
+    with pytest.raises(OSError, match=r"out\.csv: some disk error"), replaced(file) as new:
+        raise OSError("some disk error")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.csv"]
+    assert file.read_text() == "old"

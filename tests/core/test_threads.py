@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import _threads
-from clifford_rand._threads import cached_property, for_each_slice, map_ahead
+from clifford_rand._threads import cached_property, for_each_slice, map_ahead, sum_of_parts
 
 
 @pytest.fixture(autouse=True)
@@ -202,3 +202,41 @@ def test_a_failure_comes_in_its_place_and_ends_the_work():
 def test_two_items_are_worked_on_at_the_same_time():
     both = threading.Barrier(2, timeout=10)
     assert list(map_ahead(lambda i: both.wait() >= 0 and i, range(4), 2)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("size", [1, 5, 16, 17, 1000, 100_000])
+@pytest.mark.parametrize(("least", "step"), [(1, 1), (3, 1), (100, 64)])
+def test_fixed_parts_cover_the_range_whatever_the_processors(monkeypatch, size, least, step):
+    parts = _threads.fixed_parts(size, least=least, step=step)
+    assert [i for part in parts for i in range(part.start, part.stop)] == list(range(size))
+    assert all(part.start % step == 0 for part in parts)
+    assert len(parts) <= max(1, size // least)
+    monkeypatch.setattr(_threads, "cpu_count", lambda: 1)
+    assert _threads.fixed_parts(size, least=least, step=step) == parts
+
+
+def test_sums_are_the_same_bits_for_any_number_of_processors(monkeypatch):
+    """Terms of many magnitudes, which round otherwise in another order; some threads are late."""
+    terms = np.random.default_rng(0).standard_normal((40, 50)) * 10.0 ** np.random.default_rng(1).integers(
+        -8, 8, (40, 50)
+    )
+
+    def term(part):
+        time.sleep(0.002 * (part.start % 3))
+        return terms[part].sum(axis=0)
+
+    found = set()
+    for processors in (1, 2, 3, 7):
+        monkeypatch.setattr(_threads, "cpu_count", lambda count=processors: count)
+        found.add(sum_of_parts(term, len(terms)).tobytes())
+    assert len(found) == 1
+
+
+def test_a_sum_raises_what_a_term_raises():
+    def term(part):
+        if part.start > 20:
+            raise ValueError("late")
+        return np.zeros(2)
+
+    with pytest.raises(ValueError, match="late"):
+        sum_of_parts(term, 40)
