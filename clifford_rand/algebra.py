@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from clifford_rand import geometry
-from clifford_rand._checks import as_generator, check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_dtype, check_listed, check_shape, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
@@ -95,7 +95,8 @@ class Algebra(Space):
                     rule = "a number, a symbol or an array of them: no multivector has multivectors for coefficients"
                     found = describe(f"a multivector of grades {coefficient.grades}")
                     raise fail(name, "Algebra", rule, found, "Write products and sums: alg.e1 * A + alg.e2 * B.")
-                total = total + self.blade(name) * coefficient
+                blade = self.blade(name)
+                total = total + blade.gp(coefficient)
             return total.sparse() if not total.ndim else total
         return self.scalar(value)
 
@@ -329,12 +330,9 @@ class Algebra(Space):
         """
         generator = as_generator(rng, "random_multivector")
         keys = self._keys(grades, "random_multivector", "grades")
-        listed = (shape,) if isinstance(shape, int | np.integer) else shape
-        batch = tuple(check_integer(size, "shape", "random_multivector", low=0) for size in listed)
+        batch = check_shape(shape, "shape", "random_multivector")
         check_size(keys.size * math.prod(batch), "random_multivector", "grades")
-        kind = np.dtype(dtype)
-        if kind.kind not in "fc":
-            raise fail("dtype", "random_multivector", "float32, float64, complex64 or complex128", dtype)
+        kind = check_dtype(dtype, "dtype", "random_multivector", "fc")
         values = generator.standard_normal((*batch, keys.size))
         if kind.kind == "c":
             values = values + 1j * generator.standard_normal((*batch, keys.size))
@@ -355,10 +353,11 @@ class Algebra(Space):
         >>> alg.reciprocal_frame([alg.e1, alg.e1 + 2 * alg.e2])
         [1.0*e1 - 0.5*e2, 0.5*e2]
         """
-        for vector in vectors:
+        listed = check_listed(vectors, "vectors", "reciprocal_frame", "a sequence of vectors")
+        for vector in listed:
             if isinstance(vector, Multivector) and vector.algebra != self:
                 raise fail("vectors", "reciprocal_frame", f"of {self!r}", describe(f"a vector of {vector.algebra!r}"))
-        return geometry.projections.reciprocal_frame(vectors)
+        return geometry.projections.reciprocal_frame(listed)
 
     def convert(self, A: Multivector, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Multivector:
         """Return a multivector of another algebra in this one, matching basis vectors by name.

@@ -14,7 +14,7 @@ import sympy as sp  # type: ignore[import-untyped]  # it ships no annotations
 from numpy.typing import NDArray
 from sympy.printing.pycode import PythonCodePrinter  # type: ignore[import-untyped]
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_listed, describe, fail
 
 
 def make_symbols(name: str, names: Any, masks: Iterable[int], assumptions: Mapping[str, Any]) -> NDArray[Any]:
@@ -268,7 +268,11 @@ def _even_root(s: Any) -> Any:
 
 def inverse_matrix(matrix: NDArray[Any]) -> NDArray[Any]:
     """Return the inverse of an exact or symbolic matrix as an object array."""
-    return np.array(sp.Matrix(matrix.tolist()).inv().tolist(), dtype=object)
+    try:
+        return np.array(sp.Matrix(matrix.tolist()).inv().tolist(), dtype=object)
+    except (ValueError, TypeError) as error:
+        hint = f"SymPy says: {error}"
+        raise fail("metric", "Coordinates", "an invertible matrix of expressions", describe("another"), hint) from error
 
 
 def numeric(array: NDArray[Any], dtype: np.dtype, owner: str) -> NDArray[Any]:
@@ -396,24 +400,27 @@ def _split_quadratic(p: Any) -> list[tuple[Any, tuple[Any, ...]]]:
 
 def coordinate_symbols(names: str | Iterable[Any], positive: Iterable[str], owner: str) -> list[Any]:
     """Return distinct symbols: those given, or real ones of names, ``positive`` among them."""
-    listed = names.replace(",", " ").split() if isinstance(names, str) else list(names)
+    rule = "distinct symbols or their names"
+    listed = names.replace(",", " ").split() if isinstance(names, str) else check_listed(names, "symbols", owner, rule)
     known = set(positive)
     made = [sp.Symbol(one, real=True, positive=one in known or None) if isinstance(one, str) else one for one in listed]
-    if not made or len(set(made)) < len(made) or not all(getattr(one, "is_Symbol", False) for one in made):
-        raise fail("symbols", owner, "distinct symbols or their names", names)
+    if not made or not all(getattr(one, "is_Symbol", False) for one in made) or len(set(made)) < len(made):
+        raise fail("symbols", owner, rule, names)
     return made
 
 
 def expressions(values: Iterable[Any], known: Iterable[Any], name: str, owner: str) -> NDArray[Any]:
     """Return expressions; text is read with ``known`` symbols by name, all other names being real symbols."""
     words: dict[str, Any] = {str(symbol): symbol for symbol in known}
-    listed = list(values)
+    listed = check_listed(values, name, owner, "a sequence of expressions")
     found = np.empty(len(listed), dtype=object)
     for i, value in enumerate(listed):
         try:
             read = sp.sympify(value, locals=words)
-        except (sp.SympifyError, TypeError) as error:
+        except (sp.SympifyError, TypeError, SyntaxError, AttributeError, RecursionError) as error:
             raise fail(name, owner, "expressions", value) from error
+        if not isinstance(read, sp.Expr):
+            raise fail(name, owner, "expressions", value)
         others = [one for one in read.free_symbols if isinstance(value, str) and one not in words.values()]
         words |= {str(one): sp.Symbol(str(one), positive=True) for one in others}  # a length: no other parameter occurs
         found[i] = read.subs({one: words[str(one)] for one in others})

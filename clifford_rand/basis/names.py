@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_listed, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.rules import bits_of
 
@@ -122,10 +122,11 @@ def default_names(d: int, first: int) -> Names:
 
 def custom_names(names: Sequence[str], d: int) -> Names:
     """Return names that the user chose, one identifier for each basis vector."""
-    chosen = list(names) if not isinstance(names, str) else names.split()
+    rule = f"{d} different identifiers, one for each basis vector"
+    chosen = check_listed(names, "names", "Algebra", rule) if not isinstance(names, str) else names.split()
     valid = all(isinstance(name, str) and name.isidentifier() and not name.startswith("_") for name in chosen)
     if len(chosen) != d or not valid or len(set(chosen)) < len(chosen):
-        raise fail("names", "Algebra", f"{d} different identifiers, one for each basis vector", chosen)
+        raise fail("names", "Algebra", rule, chosen)
     short = [_SHORT.fullmatch(name) is not None for name in chosen]
     if not all(short) and any("_" in name for name in chosen):
         raise fail("names", "Algebra", "free of underscores, which join the parts of a blade", chosen)

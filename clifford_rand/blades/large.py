@@ -513,6 +513,8 @@ class LargeBlade:
                 found = describe(f"an array of {rows.shape[0]} × {rows.shape[1]}")
                 raise fail("out", owner, "given for more than 2^27 numbers", found, "Pass a memory map.")
             out = np.zeros(rows.shape, rows.dtype)
+        elif not isinstance(out, np.ndarray):
+            raise fail("out", owner, f"None or an array of floats of shape {rows.shape}", out)
         elif out.shape != rows.shape or out.dtype.kind != "f":
             found = describe(f"shape {out.shape}, dtype {out.dtype}")
             raise fail("out", owner, f"an array of floats of shape {rows.shape}", found)
@@ -539,6 +541,8 @@ def _finite_peaks(rows: Rows, name: str, owner: str) -> Array:
 def _rows_of(value: Any, name: str, owner: str) -> Rows:
     """Return rows of an array or a memory map, which are not copied, or of a sparse matrix."""
     found = value.tocsr() if is_sparse(value) else as_array(value, name, owner)
+    if found.dtype == np.longdouble:
+        found = found.astype(np.float64)
     if found.ndim != 2 or found.shape[1] < 1:
         raise fail(name, owner, "of shape (k, d), one vector per row", describe(f"shape {found.shape}"))
     if found.dtype.kind not in "fiub" or found.dtype.itemsize > 8:

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric
 from clifford_rand.blades.gram import is_degenerate, is_euclidean, log_det, log_det_metric, lowered
@@ -194,7 +194,7 @@ class Products(Storage):
         return gram
 
     def _null_rtol(self, rtol: float | None) -> float:
-        return 16 * default_rtol(self.grade, self.dtype) if rtol is None else float(rtol)
+        return 16 * default_rtol(self.grade, self.dtype) if rtol is None else check_tolerance(rtol, 0.0, "Blade")
 
     def same_orientation(self, b: Any) -> Any:
         """Tell whether the Euclidean inner product in coordinates with another blade of the same grade is positive.

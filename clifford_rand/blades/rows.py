@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._typing import Array
 
 LN2 = float(np.log(2.0))
@@ -51,7 +51,7 @@ def default_rtol(k: int, dtype: np.dtype[Any]) -> float:
 
 def relative(dtype: np.dtype[Any], rtol: float) -> float:
     """Return a relative tolerance that the precision of the data can meet."""
-    return max(float(rtol), _LEAST * float(np.finfo(dtype).eps))
+    return max(check_tolerance(rtol, 0.0, "Blade"), _LEAST * float(np.finfo(dtype).eps))
 
 
 def is_ordinary(factors: NDArray[Any]) -> bool:

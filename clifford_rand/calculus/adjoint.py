@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.calculus import matrices
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def is_symmetric(f: "LinearMap", rtol: float = 1e-9) -> bool:
     >>> cr.LinearMap(cr.Algebra(2), matrix).is_symmetric(), cr.LinearMap(cr.Algebra(1, 1), matrix).is_symmetric()
     (False, True)
     """
-    return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol)
+    return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol, "is_symmetric")
 
 
 def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
@@ -114,7 +114,7 @@ def is_skew(f: "LinearMap", rtol: float = 1e-9) -> bool:
     >>> cr.LinearMap(cr.Algebra(1, 1), boost).is_skew(), cr.LinearMap(cr.Algebra(2), boost).is_skew()
     (True, False)
     """
-    return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol)
+    return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol, "is_skew")
 
 
 def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
@@ -130,7 +130,7 @@ def is_isometry(f: "LinearMap", rtol: float = 1e-9) -> bool:
     """
     product = matrices.multiplied(_gram(f.target), f.matrix)
     pulled = matrices.multiplied(np.swapaxes(f.matrix, -1, -2), product)
-    return _near(pulled, _gram(f.algebra), rtol)
+    return _near(pulled, _gram(f.algebra), rtol, "is_isometry")
 
 
 def _own_adjoint(f: "LinearMap", owner: str) -> "LinearMap":
@@ -154,7 +154,8 @@ def inverse_gram(algebra: "Algebra", owner: str, dtype: Any) -> NDArray[Any]:
     return matrices.inverted(gram, "metric", owner, "non-degenerate")
 
 
-def _near(a: NDArray[Any], b: NDArray[Any], rtol: float) -> bool:
+def _near(a: NDArray[Any], b: NDArray[Any], rtol: float, owner: str) -> bool:
+    rtol = check_tolerance(rtol, 1e-9, owner)
     if "O" in (a.dtype.kind, b.dtype.kind):
         from clifford_rand.symbolic import is_zero
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_callable, check_choice, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.calculus import charts, fields, frames
@@ -96,6 +96,8 @@ class Coordinates:
     ) -> None:
         from clifford_rand.symbolic import coordinate_symbols, inverse_matrix, simplified
 
+        if simplify is not None:
+            check_callable(simplify, "simplify", "Coordinates", "None or a function of an expression")
         self._simplify = simplify
         flat = isinstance(symbols, Multivector)
         sources = {"metric": metric, "position": position, "lengths": lengths}
@@ -282,7 +284,7 @@ class Coordinates:
         >>> polar.covariant(polar.algebra.er, 1), polar.covariant(polar.algebra.er_etheta, 1)
         (etheta, 0)
         """
-        field = self.as_field(F, "covariant")
+        field, i = self.as_field(F, "covariant"), check_integer(i, "i", "covariant", low=-self.d, high=self.d - 1)
         slope = fields.slope(self, field, i)
         if field.grades == (0,):
             return slope
@@ -323,6 +325,7 @@ class Coordinates:
         >>> polar.grad * polar.partial(1)
         <er D_r D_theta + (1/r)*etheta D_theta D_theta>
         """
+        i = check_integer(i, "i", "partial", low=-self.d, high=self.d - 1)
         return DifferentialOperator(self, {(range(self.d)[i],): self.algebra.scalar(1)})
 
     divergence = fields.divergence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import as_array, check_choice, check_listed, describe, fail, is_whole
 
 if TYPE_CHECKING:
     from clifford_rand.calculus.coordinates import Coordinates
@@ -19,15 +19,18 @@ def metric_of(
     from clifford_rand.symbolic import expressions, positive_root, sign_of, simplified
 
     d = len(chart.symbols)
-    if signs is not None and (len(signs) != d or any(sign not in (1, -1) for sign in signs)):
-        raise fail("signs", "Coordinates", f"{d} numbers 1 or -1", signs)
+    if signs is not None:
+        rule = f"{d} numbers 1 or -1"
+        signs = check_listed(signs, "signs", "Coordinates", rule)
+        if len(signs) != d or any(not is_whole(sign) or sign not in (1, -1) for sign in signs):
+            raise fail("signs", "Coordinates", rule, signs)
     if lengths is not None:
         h = expressions(lengths, chart.symbols, "lengths", "Coordinates")
         if len(h) != d:
             raise fail("lengths", "Coordinates", f"{d} expressions, one a coordinate", lengths)
         return _diagonal(h * h * np.array([1] * d if signs is None else list(signs))), h
     if metric is not None:
-        array = np.array(metric, dtype=object)
+        array = as_array(metric, "metric", "Coordinates").astype(object)
         if array.shape not in ((d,), (d, d)):
             raise fail("metric", "Coordinates", f"of shape ({d}, {d}) or ({d},)", describe(f"shape {array.shape}"))
         read = expressions(array.ravel().tolist(), chart.symbols, "metric", "Coordinates").reshape(array.shape)

@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import (
+    check_callable,
+    check_dtype,
+    check_instance,
+    check_integer,
+    check_listed,
+    check_tolerance,
+    describe,
+    fail,
+)
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import as_coefficients, exact_quotient, is_scalar, read_only
 from clifford_rand.basis.keys import keys_of_grades
@@ -95,7 +104,8 @@ class LinearMap:
         array([[ 0, -1],
                [ 1,  0]])
         """
-        listed = list(images)
+        _checked(algebra, "algebra")
+        listed = check_listed(images, "images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector")
         if len(listed) != algebra.d or not all(isinstance(one, Multivector) for one in listed):
             what = describe(f"{len(listed)} entries")
             raise fail("images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector", what)
@@ -103,7 +113,7 @@ class LinearMap:
         columns = []
         for one in listed:
             vector = one._on(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)
-            if one.algebra != target or not (one - vector).is_zero():
+            if one.algebra != target or not np.all((one - vector).is_zero()):
                 raise fail("images", "LinearMap.from_images", f"vectors of {target!r}", describe(repr(one)))
             columns.append(vector.values)
         matrix = np.stack(np.broadcast_arrays(*columns), axis=-1)
@@ -126,6 +136,8 @@ class LinearMap:
         array([-1,  1,  1])
         """
         owner = "LinearMap.from_function"
+        _checked(algebra, "algebra")
+        check_callable(function, "function", owner, "a function of vectors whose values are vectors")
         try:
             made = cls.from_images(algebra, [function(one) for one in algebra.basis_vectors()])
         except ValueError as error:
@@ -151,6 +163,7 @@ class LinearMap:
         array([[ 0., -1.],
                [ 1.,  0.]])
         """
+        check_instance(V, Multivector, "V", "LinearMap.from_versor", "a multivector")
         return cls(V.algebra, V.vector_matrix())
 
     @classmethod
@@ -167,6 +180,8 @@ class LinearMap:
         """
         from clifford_rand.symbolic import matrix_symbols
 
+        _checked(algebra if target is None else target, "algebra" if target is None else "target")
+        _checked(algebra, "algebra")
         return cls(algebra, matrix_symbols(name, (target or algebra).d, algebra.d, assumptions), target)
 
     # ---- what it is
@@ -221,6 +236,10 @@ class LinearMap:
         6*e13
         """
         self._check_square("derivation")
+        check_instance(A, Multivector, "A", "LinearMap.derivation", "a multivector")
+        if A.algebra != self.algebra:
+            found = describe(f"a multivector of {A.algebra!r}")
+            raise fail("A", "LinearMap.derivation", f"of {self.algebra!r}", found)
         return derivation(self.matrix, A)
 
     def __repr__(self) -> str:
@@ -250,6 +269,7 @@ class LinearMap:
         (True, False)
         """
         self._check_alike(other, "isclose")
+        rtol = check_tolerance(rtol, 1e-9, "LinearMap.isclose")
         a, b = self.matrix.astype(np.complex128), other.matrix.astype(np.complex128)
         size = np.maximum(np.abs(a).max(axis=(-1, -2)), np.abs(b).max(axis=(-1, -2)))
         close = np.abs(a - b).max(axis=(-1, -2)) <= rtol * size
@@ -269,6 +289,8 @@ class LinearMap:
         """
         from clifford_rand.symbolic import each
 
+        if function is not None:
+            check_callable(function, "function", "LinearMap.simplify", "None or a function of an entry")
         return self._like(each(function or (lambda value: value.simplify()), self.matrix))
 
     def subs(self, *replacements: Any) -> "LinearMap":
@@ -296,7 +318,7 @@ class LinearMap:
         >>> (f.astype(object) / 2).trace()  # exact
         Fraction(5, 2)
         """
-        return self._like(self.matrix.astype(dtype))
+        return self._like(self.matrix.astype(check_dtype(dtype, "dtype", "LinearMap.astype")))
 
     # ---- the algebra of maps
 

@@ -56,6 +56,8 @@ def characteristic_coefficients(M: NDArray[Any]) -> NDArray[Any]:
     """
     d = M.shape[-1]
     if M.dtype.kind in "fc":
+        if not np.isfinite(M).all():
+            raise fail("matrix", "characteristic_coefficients", "finite", describe("NaN or infinite entries"))
         roots = np.linalg.eigvals(M)
         found = np.zeros((*M.shape[:-2], d + 1), dtype=roots.dtype)
         found[..., 0] = 1

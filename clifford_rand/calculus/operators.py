@@ -9,6 +9,7 @@ import numpy as np
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.calculus.variables import Variables
+from clifford_rand.multivector import products
 from clifford_rand.multivector.multivector import Multivector
 
 Word = tuple[int, ...]  # (i, j): D_i D_j F, the last first
@@ -75,6 +76,7 @@ class DifferentialOperator:
         >>> polar.grad.product("fat_dot", r * polar.algebra.er), polar.grad | (r * polar.algebra.er)
         (2, 2)
         """
+        _check_rule(rule)
         if isinstance(other, DifferentialOperator):
             return self._after(rule, other)
         F = self.chart.as_field(other, rule)
@@ -93,6 +95,7 @@ class DifferentialOperator:
         >>> polar.grad.product_from_left("fat_dot", polar.algebra.etheta) * theta
         1/r
         """
+        _check_rule(rule)
         field = self.chart.as_field(A, rule)
         return self._like({word: getattr(field, rule)(coefficient) for word, coefficient in self.terms.items()})
 
@@ -281,6 +284,7 @@ class LeftwardOperator:
         >>> polar.grad.leftward.product_from_left("gp", r * polar.algebra.er)
         2
         """
+        _check_rule(rule)
         chart = self.operator.chart
         field = chart.as_field(F, rule)
         known: dict[Word, Multivector] = {(): field}
@@ -329,3 +333,8 @@ def _derivative(chart: Any, word: Word, known: dict[Word, Multivector]) -> Multi
     if word not in known:
         known[word] = chart.covariant(_derivative(chart, word[1:], known), word[0])
     return known[word]
+
+
+def _check_rule(rule: Any) -> None:
+    if not isinstance(rule, str) or not hasattr(products, rule):
+        raise fail("rule", "a product of operators", 'the name of a product, as "gp" or "wedge"', rule)

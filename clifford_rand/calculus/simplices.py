@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_integer, describe, fail
+from clifford_rand._checks import (
+    as_array,
+    as_real,
+    check_callable,
+    check_choice,
+    check_fits,
+    check_instance,
+    check_integer,
+    describe,
+    fail,
+)
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.calculus.quadrature import simplex_rule
@@ -104,11 +114,14 @@ class SimplicialChain:
         >>> cube.simplices.shape, cube.directed_measure().sum().isclose(6 * cr.Algebra(3).I)
         ((48, 4), True)
         """
+        check_instance(algebra, Algebra, "algebra", "box", "an Algebra")
         d = algebra.d
         cells = [check_integer(one, "counts", "box") for one in ([counts] * d if np.ndim(counts) == 0 else counts)]  # type: ignore[union-attr]
         low, high = (as_real(one, name, "box") for one, name in ((lower, "lower"), (upper, "upper")))
         if len(cells) != d or low.shape != (d,) or high.shape != (d,):
             raise fail("lower", "box", f"with upper and counts {d} numbers each", describe(f"shape {low.shape}"))
+        needed = math.factorial(d) * math.prod(cells) * (d + 1) * 8
+        check_fits(needed, "counts", "box", hint="Take fewer cells.")
         axes = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, cells, strict=True)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
         strides = np.cumprod([1, *[n + 1 for n in cells[:0:-1]]])[::-1]
@@ -145,6 +158,7 @@ class SimplicialChain:
         >>> tilted.directed_measure().sum().isclose(space.e12 - space.e23)
         True
         """
+        check_callable(function, "function", "map", "a function of vectors whose values are vectors")
         images = function(self.algebra.vector(self.points))
         if not isinstance(images, Multivector) or images.grades != (1,) or images.shape != (len(self.points),):
             raise fail("function", "map", "one of vectors whose values are vectors", describe(repr(images)))
@@ -219,7 +233,7 @@ class SimplicialChain:
         >>> float(ball.integrate(lambda x: x | x, measure="volume")["1"].round(12))  # ∫ x² over the cube
         8.0
         """
-        check_integer(degree, "degree", "integrate", low=0)
+        degree = check_integer(degree, "degree", "integrate", low=0)
         check_choice(measure, "measure", "integrate", ("directed", "volume"))
         bary, weights = simplex_rule(self.k, degree)
         dX = self.directed_measure()
@@ -255,7 +269,7 @@ class SimplicialChain:
 
 
 def _whole(value: ArrayLike, name: str, ndim: int) -> NDArray[np.int64]:
-    array = np.asarray(value)
+    array = as_array(value, name, "SimplicialChain")
     if array.ndim != ndim or (array.size and array.dtype.kind not in "iu"):
         what = describe(f"shape {array.shape}, dtype {array.dtype}")
         raise fail(name, "SimplicialChain", f"integers with {ndim} axes", what)

@@ -88,7 +88,7 @@ class EveryCross:
 
     def chunk(self, i: int) -> CrossChunk:
         """Return chunk ``i``, from 0 to ``len - 1``, computed alone."""
-        check_integer(i, "i", "chunk", low=0, high=len(self) - 1)
+        i = check_integer(i, "i", "chunk", low=0, high=len(self) - 1)
         n, d = self._X.shape
         start = i * self._size
         index = subsets_of_ranks(n, d - 1, start, min(start + self._size, self.n_subsets))

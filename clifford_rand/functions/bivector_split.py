@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_split import MOST, split_code
@@ -47,7 +47,7 @@ def split(B: "Multivector", rtol: float = 1e-9) -> "tuple[Multivector, ...]":
     >>> [str(part.sparse()) for part in screw.bivector_split()]
     ['2.0*e23', '1.0*e01']
     """
-    d = B.algebra.d
+    d, rtol = B.algebra.d, check_tolerance(rtol, 1e-9, "bivector_split")
     if any(k != 2 for k in B.grades):
         if any(B.grade(k).coefficients.any() for k in B.grades if k != 2):
             raise fail("B", "bivector_split", "a bivector", describe(f"grades {B.grades}"))

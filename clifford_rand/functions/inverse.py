@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import dense_keys, union
@@ -72,6 +72,8 @@ def inverse(A: "Multivector", rtol: float | None = None) -> "Multivector":
     >>> (2 + alg.e1).inv().isclose((2 - alg.e1) / 3)
     True
     """
+    if rtol is not None:
+        rtol = check_tolerance(rtol, 0.0, "inverse")
     if A.coefficients.ndim == 1 and A.coefficients.dtype.kind in "fc":
         one = inverse_of_one(A, rtol)
         if one is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.layout import apart
@@ -110,6 +110,8 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
     0.6*e1 + 0.8*e2
     """
     array = A.coefficients
+    if rtol is not None:
+        rtol = check_tolerance(rtol, 0.0, "normalized")
     if array.dtype.kind == "f" and rtol is None:
         if array.ndim > 1:
             rows = _by_code(A, "normalized")

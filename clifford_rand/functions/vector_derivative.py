@@ -62,6 +62,8 @@ def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left"
 
     check_choice(rule, "rule", "geometric_derivative", tuple(_MIRRORED))
     check_choice(side, "side", "geometric_derivative", ("left", "right"))
+    if not hasattr(F, "coefficients"):
+        raise fail("F", "geometric_derivative", "a multivector", F)
     symbols = _coordinates(F.algebra, x)
     reciprocal = _reciprocal_vectors(F, symbols)
     coefficients = F.coefficients.astype(object)

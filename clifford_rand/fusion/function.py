@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_callable, check_choice, check_listed, describe, fail
 from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.emit import Operations
 from clifford_rand.fusion.kernel import FusedKernel
@@ -40,6 +40,7 @@ class FusedFunction:
     """
 
     def __init__(self, function: Callable[..., Any], backend: str, static: tuple[str, ...]) -> None:
+        check_callable(function, "function", "fused", "a function of multivectors")
         functools.update_wrapper(self, function)
         self.function, self.backend = function, backend
         self.fallback_reason: str | None = None
@@ -281,7 +282,10 @@ def fused(
     Operations(multiplications=2, additions=2, other=0)
     """
     check_choice(backend, "backend", "fused", BACKENDS)
-    names = (static,) if isinstance(static, str) else tuple(static)
+    rule = "names of arguments of the function"
+    names = (static,) if isinstance(static, str) else tuple(check_listed(static, "static", "fused", rule))
+    if not all(isinstance(name, str) for name in names):
+        raise fail("static", "fused", rule, static)
     if function is None:
         return lambda one: FusedFunction(one, backend, names)
     return FusedFunction(function, backend, names)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
@@ -30,7 +30,7 @@ def check_same_algebra(a: Any, b: Any, name: str, owner: str) -> None:
 
 def relative(dtype: np.dtype, rtol: float) -> float:
     """Return a relative tolerance that the precision of the data can meet."""
-    return max(float(rtol), LEAST * float(np.finfo(dtype).eps))
+    return max(check_tolerance(rtol, 0.0, "a test of blades"), LEAST * float(np.finfo(dtype).eps))
 
 
 def unit_scale(array: NDArray[Any], owner: str, name: str = "coefficients") -> tuple[NDArray[Any], NDArray[Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, check_instance, describe, fail
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.geometry.coordinates import as_multivector
@@ -21,7 +21,8 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
     """Return A in another algebra: every basis vector goes to the one of its name, or of its name in ``mapping``."""
     A = as_multivector(A, "A", "convert")
     source = A.algebra
-    chosen = _check_mapping(algebra, source, mapping or {})
+    chosen = _check_mapping(algebra, source, {} if mapping is None else mapping)
+    check_bool(drop, "drop", "convert")
     masks = [int(mask) for mask in A.keys.masks]
     flat = np.asarray(A.coefficients != 0, dtype=bool).reshape(-1, A.keys.size)
     nonzero = [bool(column.any()) for column in flat.T]
@@ -58,6 +59,7 @@ def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, d
 
 def _check_mapping(algebra: Any, source: Any, mapping: Mapping[str, str]) -> dict[int, str]:
     chosen: dict[int, str] = {}
+    check_instance(mapping, Mapping, "mapping", "convert", "a dict of names of basis vectors, to names here")
     for name, image in mapping.items():
         place = _position(source, name)
         if place is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -42,6 +42,7 @@ def factorise(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Multivec
     >>> len(alg.e123.factorise()[1]), len((1 + alg.e12).factorise()[1])
     (3, 2)
     """
+    rtol = check_tolerance(rtol, 1e-9, "factorise")
     if np.all(is_blade(A, rtol)):
         return factorise_blade(A, rtol)
     if not np.all(is_versor(A, rtol)):
@@ -69,7 +70,7 @@ def factorise_blade(A: "Multivector", rtol: float = 1e-9) -> "tuple[Any, list[Mu
     >>> (s * (a ^ b)).isclose(A), round(float(s), 12)
     (True, 5.0)
     """
-    d = A.algebra.d
+    d, rtol = A.algebra.d, check_tolerance(rtol, 1e-9, "factorise_blade")
     k, part = homogeneous(A, "A", "factorise_blade", rtol)
     if part.coefficients.dtype == object:
         return _factorise_exactly(part._on(part.keys.filled), k)
@@ -148,6 +149,7 @@ def factorise_versor(A: "Multivector", rtol: float = 1e-12) -> "tuple[Any, list[
     """
     if is_exact(A):
         raise fail("A", "factorise_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
+    rtol = check_tolerance(rtol, 1e-12, "factorise_versor")
     if not np.all(is_versor(A, max(RTOL, rtol))):
         raise _no_versor(A)
     A = as_inexact(A)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra
 
@@ -68,7 +68,7 @@ def _unit(A: Any, name: str, owner: str) -> Any:
 def _step(A: Any, B: Any, shortest: bool = True) -> Any:
     """Return log(~A B) without a scalar part; with ``shortest`` of the nearer of B and -B."""
     between = ~A * B
-    if shortest:
+    if check_bool(shortest, "shortest", "slerp"):
         between = between * np.where(np.asarray(between.scalar_part()) < 0, -1, 1).astype(between.dtype)
     return between.log().grade(2)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._checks import as_array, check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import is_odd_swap
@@ -79,6 +79,8 @@ def _mapped(values: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_matrix(F: ArrayLike, target: Any, d: int) -> NDArray[Any]:
+    if not hasattr(target, "form"):
+        raise fail("target", "outermorphism", "None or the Algebra of the images", target)
     matrix = as_coefficients(F, "F", "outermorphism", rule="a matrix of numbers or symbols")
     if matrix.ndim < 2 or matrix.shape[-2:] != (target.d, d):
         rule = f"an array of shape (..., {target.d}, {d}), the image of e_i in column i"
@@ -202,6 +204,7 @@ def from_right_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
 
 def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: Any, product: str) -> Any:
     _check_dimension(algebra.d, owner)
+    rtol = check_tolerance(rtol, 1e-9, owner)
     array = as_array(M, "M", owner)
     size = 1 << algebra.d
     if array.ndim < 2 or array.shape[-2:] != (size, size):
@@ -223,7 +226,7 @@ def _from_matrix(algebra: Any, M: ArrayLike, rtol: float, owner: str, matrix: An
 def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     """Return A with spinor_matrix(A) = M, real where the imaginary parts of its coefficients are rounding."""
     _check_spinors(algebra, "from_spinor_matrix")
-    d = algebra.d
+    d, rtol = algebra.d, check_tolerance(rtol, 1e-9, "from_spinor_matrix")
     array = as_array(M, "M", "from_spinor_matrix")
     if array.dtype.kind not in "biufc":
         raise fail("M", "from_spinor_matrix", "a numeric array", describe(f"dtype {array.dtype}"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, describe, fail
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -142,7 +142,7 @@ def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
     """
     from clifford_rand.geometry.versors import sandwich
 
-    B = A._operand(B, "reflect")
+    B, inside = A._operand(B, "reflect"), check_bool(inside, "inside", "reflect")
     if B.__class__ is not A.__class__:  # a tensor
         return B._coerced(A).reflect(B, inside=inside)
     grade, B, _ = _with_inverse(B, "reflect")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand.geometry.coordinates import LEAST
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def rotation_of(matrix: NDArray[Any], n: int, name: str, owner: str, rtol: float
         raise fail(name, owner, f"an array of shape (..., {n}, {n})", describe(f"shape {matrix.shape}"))
     if matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
-    limit = max(RTOL if rtol is None else rtol, LEAST * float(np.finfo(matrix.dtype).eps))
-    rest = np.abs(np.swapaxes(matrix, -1, -2) @ matrix - np.eye(n, dtype=matrix.dtype)).max(initial=0)
+    limit = max(check_tolerance(rtol, RTOL, owner), LEAST * float(np.finfo(matrix.dtype).eps))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rest = np.abs(np.swapaxes(matrix, -1, -2) @ matrix - np.eye(n, dtype=matrix.dtype)).max(initial=0)
     if not rest <= limit:
         hint = "motor_from_points and rotor_from_points fit rotations to noisy data."
         raise fail(name, owner, "a rotation: FᵀF = 1", describe(f"FᵀF off by {rest:.3g}"), hint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.functions.norms import as_inexact, expand
@@ -124,7 +124,7 @@ def is_blade(A: "Multivector", rtol: float = 1e-9) -> Any:
     >>> (alg.e12 + alg.e13).is_blade(), (alg.e12 + alg.e34).is_blade()
     (True, False)
     """
-    d, keys = A.algebra.d, A.keys
+    d, keys, rtol = A.algebra.d, A.keys, check_tolerance(rtol, 1e-9, "is_blade")
     if A.coefficients.dtype == object:
         return _is_exact_blade(A)
     result = np.zeros(A.shape, dtype=bool)
@@ -235,6 +235,7 @@ def join_and_meet(A: Any, B: Any, owner: str, rtol: float = 1e-9) -> tuple[Any, 
     J = I, and M J = A ∧ B where M is a scalar. A direction is common if its sine to the other subspace is ≤ ``rtol``.
     """
     check_same_algebra(A, B, "B", owner)
+    rtol = check_tolerance(rtol, 1e-9, owner)
     a, A = _part(A, "A", owner, rtol)
     b, B = _part(B, "B", owner, rtol)
     live = live_vectors(A, B)

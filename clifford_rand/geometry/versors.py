@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -100,6 +100,7 @@ def is_versor(A: "Multivector", rtol: float = RTOL) -> Any:
     >>> (1 + alg.e12).is_versor(), (1 + alg.e1).is_versor(), (1 + alg.e1234).is_versor()
     (True, False, False)
     """
+    rtol = check_tolerance(rtol, RTOL, "is_versor")
     if is_exact(A):
         return _is_exact_versor(A)
     if not A.keys.size:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_bool, describe, fail, is_whole
 from clifford_rand.basis.coefficients import in_integers, largest
 from clifford_rand.multivector.products import multiply
 
@@ -51,7 +51,10 @@ def item(A: "Multivector", index: Any) -> Any:
     parts = index if isinstance(index, tuple) else (index,)
     if Ellipsis not in [part for part in parts if not isinstance(part, np.ndarray | list)]:
         parts = (*parts, Ellipsis)
-    return A._make(A.keys, array[(*parts, slice(None))])
+    try:
+        return A._make(A.keys, array[(*parts, slice(None))])
+    except (TypeError, OverflowError) as error:
+        raise fail("index", "A[…]", "the name of a blade, or an index of NumPy", index) from error
 
 
 def refuse_item(A: "Multivector", index: Any, value: Any) -> None:
@@ -72,18 +75,27 @@ def reshape(A: "Multivector", *shape: int | tuple[int, ...]) -> "Multivector":
     """
     wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
     rows = int(np.prod(A.shape))
-    template = np.empty(rows, dtype=np.bool_).reshape(wanted)  # type: ignore[arg-type]
+    try:
+        template = np.empty(rows, dtype=np.bool_).reshape(wanted)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as error:
+        rule = f"integers ≥ 0 whose product is {rows}, the number of multivectors; one may be -1"
+        raise fail("shape", "reshape", rule, wanted) from error
     return A._make(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
 
 
 def _axes(A: "Multivector", axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(A.ndim))
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    for one in axes:
-        if not -A.ndim <= one < A.ndim:
-            raise fail("axis", "sum or mean", f"one of the {A.ndim} batch axes", axis)
-    return tuple(one % A.ndim for one in axes)
+    listed = axis if isinstance(axis, tuple) else (axis,)
+    rule = f"one of the {A.ndim} batch axes"
+    axes = []
+    for one in listed:
+        if not is_whole(one) or not -A.ndim <= one < A.ndim:
+            raise fail("axis", "sum, mean and prod", rule, axis)
+        axes.append(int(one) % A.ndim)
+    if len(set(axes)) < len(axes):
+        raise fail("axis", "sum, mean and prod", f"{rule}, each once", axis)
+    return tuple(axes)
 
 
 def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdims: bool = False) -> "Multivector":
@@ -96,7 +108,7 @@ def total(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdi
     >>> A.sum(), A[:2].sum(axis=0, keepdims=True).shape
     (9*e1 + 12*e2, (1,))
     """
-    array, axes = A.coefficients, _axes(A, axis)
+    array, axes, keepdims = A.coefficients, _axes(A, axis), check_bool(keepdims, "keepdims", "sum")
     if array.dtype.kind != "i":
         return A._make(A.keys, array.sum(axis=axes, keepdims=keepdims))
     count = math.prod(A.shape[one] for one in axes)
@@ -112,7 +124,10 @@ def mean(A: "Multivector", axis: int | tuple[int, ...] | None = None, *, keepdim
     >>> cr.Algebra(2).vector([[1, 2], [3, 6]]).mean()
     2.0*e1 + 4.0*e2
     """
-    return A._make(A.keys, A.coefficients.mean(axis=_axes(A, axis), keepdims=keepdims))
+    axes, keepdims = _axes(A, axis), check_bool(keepdims, "keepdims", "mean")
+    if not all(A.shape[one] for one in axes):
+        raise fail("axis", "mean", "axes with at least one multivector", describe(f"a batch of shape {A.shape}"))
+    return A._make(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
 
 
 def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
@@ -128,7 +143,12 @@ def prod(A: "Multivector", axis: int = 0, *, rule: str = "gp") -> "Multivector":
     >>> A.prod(rule="wedge")
     e123
     """
-    (one,) = _axes(A, axis)
+    axes = _axes(A, axis)
+    if len(axes) != 1:
+        raise fail("axis", "prod", f"one of the {A.ndim} batch axes", axis)
+    (one,) = axes
+    if not isinstance(rule, str):
+        raise fail("rule", "prod", 'the name of a product, as "gp" or "wedge"', rule)
     array = np.moveaxis(A.coefficients, one, 0)
     if not len(array):
         raise fail("axis", "prod", "an axis with at least one multivector", axis)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand._checks import check_broadcast, check_number, describe, fail
 from clifford_rand.basis.coefficients import INT, is_symbolic, largest
 from clifford_rand.basis.keys import union
 
@@ -113,6 +113,8 @@ def isclose(A: "Multivector", other: Any, rtol: float = 1e-9, atol: float = 0.0)
     same = A._coerced(other)
     if same is None:
         raise fail("other", "isclose", "a multivector or a scalar", other)
+    rtol = check_number(rtol, "rtol", "isclose", "a number ≥ 0", lambda x: x >= 0)
+    atol = check_number(atol, "atol", "isclose", "a number ≥ 0", lambda x: x >= 0)
     if same.__class__ is not A.__class__:  # a tensor
         return same.isclose(A, rtol, atol)
     a, b = aligned(A, same, "isclose")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand._checks import check_broadcast, check_callable, check_dtype, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
@@ -71,7 +71,12 @@ def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
     """Return A with other elements at an index of the batch axes."""
     if not A.ndim:
         raise TypeError("a single multivector has no batch axis to index: leave at= out")
-    old = A[at]
+    try:
+        old = A[at]
+    except (TypeError, IndexError, OverflowError) as error:
+        raise fail("at", "replace", f"an index of the batch axes {A.shape}", at, f"NumPy says: {error}") from error
+    if not hasattr(old, "keys"):
+        raise fail("at", "replace", f"an index of the batch axes {A.shape}", at)
     B = replace(old, new) if isinstance(new, Mapping) else A._operand(new, "replace")
     if B.shape != old.shape:
         check_broadcast("coefficients", "replace", old.shape, B.shape)
@@ -142,6 +147,9 @@ def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:
 
 def called(function: Callable[..., Any], algebra: Any, keys: Keys, columns: list[Any]) -> list[Any]:
     """Return the values of a function of the coefficients of some blades, or of names and coefficients."""
+    check_callable(
+        function, "function", "map and filter", "a function of a coefficient, or of a name and a coefficient"
+    )
     if not takes_two(function):
         return [function(column) for column in columns]
     names = algebra.names
@@ -227,7 +235,7 @@ def astype(A: "Multivector", dtype: DTypeLike) -> "Multivector":
     >>> A.astype(int), A.astype(complex).dtype.kind
     (e1 + 2*e2, 'c')
     """
-    return _as_numbers(A, np.dtype(dtype), "astype")
+    return _as_numbers(A, check_dtype(dtype, "dtype", "astype"), "astype")
 
 
 def to_numeric(A: "Multivector", dtype: DTypeLike = np.float64) -> "Multivector":
@@ -248,7 +256,7 @@ def to_numeric(A: "Multivector", dtype: DTypeLike = np.float64) -> "Multivector"
     >>> (sympy.sqrt(2) * cr.Algebra(2).e1).to_numeric()
     1.4142135623730951*e1
     """
-    return _as_numbers(A, np.dtype(dtype), "to_numeric")
+    return _as_numbers(A, check_dtype(dtype, "dtype", "to_numeric"), "to_numeric")
 
 
 def _as_numbers(A: "Multivector", dtype: np.dtype, owner: str) -> "Multivector":
@@ -259,6 +267,12 @@ def _as_numbers(A: "Multivector", dtype: np.dtype, owner: str) -> "Multivector":
         from clifford_rand.symbolic import numeric
 
         return A._make(A.keys, numeric(array, dtype, owner))
+    if array.dtype.kind == "c" and dtype.kind in "fiub":
+        if np.any(array.imag):
+            raise fail(
+                "coefficients", owner, f"real for dtype {dtype}", describe("complex ones"), "A.map(np.real) cuts."
+            )
+        array = array.real
     if dtype.kind in "iu":
         dtype = INT
         if array.dtype.kind in "fc" and not (abs(array.real) < 2.0**63).all():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_listed, describe, fail, is_whole
 from clifford_rand._threads import cached_property
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import namespace
@@ -21,6 +21,7 @@ from clifford_rand.multivector.scalars import numbers_of
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
+_MOST = 64  # axes of an array
 FIRST = ((0, ("a", "m", "ary", "arr", "array", "x", "tup", "arrays", "v")),)
 
 
@@ -170,7 +171,9 @@ def concatenate(multivectors: Sequence["Multivector"], axis: int = 0) -> "Multiv
 
 
 def _combined(name: str, multivectors: Sequence[Any], axis: int) -> Any:
-    listed = list(multivectors)
+    listed = check_listed(multivectors, "multivectors", name, "a sequence of multivectors")
+    if not is_whole(axis) or not -_MOST <= axis < _MOST:
+        raise fail("axis", name, "one of the batch axes", axis)
     found = [A for A in listed if is_multivector(A)]
     if not found:
         raise fail("multivectors", name, "a sequence with at least one multivector", multivectors)
@@ -179,7 +182,7 @@ def _combined(name: str, multivectors: Sequence[Any], axis: int) -> Any:
         if tensor is None:
             return moved(getattr(np, name), FIRST, [listed], {"axis": axis})
         return _of_tensors(name, [operand(tensor, A) for A in listed], axis)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, IndexError) as error:
         shapes = ", ".join(str(A.shape if is_multivector(A) else np.shape(A)) for A in listed[:8])
         rule = "of batch shapes that fit, and of one algebra" if isinstance(error, ValueError) else "multivectors"
         raise fail("multivectors", name, rule, describe(f"shapes {shapes}"), f"NumPy says: {error}") from error

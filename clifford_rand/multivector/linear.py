@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, is_whole
 from clifford_rand.plans.linear import linear_plan, part_plan
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ def grade(A: "Multivector", *grades: int) -> "Multivector":
             return A._make(plan.keys, plan(A.coefficients))
     d = A.algebra.d
     for k in grades:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k <= d:
+        if not is_whole(k) or not 0 <= k <= d:
             raise fail("grades", "grade", f"integers from 0 to {d}", k)
     return of_grades(A, tuple(sorted({int(k) for k in grades})))
 

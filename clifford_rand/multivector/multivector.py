@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_instance, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
@@ -94,11 +94,15 @@ class Multivector(BladeAttributes):
     _op_priority = 1000.0  # for SymPy, which takes what has it for no number: symbol * scalar is a multivector
 
     def __init__(self, algebra: "Algebra", keys: Keys, coefficients: ArrayLike) -> None:
-        array = as_coefficients(coefficients, "coefficients", type(self).__name__)
+        owner = type(self).__name__
+        if not hasattr(algebra, "form"):
+            raise fail("algebra", owner, "an Algebra", algebra)
+        check_instance(keys, Keys, "keys", owner, "the keys of a multivector, A.keys")
+        array = as_coefficients(coefficients, "coefficients", owner)
         if array.ndim == 0 or array.shape[-1] != keys.size:
             raise fail(
                 "coefficients",
-                type(self).__name__,
+                owner,
                 f"an array with {keys.size} components on its last axis",
                 describe(f"shape {array.shape}"),
             )

@@ -74,7 +74,7 @@ class _Parser:
             operand = self.value(node.operand)
             if isinstance(node.op, ast.Invert) and not hasattr(operand, "keys"):
                 return operand  # the reverse of a scalar, where Python would flip bits
-            return _UNARY[type(node.op)](operand)
+            return self.applied(_UNARY[type(node.op)], node, operand)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.names.get(node.func.id)
             if callable(function):
@@ -104,18 +104,24 @@ class _Parser:
 
     def combined(self, node: ast.BinOp, left: Any, right: Any) -> Any:
         if self.exact and isinstance(node.op, ast.Div) and type(right) is int and right:
-            return left * Fraction(1, right)
+            return self.applied(operator.mul, node, left, Fraction(1, right))
         if isinstance(node.op, ast.Pow) and isinstance(right, int | float):
             if abs(right) > _HIGHEST_POWER:
                 raise self.error(f"free of powers above {_HIGHEST_POWER}", _source(self.text, node))
             self.bounded(left, node, abs(right))
         if isinstance(node.op, _OF_BLADES) and not (hasattr(left, "keys") or hasattr(right, "keys")):
             left = self.algebra.scalar(left)  # 2 ^ 3 is the outer product of scalars, where Python would combine bits
+        result = self.applied(_BINARY[type(node.op)], node, left, right)
+        return result if getattr(result, "dtype", None) == INT else self.bounded(result, node)
+
+    def applied(self, operation: Any, node: ast.expr, *values: Any) -> Any:
+        """Return what an operator makes of values."""
         try:
-            result = _BINARY[type(node.op)](left, right)
+            return operation(*values)
         except OverflowError:
             raise self.error("within the range of float64", _source(self.text, node)) from None
-        return result if getattr(result, "dtype", None) == INT else self.bounded(result, node)
+        except TypeError as error:  # of what a name stands for: a function that is not called, a list
+            raise self.error("made of operations that its values have", _source(self.text, node), f"{error}.") from None
 
     def named(self, name: str) -> Any:
         if name in self.names:
@@ -163,12 +169,11 @@ def parse_expression(algebra: "Algebra", text: str, names: Mapping[str, Any], *,
     if len(text) > LONGEST:
         raise fail("text", "Algebra", f"of at most {LONGEST} characters", describe(f"{len(text)} characters"))
     try:
-        tree = ast.parse(text, mode="eval").body
-        return _Parser(algebra, text, names, exact).value(tree)
-    except (SyntaxError, ValueError) as error:
-        if isinstance(error, SyntaxError) or "null bytes" in str(error):
+        try:
+            tree = ast.parse(text, mode="eval").body
+        except (SyntaxError, ValueError) as error:  # the latter of characters that no source text has
             raise fail("text", "Algebra", "an expression like 'e1 - 2*e12'", text, _advice(text, error)) from None
-        raise
+        return _Parser(algebra, text, names, exact).value(tree)
     except (RecursionError, MemoryError):
         raise fail("text", "Algebra", "less deeply nested", text) from None
 

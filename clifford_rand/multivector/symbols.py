@@ -6,7 +6,7 @@ Nothing is simplified unless asked for. The name ``free_symbols`` is left to sca
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from clifford_rand._checks import check_integer, fail
+from clifford_rand._checks import check_callable, check_integer, fail
 from clifford_rand.basis.coefficients import is_scalar
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def diff(A: "Multivector", symbol: Any, n: int = 1) -> "Multivector":
     """
     from clifford_rand.symbolic import derivative, find_symbol
 
-    check_integer(n, "n", "diff")
+    n = check_integer(n, "n", "diff")
     found = find_symbol(symbol, A.symbols_used(), "symbol", "diff")
     return A._make(A.keys, derivative(A.coefficients, found, n))
 
@@ -82,6 +82,8 @@ def subs(A: "Multivector", *replacements: Any, **options: Any) -> "Multivector":
     held = A.symbols_used()
     pairs = []
     for pair in given.items() if isinstance(given, Mapping) else given:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise fail("replacements", "subs", "old, new or {old: new} or [(old, new), …]", replacements)
         old, new = pair
         if not is_scalar(new):
             raise fail("replacements", "subs", "by numbers or expressions", new, "Use lambdify for arrays.")
@@ -104,6 +106,8 @@ def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> 
     """
     from clifford_rand.symbolic import each
 
+    if function is not None:
+        check_callable(function, "function", "simplify", "None or a function of a coefficient")
     return A._make(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, check_tolerance, describe, fail
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
@@ -52,8 +52,13 @@ def of_algebra(A: object, alg: Any, name: str, owner: str) -> Any:
 def tolerance(rtol: float | None, dtype: np.dtype) -> float:
     """Return ``rtol``, by default eps^(3/4): 2e-12 for float64, 6e-6 for float32, 0 for exact numbers."""
     if rtol is not None:
-        return rtol
+        return check_tolerance(rtol, 0.0, "clifford_rand.presets")
     return float(np.finfo(dtype).eps) ** 0.75 if dtype.kind in "fc" else 0.0
+
+
+def is_dual(dual: object) -> bool:
+    """Return ``dual``, whether objects are given as vectors of their points' orthogonal complement, checked."""
+    return check_bool(dual, "dual", "clifford_rand.presets.cga")
 
 
 def largest(array: NDArray[Any]) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.procrustes import Moments, moments, nearest_rotation
 from clifford_rand.geometry.rotation_matrix import rotor_of
@@ -127,7 +127,7 @@ def fitted(found: Moments, scale: bool, owner: str) -> tuple[NDArray[Any], NDArr
     """Return F, t and s of the best y = s F x + t."""
     Q = nearest_rotation(found.cross, np.sqrt(found.square_x) * np.sqrt(found.square_y))
     s = np.ones(Q.shape[:-2])
-    if scale:
+    if check_bool(scale, "scale", owner):
         if (found.square_x == 0).any():
             raise fail("X", owner, "of several points where scale is asked for", describe("one point"))
         s = (Q * found.cross).sum(axis=(-1, -2)) / found.square_x
@@ -187,6 +187,9 @@ def pairs_of(
     return x, y, w.astype(dtype, copy=False)
 
 
+_LARGEST = 1e152
+
+
 def _coordinates(alg: Any, X: Any, n: int, kind: str, name: str, owner: str) -> NDArray[Any]:
     if isinstance(X, Multivector):
         if X.algebra != alg:
@@ -198,6 +201,9 @@ def _coordinates(alg: Any, X: Any, n: int, kind: str, name: str, owner: str) -> 
         else:
             X = pga.coordinates(X) if kind == "projective" else cga.down(X)
     array = as_real(X, name, owner)
+    if array.size and float(np.abs(array).max()) > _LARGEST:
+        rule = f"of a size whose squares float64 holds, up to {_LARGEST:g}"
+        raise fail(name, owner, rule, describe("larger entries"))
     if array.ndim < 2 or array.shape[-1] != n or array.shape[-2] == 0:
         raise fail(name, owner, f"an array of shape (..., N, {n}), N ≥ 1", describe(f"shape {array.shape}"))
     return array

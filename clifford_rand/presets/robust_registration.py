@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, fail
+from clifford_rand._checks import as_real, check_choice, check_integer, check_number, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.procrustes import moments
 from clifford_rand.multivector.multivector import Multivector
@@ -100,6 +100,8 @@ def robust_motor_from_points(
     owner = "robust_motor_from_points"
     kind = model_with_motors(alg, owner)
     check_choice(loss, "loss", owner, ("geman-mcclure", "huber"))
+    rtol = check_number(rtol, "rtol", owner, "a number in [0, 1)", lambda value: 0 <= value < 1)
+    max_steps = check_integer(max_steps, "max_steps", owner)
     x, y, given = pairs_of(alg, X, Y, weights, owner)
     n = x.shape[-1]
     share = INLIERS if loss == "geman-mcclure" else HUBER

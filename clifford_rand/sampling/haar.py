@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, check_fits, check_integer, fail
+from clifford_rand._checks import as_generator, check_fits, check_integer, check_shape, fail, is_whole
 from clifford_rand.blades.blade import Blade
 
 
@@ -108,9 +108,9 @@ def random_rotation(
 def _batch(shape: Any, owner: str) -> tuple[int, ...]:
     """Return ``shape`` as a tuple of integers ≥ 0."""
     axes = shape if isinstance(shape, tuple | list) else (shape,)
-    if not all(isinstance(n, int | np.integer) and not isinstance(n, bool | np.bool_) and n >= 0 for n in axes):
+    if not all(is_whole(n) and n >= 0 for n in axes):
         raise fail("shape", owner, "an integer ≥ 0 or a tuple of them", shape)
-    return tuple(int(n) for n in axes)
+    return check_shape(shape, "shape", owner)
 
 
 def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator, owner: str) -> NDArray[np.float64]:

@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_generator, as_real, check_fits, check_integer, check_number, describe, fail
+from clifford_rand._checks import (
+    as_generator,
+    as_real,
+    check_dtype,
+    check_fits,
+    check_integer,
+    check_number,
+    describe,
+    fail,
+)
 
 _Map = Callable[[NDArray[Any]], NDArray[Any]]
 _SEED_BOUND = 2**63
+_MOST_DIMENSIONS = 2**62
 _STREAM = 0x536B65746368  # "Sketch"; any number that nobody spawns by chance
 
 
@@ -99,7 +109,8 @@ class Sketch(ABC):
     def toarray(self, dtype: np.dtype[Any] | type = np.float64) -> NDArray[Any]:
         """Return the dense matrix (r, d)."""
         r, d = self.shape
-        check_fits(np.dtype(dtype).itemsize * (r * d + min(r, d) ** 2), "S", "toarray")
+        dtype = check_dtype(dtype, "dtype", "toarray", "f")
+        check_fits(dtype.itemsize * (r * d + min(r, d) ** 2), "S", "toarray")
         return np.asarray(self @ np.eye(d, dtype=dtype) if d <= r else np.eye(r, dtype=dtype) @ self)
 
     def redraw(self, rng: np.random.Generator | int | None = None) -> "Sketch":
@@ -185,6 +196,8 @@ def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
     if not isinstance(S, Sketch):
         raise fail("S", "sketch_rows", "a sketch", S)
     transposed = S.T
+    if isinstance(blocks, str | bytes) or not isinstance(blocks, Iterable):
+        raise fail("blocks", "sketch_rows", "blocks of rows, one after the other", blocks)
     return (block @ transposed for block in blocks)
 
 
@@ -194,10 +207,11 @@ def check_accuracy(k: object, eps: object, delta: object, owner: str) -> tuple[i
     Every rule is for (1-ε)|x| ≤ |S x| ≤ (1+ε)|x| for all x of a k-dimensional subspace at once, but with probability δ.
     """
     k = check_integer(k, "k", owner)
-    rule = "a number between 0 and 1, both excluded"
-    eps, delta = (
-        check_number(value, name, owner, rule, lambda x: 0 < x < 1) for name, value in (("eps", eps), ("delta", delta))
-    )
+    if k > _MOST_DIMENSIONS:
+        raise fail("k", owner, "a number of dimensions below 2^62", k)
+    rule = "a number between 0 and 1, both excluded, that leaves a number of rows below 1e300"
+    eps = check_number(eps, "eps", owner, rule, lambda x: 1e-100 < x < 1)
+    delta = check_number(delta, "delta", owner, rule, lambda x: 1e-100 < x < 1)
     return k, eps, delta
 
 

@@ -235,7 +235,7 @@ class Layout:
 
     def grade_mask(self, grade: int) -> NDArray[np.bool_]:
         """Return where the coefficients of one grade are: (2^d,) of bool."""
-        check_integer(grade, "grade", "grade_mask", low=0, high=self.dims)
+        grade = check_integer(grade, "grade", "grade_mask", low=0, high=self.dims)
         return np.asarray(self.order.grades == grade)
 
     @property
@@ -421,7 +421,7 @@ def Cl(
         sig = squares(p, q, r, "Cl").tolist()
     elif p or q or r:
         raise fail("sig", "Cl", "given without p, q and r", list(sig))
-    check_integer(firstIdx, "firstIdx", "Cl", low=0)
+    firstIdx = check_integer(firstIdx, "firstIdx", "Cl", low=0)
     ids = BasisVectorIds.ordered_integers(len(sig), first_index=firstIdx)
     layout = Layout(sig, ids=ids, names=names)
     return layout, layout.blades

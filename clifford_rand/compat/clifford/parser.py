@@ -18,7 +18,12 @@ def parse(text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> A
         With the line and the column of what cannot be read.
     """
     reader = _Reader(text, masks, blade)
-    found = reader.sum()
+    try:
+        found = reader.sum()
+    except RecursionError:
+        raise reader.error("fewer parentheses within each other") from None
+    except OverflowError:
+        raise reader.error("numbers within the range of float64") from None
     if reader.kind:
         raise reader.error("a sign between terms, or ^ or * between factors")
     return found
@@ -84,11 +89,19 @@ class _Reader:
             self.advance()
             return found
         if self.kind == "number":
-            token = self.token
+            found = self.number()
             self.advance()
-            return complex(token) if token.endswith("j") else int(token) if token.isdigit() else float(token)
+            return found
         if self.kind == "name" and self.token in self.masks:
             name = self.token
             self.advance()
             return self.blade(self.masks[name])
         raise self.error("a number or the name of a blade")
+
+    def number(self) -> complex:
+        if self.token.endswith("j"):
+            return complex(self.token)
+        try:
+            return int(self.token) if self.token.isdigit() else float(self.token)
+        except ValueError:  # Python reads no integers of more than 4300 digits
+            raise self.error("a number of fewer digits") from None

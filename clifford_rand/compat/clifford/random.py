@@ -41,7 +41,7 @@ def randomMV(
     >>> randomMV(Cl(3)[0], grades=[1], normed=True, rng=0).mag2().round(12)
     np.float64(1.0)
     """
-    check_integer(n, "n", "randomMV")
+    n = check_integer(n, "n", "randomMV")
     draw = as_generator(rng, "randomMV").uniform if uniform is None else uniform
     listed = None if grades is None else {grades} if isinstance(grades, int | np.integer) else set(grades)
     kept = np.array([listed is None or k in listed for k in layout.gradeList])

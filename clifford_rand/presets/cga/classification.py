@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
@@ -21,7 +21,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.assembly import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import Parts, euclidean, split
-from clifford_rand.presets.inputs import largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
+from clifford_rand.presets.inputs import is_dual, largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 
 BLADE = 1e-6  # X ~X beside its number, for components ≤ 1, from which X is no blade with rounding
 
@@ -187,7 +187,7 @@ class Classified:
         (True, True)
         """
         made = assemble(self, self.algebra)
-        return made.dual() if dual else made
+        return made.dual() if is_dual(dual) else made
 
     def __getitem__(self, item: Any) -> "Classified":
         picked = (np.asarray(x)[item] for x in (self.grade, self.kind, self.radius_squared, self.weight))
@@ -267,7 +267,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     if X.dtype.kind not in "fi":
         raise fail("X", "classify", "blades with real coefficients", describe(f"dtype {X.dtype}"), "Use astype(float).")
     X = X.astype(np.float64) if X.dtype.kind == "i" else X
-    X = X.undual() if dual else X
+    X = X.undual() if is_dual(dual) else X
     size = largest(X.coefficients)
     if not (np.isfinite(size) & (size > 0)).all():
         raise fail("X", "classify", "finite blades, not zero", describe("zero, NaN or infinity"))
@@ -276,7 +276,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
         keys = keys_of_grades(n + 2, (k,))
         part = X._make(keys, X._select(keys).coefficients.reshape(-1, keys.size)[rows])
         _check_blades(part, k)
-        eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else rtol
+        eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
         groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 

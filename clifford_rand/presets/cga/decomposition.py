@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
@@ -128,6 +128,7 @@ def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
     if V.dtype.kind not in "fi":
         raise fail("V", "decompose", "a versor with real coefficients", describe(f"dtype {V.dtype}"))
     V = V.astype(np.float64) if V.dtype.kind == "i" else V
+    rtol = check_tolerance(rtol, 1e-9, "decompose")
     if not np.all(V.is_versor(rtol)):
         raise fail("V", "decompose", "a versor", describe("another multivector"))
     count, alg = math.prod(V.shape), V.algebra

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
@@ -82,6 +82,8 @@ def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = N
 def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
     """Return both centres, their difference, and the closest points less the centres."""
     model_of(getattr(A, "algebra", A), owner)
+    if rtol is not None:
+        rtol = check_tolerance(rtol, 0.0, owner)
     found = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
     for name, one in zip(names, found, strict=True):
         if not np.all(one.has_points):

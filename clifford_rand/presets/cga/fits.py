@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_array, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
@@ -14,7 +14,7 @@ from clifford_rand.presets.cga.assembly import FLAT, assemble
 from clifford_rand.presets.cga.classification import Classified, classify
 from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import euclidean
-from clifford_rand.presets.inputs import coordinates_of, of_algebra
+from clifford_rand.presets.inputs import coordinates_of, is_dual, of_algebra
 
 
 def fit_round(
@@ -166,6 +166,7 @@ def _points(
     n = alg.d - 2
     given = down(of_algebra(X, alg, "X", owner)) if isinstance(X, Multivector) and X.algebra == alg else X
     Y = coordinates_of(given, n, "X", owner)
+    Y = np.ascontiguousarray(Y)  # the same sums whatever its layout was
     if Y.dtype.kind != "f":
         raise fail("X", owner, "real floating-point coordinates", describe(f"dtype {Y.dtype}"))
     if Y.ndim < 2:
@@ -173,7 +174,7 @@ def _points(
     w = (
         np.ones(Y.shape[-2:-1], dtype=Y.dtype)
         if weights is None
-        else as_array(weights, "weights", owner).astype(Y.dtype)
+        else as_real(weights, "weights", owner, finite=False).astype(Y.dtype)
     )
     if w.shape[-1:] != Y.shape[-2:-1]:
         raise fail("weights", owner, f"of shape (..., {Y.shape[-2]})", describe(f"shape {w.shape}"))
@@ -234,4 +235,4 @@ def _placed(alg: Algebra, found: Classified, mean: NDArray[Any], unit: NDArray[A
     E = E * np.sign(np.take_along_axis(E, first, axis=-1))
     direction, weight = found.direction._make(found.direction.keys, E), np.ones_like(unit)
     made = assemble(Classified(alg, found.grade, found.kind, direction, location, square, weight), alg)
-    return made.dual() if dual else made
+    return made.dual() if is_dual(dual) else made

@@ -12,7 +12,7 @@ from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import coordinates_of, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, is_dual, numbers_of
 
 
 def _direction(directions: ArrayLike, n: int, owner: str) -> tuple[int, Any]:
@@ -55,7 +55,7 @@ def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, 
     m, E = _direction(directions, n, "flat")
     c = euclidean(n).vector(coordinates_of(through, n, "through", "flat"))
     made = joined(alg, null, m + 2, flat_parts(E, c, m + 2))
-    return made.dual() if dual else made
+    return made.dual() if is_dual(dual) else made
 
 
 def round_about(
@@ -91,4 +91,4 @@ def round_about(
     E = E._make(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     middle = euclidean(n).vector(np.broadcast_to(c, (*shape, n)))
     made = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape)))
-    return made.dual() if dual else made
+    return made.dual() if is_dual(dual) else made

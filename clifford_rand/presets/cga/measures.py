@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_dtype, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, coordinates_of, largest, lengths, of_algebra, tolerance, unit_scale
+from clifford_rand.presets.inputs import (
+    blade_of,
+    coordinates_of,
+    is_dual,
+    largest,
+    lengths,
+    of_algebra,
+    tolerance,
+    unit_scale,
+)
 
 
 def model_of(alg: object, owner: str) -> tuple[int, bool]:
@@ -79,6 +88,7 @@ def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
     _, null = model_of(alg, "infinity")
     one = alg.d * [0]
     one[-2:] = [0, 1] if null else [1, 1]
+    dtype = check_dtype(dtype, "dtype", "infinity")
     return alg.vector(np.array(one).astype(dtype))
 
 
@@ -162,7 +172,7 @@ def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
 
 
 def _rounding(rtol: float | None, dtype: np.dtype) -> float:
-    return 64 * float(np.finfo(dtype).eps) if rtol is None else rtol
+    return 64 * float(np.finfo(dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
 
 
 def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
@@ -173,7 +183,7 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     """
     model_of(getattr(X, "algebra", X), owner)
     X = blade_of(X, "X", owner, "a blade")
-    X = unit_scale(X.undual() if dual else X)
+    X = unit_scale(X.undual() if is_dual(dual) else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
     return X, carrier, np.asarray(largest(carrier.coefficients) <= _rounding(rtol, X.dtype))
 
@@ -310,7 +320,7 @@ def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: flo
     of_algebra(X, P.algebra, "X", "is_incident")
     P = unit_scale(blade_of(P, "P", "is_incident", "a point", grade=1, exact=True))
     X = unit_scale(blade_of(X, "X", "is_incident", "a blade", exact=True))
-    rest = P << X if dual else P ^ X
+    rest = P << X if is_dual(dual) else P ^ X
     scale = largest(P.coefficients) * largest(X.coefficients)
     return (largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * scale)[()]
 
@@ -331,4 +341,4 @@ def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
     """
     model_of(getattr(A, "algebra", A), "meet")
     of_algebra(B, A.algebra, "B", "meet")
-    return A ^ B if dual else A & B
+    return A ^ B if is_dual(dual) else A & B

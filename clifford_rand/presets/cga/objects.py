@@ -7,7 +7,7 @@ from clifford_rand._checks import fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.measures import from_parts, halved, infinity, model_of, squared, up
-from clifford_rand.presets.inputs import coordinates_of, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, is_dual, numbers_of
 
 
 def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
@@ -26,7 +26,7 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
     c = coordinates_of(centre, n, "centre", "sphere")
     r = numbers_of(radius, c.dtype, "radius", "sphere")
     made = from_parts(alg, null, c, np.ones((), dtype=c.dtype), halved(squared(c, "centre", "sphere") - r * r))
-    return made if dual else made.undual()
+    return made if is_dual(dual) else made.undual()
 
 
 def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
@@ -46,7 +46,7 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
     N = coordinates_of(normal, n, "normal", "plane")
     i = numbers_of(offset, N.dtype, "offset", "plane")
     made = from_parts(alg, null, N, np.zeros((), dtype=N.dtype), i)
-    return made if dual else made.undual()
+    return made if is_dual(dual) else made.undual()
 
 
 def circle(
@@ -81,7 +81,7 @@ def circle(
     if normal is not None:
         N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(centre, n, "centre", "circle")
         made = made ^ plane(alg, N, (N * c).sum(axis=-1), dual=True)
-    return made if dual else made.undual()
+    return made if is_dual(dual) else made.undual()
 
 
 def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
@@ -103,7 +103,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
         ^ from_parts(alg, null, D, zero, zero)
         ^ infinity(alg, D.dtype)
     )
-    return made.dual() if dual else made
+    return made.dual() if is_dual(dual) else made
 
 
 def point_pair(
@@ -120,4 +120,4 @@ def point_pair(
     Classified(point pair, direction=1.0*e1, location=[3.0, 0.0, 0.0], radius_squared=4)
     """
     made = up(alg, A) ^ up(alg, B)
-    return made.dual() if dual else made
+    return made.dual() if is_dual(dual) else made

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
@@ -132,6 +132,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     n = dimension_of(getattr(P, "algebra", P), "coordinates")
     values = blade_of(P, "P", "coordinates", "a point", grade=n, exact=True).coefficients
     weight = values[..., -1:]
+    rtol = check_tolerance(rtol, 0.0, "coordinates")
     limit = rtol * np.abs(values).max(axis=-1, keepdims=True) if rtol else 0
     if np.asarray(abs(weight) <= limit if rtol else weight == 0, dtype=bool).any():
         raise fail("P", "coordinates", "a point of weight ≠ 0", describe("an ideal point"), "It is a direction.")

@@ -151,7 +151,7 @@ def forward_kinematics(screws: Multivector, q: ArrayLike, home: Multivector | No
     array([1., 1.])
     """
     M = joint_motors(screws, q)[..., -1]
-    return M if home is None else M * home
+    return M if home is None else M * of_algebra(home, M.algebra, "home", "forward_kinematics")
 
 
 def space_jacobian(screws: Multivector, q: ArrayLike) -> Multivector:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_number, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
@@ -163,6 +163,7 @@ def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, un
     >>> bool(pga.is_incident(pga.point(alg, [1, 1, 1]), pga.line(alg, [0, 0, 0], [3, 3, 3])))
     True
     """
+    unit = check_number(unit, "unit", "is_incident", "a finite number ≥ 0", lambda x: 0 <= x < np.inf)
     apart, far = _measure(a, b, "is_incident", rtol)
     return apart <= tolerance(rtol, np.asarray(apart).dtype) * np.maximum(far, unit)
 

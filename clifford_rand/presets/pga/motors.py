@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
@@ -196,7 +196,9 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     w, v = w * flip, v * flip[..., None]
     sine = np.asarray(lengths(v))
     along = np.asarray(lengths(t))
-    slides = sine <= (4 * float(np.finfo(dtype).eps) if rtol is None else rtol)
+    slides = sine <= (
+        4 * float(np.finfo(dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
+    )
     still = slides & (along == 0)
     e3 = np.array([0, 0, 1], dtype=dtype)
     slide = np.where(still[..., None], e3, t / np.where(along == 0, 1, along)[..., None])

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer
+from clifford_rand._checks import as_real, check_integer, check_number, check_positive, describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import of_algebra
@@ -60,7 +60,7 @@ def damped_step(
     M = forward_kinematics(screws, q, home)
     V = _twist(M, target, length, "damped_step")
     J = _columns(body_jacobian(screws, q, home), length)
-    return _step(J, V, np.asarray(damping, dtype=np.float64)), np.sqrt(np.square(V).sum(axis=-1))
+    return _step(J, V, _damping(damping)), np.sqrt(np.square(V).sum(axis=-1))
 
 
 def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> NDArray[Any]:
@@ -73,6 +73,7 @@ def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> ND
 
 
 def _weighted(B: Any, length: float) -> NDArray[Any]:
+    length = check_positive(length, "length", "clifford_rand.presets.pga")
     return np.asarray(B.coefficients * np.where(has_e0(B), 1 / length, 1))
 
 
@@ -81,7 +82,18 @@ def _columns(axes: Any, length: float) -> NDArray[Any]:
     return np.swapaxes(_weighted(axes, length), -1, -2)
 
 
+def _damping(value: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(as_real(value, "damping", "damped_step"), dtype=np.float64)
+    if (array < 0).any():
+        raise fail("damping", "damped_step", "numbers ≥ 0", value)
+    return array
+
+
 def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[Any]:
+    if not (np.isfinite(J).all() and np.isfinite(V).all()):
+        raise fail(
+            "screws", "clifford_rand.presets.pga", "with a target and q of a usual size", describe("NaN or overflow")
+        )
     U, S, Wt = np.linalg.svd(J, full_matrices=False)
     small = float(np.finfo(S.dtype).eps) * S[..., :1]
     gain = np.where(small < S, S / np.maximum(S * S + damping[..., None] ** 2, np.finfo(S.dtype).tiny), 0)
@@ -154,7 +166,9 @@ def inverse_kinematics(
     (True, array([1., 1.]))
     """
     owner = "inverse_kinematics"
-    check_integer(max_steps, "max_steps", owner)
+    max_steps = check_integer(max_steps, "max_steps", owner)
+    rule = "a finite number ≥ 0"
+    tolerance = check_number(tolerance, "tolerance", owner, rule, lambda value: 0 <= value < np.inf)
     M = forward_kinematics(screws, q, home)
     of_algebra(target, M.algebra, "target", owner)
     batch = np.broadcast_shapes(M.shape, target.shape)

@@ -9,7 +9,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, refuse_tensors
+from clifford_rand.presets.inputs import coordinates_of, numbers_of, refuse_tensors
 from clifford_rand.presets.sta.frames import SIGNATURE, boost_to, spacetime_model
 
 _ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the order g01, g02, g03
@@ -152,4 +152,4 @@ def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Mu
     F = _field(F, "lorentz_force")
     if not isinstance(u, Multivector) or u.grades != (1,):
         raise fail("u", "lorentz_force", "a vector", u)
-    return F.rc(u) * np.asarray(charge)
+    return F.rc(u) * numbers_of(charge, F.dtype, "charge", "lorentz_force")

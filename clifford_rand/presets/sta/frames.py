@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.rotation_matrix import rotor_of
@@ -276,7 +276,7 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
         raise fail("F", "from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
     eta = np.diag(np.array(SIGNATURE, dtype=matrix.dtype))
     excess = abs(np.swapaxes(matrix, -1, -2) @ eta @ matrix - eta).max(axis=(-1, -2), initial=0)
-    limit = RTOL if rtol is None else rtol
+    limit = RTOL if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
     if not (excess <= limit * np.maximum(1, abs(matrix).max(axis=(-1, -2), initial=0)) ** 2).all():
         raise fail("F", "from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
     future = matrix[..., 0, 0] > 0

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, lengths
+from clifford_rand.presets.inputs import coordinates_of, lengths, of_algebra
 from clifford_rand.presets.sta.frames import spacetime_model, speeds_of, timelike
 
 
@@ -105,7 +105,7 @@ def interval(first: Multivector, second: Multivector) -> Any:
     [16.0, 0.0, -16.0]
     """
     spacetime_model(getattr(first, "algebra", first), "interval")
-    step = second - first
+    step = of_algebra(second, first.algebra, "second", "interval") - first
     return (step * step).scalar_part()
 
 
