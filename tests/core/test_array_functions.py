@@ -182,8 +182,8 @@ def test_scalars_are_numbers_for_every_other_function():
     x, y = np.asarray(S), np.asarray(T)
     for function in (np.arctan2, np.hypot, np.maximum):
         np.testing.assert_array_equal(function(S, T), function(x, y))
-    for function in (np.max, np.argsort, np.median, np.std, np.log1p, np.sign, np.linalg.norm):
-        np.testing.assert_array_equal(function(S), function(x))
+    for function in (np.max, np.argsort, np.median, np.std, np.arcsinh, np.sign, np.linalg.norm):
+        np.testing.assert_allclose(function(S), function(x), rtol=4e-16)  # vectors and lone numbers may round apart
     np.testing.assert_array_equal(np.where(T)[0], np.where(y)[0])
     assert np.interp(ALG.e1 | ALG.e1, [0, 2], [0, 4]) == 2
 

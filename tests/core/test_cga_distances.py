@@ -60,7 +60,7 @@ def least(a, b, i, seed):
         turn = np.linspace(0, 2 * np.pi, 400)
         z = np.array([[1.0], [-1.0]]) if b.m == 1 else np.stack([np.cos(turn), np.sin(turn)], axis=-1)
     found = a.apart(i, b.point(i, z))
-    starts = z[np.argsort(found)[:3]]
+    starts = z[np.argsort(found)[:2]]
     return min(minimize(lambda z: a.apart(i, b.point(i, z)) ** 2, start, tol=1e-15).fun for start in starts) ** 0.5
 
 

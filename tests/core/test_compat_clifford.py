@@ -160,10 +160,15 @@ def test_texts():
     assert layout.parse_multivector("-.5e1^e2") == -5 * e2
     assert [layout.parse_multivector(text) for text in ("e1^e1", "e1*e1", "(e1 + e2)^e2")] == [0, 1, e12]
     assert layout.parse_multivector("2j ^ e1") == 2j * e1
-    for text, column in [("1 + e4", 5), ("(1 + e1", 8), ("2 $ e1", 3), ("3 ^ ", 3)]:
+    bad = [("1 + e4", 5), ("(1 + e1", 8), ("2 $ e1", 3), ("3 ^ ", 3), ("e1*" + "9" * 5000, 4)]
+    for text, column in bad:
         with pytest.raises(SyntaxError, match="expected") as found:
             layout.parse_multivector(text)
         assert (found.value.lineno, found.value.offset) == (1, column)
+    with pytest.raises(SyntaxError, match="parentheses"):
+        layout.parse_multivector("(" * 5000)
+    with pytest.raises(SyntaxError, match="range"):
+        layout.parse_multivector("1.5*" + "9" * 400)
 
 
 def test_names_ids_and_orders():

@@ -256,6 +256,7 @@ def test_conformal_coordinates_of_the_plane(name):
     assert _zero(chart.laplacian(f)["1"] - (f.diff(u, 2) + f.diff(v, 2)) / chart.gram[0, 0])
 
 
+@pytest.mark.slow
 def test_oblique_coordinates():
     """x = u + v/2, y = v: a constant metric that is not diagonal; and curved lines that do not meet at right angles."""
     oblique = cr.Coordinates("u v", position=["u + v/2", "v"])

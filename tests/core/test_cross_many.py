@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from support.pairwise import pairwise
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 7])
-@pytest.mark.parametrize("m", [0, 1, 50, 3000])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pairwise({"d": [1, 2, 3, 4, 7], "m": [0, 1, 50, 3000], "dtype": [np.float32, np.float64]})
 def test_equals_cross_of_the_gathered_rows(d, m, dtype):
     rng = np.random.default_rng(d)
     X = rng.standard_normal((30, d)).astype(dtype)

@@ -354,6 +354,7 @@ class TestExponential:
 
 
 class TestLogarithm:
+    @pytest.mark.one_seed("at scale 1 some rotors are near -1, whose roots have fewer digits")
     @pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0])
     @pytest.mark.parametrize("name", ["Cl(3)", "PGA", "CGA", "STA", "Cl(2,0,1)", "PGA(4)"])
     def test_of_rotors(self, name, scale):

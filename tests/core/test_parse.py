@@ -1,5 +1,6 @@
 """Text to multivectors: Python's operators, and one clear error for everything else."""
 
+import math
 import time
 from fractions import Fraction
 
@@ -188,3 +189,11 @@ def test_the_sign_of_a_long_name():
         order = rng.permutation(12)[:n] + 1
         swaps = sum(int(a > b) for i, a in enumerate(order) for b in order[i + 1 :])
         assert alg.parse_blade("e" + "_".join(map(str, order)))[1] == (-1) ** swaps
+
+
+@pytest.mark.parametrize("text", ["\ud800", "e1 +\x00", "f + 1", "+f", "-(f)", "~f ** 2", "f / 2"])
+def test_texts_of_no_value_are_one_error(text):
+    with pytest.raises(ValueError, match="The 'text' parameter of Algebra must be") as found:
+        ALG(text, f=math.sin)
+    assert type(found.value) is cr.ArgumentError
+    assert str(found.value).isprintable()

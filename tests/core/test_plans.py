@@ -12,6 +12,7 @@ from clifford_rand.plans import linear, table_plan
 from clifford_rand.plans.choice import choose, plan_of
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
+from support.pairwise import pairwise
 
 
 def best(work, repeats=7):
@@ -143,10 +144,14 @@ def test_plans_are_shared_by_equal_algebras_of_one_object_and_bounded():
     assert alg.e1 * alg.e1 == 1
 
 
-@pytest.mark.parametrize("by_kernel", [True, False])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
-@pytest.mark.parametrize("name", ["reverse", "star", "even"])
-@pytest.mark.parametrize("shape", [(), (3, 50)])
+@pairwise(
+    {
+        "by_kernel": [True, False],
+        "dtype": [np.float32, np.float64, np.complex128],
+        "name": ["reverse", "star", "even"],
+        "shape": [(), (3, 50)],
+    }
+)
 def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_kernel, monkeypatch):
     """Of all blades, of one grade, and of blades in no order; contiguous and strided; by the kernel and by NumPy."""
     monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)

@@ -41,15 +41,15 @@ def test_identity_sketch_is_the_cross_product():
 
 @pytest.mark.parametrize("s", [1, 2])
 def test_zero_mean_at_another_row(s):
-    # Proposition 2. The mean of N = 2000 is within 5 standard errors but with probability 6e-7 (normal limit), and that
-    # of the signs within 0.15 but with probability 2·exp(-2000·0.15²/2) < 4e-10 (Hoeffding).
+    # Proposition 2. The mean of N = 1000 is within 5 standard errors but with probability 6e-7 (normal limit), and that
+    # of the signs within 0.2 but with probability 2·exp(-1000·0.2²/2) < 5e-9 (Hoeffding).
     A, x = gaussian(0, 2, 8), gaussian(1, 8)
-    maps = [cr.SJLT(3, 8, s, rng=seed) for seed in range(2000)]
+    maps = [cr.SJLT(3, 8, s, rng=seed) for seed in range(1000)]
     products = np.array([x @ cr.sketched_cross(A, S) for S in maps])
-    assert abs(products.mean()) < 5 * products.std() / np.sqrt(2000)
+    assert abs(products.mean()) < 5 * products.std() / np.sqrt(1000)
     assert products.std() > 0.1  # not by being zero
     signs = np.array([np.sign(x @ cr.sketched_cross(A, S, normalize=True)) for S in maps])
-    assert abs(signs.mean()) < 0.15
+    assert abs(signs.mean()) < 0.2
 
 
 def test_large_sketches_do_not_overflow_when_normalized():

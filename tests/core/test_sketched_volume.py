@@ -10,6 +10,7 @@ import clifford_rand as cr
 from clifford_rand import SJLT, SRHT, GaussianSketch, SparseSign
 from clifford_rand.sketch.inner import mean_interval
 from clifford_rand.sketch.volume import log_volume_moments
+from support.pairwise import pairwise
 from support.sketches import MAKERS
 
 KNOWN = [kind for kind in MAKERS if kind != "SJLT2"]  # of which the mean of the minors is known
@@ -24,16 +25,16 @@ def gaussian(seed, *shape):
     "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in ("SJLT", "SparseSign"))) for k in KNOWN]
 )
 def test_inner_product_is_unbiased(kind):
-    # Means of N = 2500 against the exact value at 5.5 standard errors: 4e-8 a comparison (normal limit), 8 a kind.
+    # Means of N = 1250 against the exact value at 5.5 standard errors: 4e-8 a comparison (normal limit), 8 a kind.
     for k, r, d in ((1, 3, 7), (2, 4, 7), (3, 4, 6), (3, 3, 5)):
         A, B = gaussian(k, k, d), gaussian(k + 9, k, d)
         exact = np.linalg.det(A @ B.T)
-        maps = np.stack([MAKERS[kind](r, d, seed).toarray() for seed in range(2500)])
+        maps = np.stack([MAKERS[kind](r, d, seed).toarray() for seed in range(1250)])
         factor = math.exp(MAKERS[kind](r, d, 0).log_minor(k))
         for left, right, wanted in ((A, B, exact), (A, A, np.linalg.det(A @ A.T))):
             values = np.linalg.det((left @ maps.swapaxes(1, 2)) @ (maps @ right.T)) / factor
             assert values.std() > 0.1 * abs(wanted) or kind in ("SRHT", "SJLT", "SparseSign")
-            assert abs(values.mean() - wanted) <= 5.5 * values.std() / np.sqrt(2500) + 1e-9 * abs(wanted)
+            assert abs(values.mean() - wanted) <= 5.5 * values.std() / np.sqrt(1250) + 1e-9 * abs(wanted)
     one = MAKERS[kind](4, 7, 3)
     A, B = gaussian(0, 2, 7), gaussian(1, 2, 7)
     found = cr.sketched_inner(A, B, one)
@@ -231,14 +232,14 @@ def test_star_scales_precisions_and_plain_matrices():
 
 @makers
 def test_star_has_mean_zero_at_other_vectors(kind):
-    # Second proposition: the mean of N = 2000 lies within 5.5 standard errors but with probability 4e-8.
+    # Second proposition: the mean of N = 1000 lies within 5.5 standard errors but with probability 4e-8.
     A, Y = gaussian(0, 1, 6), gaussian(1, 2, 6)
     values = []
-    for seed in range(2000):
+    for seed in range(1000):
         found = cr.sketched_star(A, MAKERS[kind](3, 6, seed))
         values.append(np.linalg.det(found.factors @ Y.T) * np.exp(found.log_norm))
     assert np.std(values) > 1e-3
-    assert abs(np.mean(values)) < 5.5 * np.std(values) / np.sqrt(2000)
+    assert abs(np.mean(values)) < 5.5 * np.std(values) / np.sqrt(1000)
 
 
 def test_nearest_to_span_against_least_squares():
@@ -328,11 +329,9 @@ def gaussian_estimates(k, r, cosine, m, n, seed):
     return np.linalg.det(left.swapaxes(-1, -2) @ right) / math.exp(GaussianSketch(r, 2 * k, rng=0).log_minor(k))
 
 
-@pytest.mark.parametrize("m", [8, 20, 60])
-@pytest.mark.parametrize(("k", "r"), [(1, 4), (1, 40), (2, 6), (3, 8), (5, 12)])
-@pytest.mark.parametrize("cosine", [1.0, 0.9, 0.5, 0.0])
+@pairwise({"m": [8, 20, 60], ("k", "r"): [(1, 4), (1, 40), (2, 6), (3, 8), (5, 12)], "cosine": [1.0, 0.9, 0.5, 0.0]})
 def test_intervals_cover_what_they_say(k, r, cosine, m):
-    # N = 1500 intervals of 0.95, which cover 0.94 or more: fewer than 0.905 with probability 1e-7, 60 cases. Two
+    # N = 1500 intervals of 0.95, which cover 0.94 or more: fewer than 0.905 with probability 1e-7, 20 cases. Two
     # standard errors, which were stated before, cover 0.76 of k = 5, r = 12, m = 8.
     x = gaussian_estimates(k, r, cosine, m, 1500, 10 * k + m)
     low, high, peak = mean_interval(np.sign(x), np.log(np.abs(x)), 0.95, "test")

@@ -253,6 +253,8 @@ def test_lambdify_says_what_is_wrong():
 
 FIELDS = [cr.Algebra(2), cr.Algebra(3), cr.Algebra(1, 3), OBLIQUE, cr.Algebra(metric=[[0, -1], [-1, 0]]), cr.Algebra(1)]
 FIELDS += [cr.Algebra(metric=[[Fraction(1, 2), 0], [0, 3]]), cr.Algebra(metric=sp.Matrix([[A, B], [B, C]]))]
+OFTEN = (FIELDS[0], OBLIQUE, FIELDS[4], FIELDS[7])
+FIELDS = [pytest.param(alg, marks=[pytest.mark.slow] * (alg not in OFTEN)) for alg in FIELDS]
 
 
 def _field(alg, grades=None):

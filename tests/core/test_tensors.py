@@ -44,7 +44,9 @@ METRICS = {
     "R8": cr.Algebra(8),
 }
 OFTEN = ("R3", "PGA(3)", "CGA(3)", "not diagonal")
-SMALL = [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in METRICS if name != "R8"]
+SMALL = [name for name in METRICS if name != "R8"]
+OFTEN_FIRST = [pytest.param(name, marks=() if name in OFTEN else pytest.mark.slow) for name in SMALL]
+JAX = ("R2", "PGA(3)", "not diagonal", "degenerate")  # some seconds each: every operation of every shape is compiled
 
 
 def numpy_of(A):
@@ -70,6 +72,17 @@ def library(request):
     return LIBRARIES[request.param]
 
 
+EVERYWHERE = pytest.mark.parametrize(
+    ("library", "name"),
+    [
+        pytest.param(one, name, marks=() if name in OFTEN and one != "jax" else pytest.mark.slow)
+        for one in LIBRARIES
+        for name in (JAX if one == "jax" else SMALL)
+    ],
+    indirect=["library"],
+)
+
+
 def random(alg, library, seed, grades=None, shape=(3,)):
     """A multivector of standard normal components in a library."""
     X = alg.random_multivector(seed, shape, grades)
@@ -79,7 +92,7 @@ def random(alg, library, seed, grades=None, shape=(3,)):
 # ---- laws
 
 
-@pytest.mark.parametrize("name", SMALL)
+@EVERYWHERE
 def test_products_obey_their_laws_in_every_library(library, name):
     alg = METRICS[name]
     A, B, C = (random(alg, library, seed) for seed in range(3))
@@ -100,7 +113,7 @@ def test_products_obey_their_laws_in_every_library(library, name):
     assert agree(a | a, a * a)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@EVERYWHERE
 def test_duals_obey_their_laws_in_every_library(library, name):
     alg = METRICS[name]
     for k in range(alg.d + 1):
@@ -125,7 +138,7 @@ def test_cross_products_are_stars_of_wedges_in_every_library(library, d):
     assert agree(product.star().coefficients, cr.cross(rows))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@EVERYWHERE
 def test_functions_obey_their_laws_in_every_library(library, name):
     alg = METRICS[name]
     A = random(alg, library, 5)
@@ -195,7 +208,7 @@ UNARY = {
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", OFTEN_FIRST)
 @pytest.mark.parametrize("make", [of_torch, of_strict])
 def test_tensors_have_the_numbers_of_numpy(make, name):
     alg = METRICS[name]
@@ -502,17 +515,20 @@ FUNCTIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("d", [3, 5])
-def test_torch_compiles_whole_functions(d):
+@pytest.mark.parametrize(
+    ("d", "names"), [(3, ("product", "involutions", "sandwich", "exp", "chain")), (5, ("product", "exp"))]
+)
+def test_torch_compiles_whole_functions(d, names):
     torch = pytest.importorskip("torch")
     x, B = torch.randn(5, d, dtype=torch.float64), torch.randn(5, d * (d - 1) // 2, dtype=torch.float64)
-    for name, function in FUNCTIONS.items():
-        alg = cr.Algebra(d)
+    for name in names:
+        alg, function = cr.Algebra(d), FUNCTIONS[name]
         torch._dynamo.reset()
         compiled = torch.compile(lambda x, B, f=function, alg=alg: f(alg, x, B), fullgraph=True, backend="aot_eager")
         assert torch.allclose(compiled(x, B), function(alg, x, B), rtol=1e-9), name
 
 
+@pytest.mark.slow
 def test_torch_compiles_a_sandwich_without_a_break():
     torch = pytest.importorskip("torch")
     alg = cr.Algebra(2, 1)  # no plan of it is made before the trace

@@ -96,7 +96,7 @@ def test_walk_takes_the_steps_that_enumeration_gives(n, d, k):
     start = subsets.index(tuple(sorted(walk.rows.tolist())))
     rng = np.random.default_rng(0)
     for steps in (1, 2, 5):
-        index = np.sort([walk.sample(steps, rng) for _ in range(2500)], axis=1)
+        index = np.sort([walk.sample(steps, rng) for _ in range(1200)], axis=1)
         assert_has_law(counts(index, subsets), np.linalg.matrix_power(P, steps)[start])
 
 
@@ -185,7 +185,7 @@ def test_elementary_polynomials():
             assert np.exp(table[m, j]) == pytest.approx(direct, rel=1e-13)
 
 
-@pytest.mark.parametrize("scale", [1e150, 1e-150, 1e-300, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
 @pytest.mark.parametrize("method", ["exact", "mcmc"])
 def test_scale_changes_nothing(scale, method):
     X = rows(12, 4)
