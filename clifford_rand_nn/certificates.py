@@ -18,12 +18,10 @@ from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import rounding
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, gap_unit, rounding
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse
 from clifford_rand_nn.units import Units
-
-_EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
 
 
 class GatedClaim(NamedTuple):
@@ -257,18 +255,36 @@ class Certificate:
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
         targets, loss = self._targets(labels, owner)
-        f, penalty = self.claim.predictions_and_penalty(data)
-        primal = self._mean_loss(loss, f, targets, weights) + self.beta * penalty
+        primal = self._primal(loss, data, targets, weights)
         dual = self._bound(loss, data, targets, weights)
-        zero = self._mean_loss(loss, 0 * f, targets, weights)
-        slack = rounding(primal, dual, zero, _EQUALITY_TOL)
+        zero = self._mean_loss(loss, 0 * targets, targets, weights)
+        slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             hint = "Either the data are others, or the bound is not one for this network."
             raise fail("X", owner, rule, describe(f"an objective of {primal:.8g}"), hint)
-        scale = max(primal, np.finfo(np.float64).eps * zero)
-        gap = max(primal - dual, 0.0) / scale if scale > 0 else 0.0
-        return replace(self, primal=primal, dual=dual, relative_gap=gap)
+        return replace(self, primal=primal, dual=dual, relative_gap=max(primal - dual, 0.0) / gap_unit(primal, zero))
+
+    def of_its_network(self, X: Any, targets: Array, weights: Array | None) -> "Certificate":
+        """Return the certificate with the objective of the network itself, by the plain formulas.
+
+        A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
+        precision holds no plane that is.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Rows that count.
+        targets : (n, C)
+            As the loss takes them.
+        weights : (n,) of mean 1, or None
+        """
+        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
+        loss = loss if self.classes is None else loss.of_classes(len(self.classes))
+        weights = np.ones(len(targets)) if weights is None else weights
+        primal = self._primal(loss, X, targets, weights)
+        zero = self._mean_loss(loss, 0 * targets, targets, weights)
+        return replace(self, primal=primal, relative_gap=max(primal - self.dual, 0.0) / gap_unit(primal, zero))
 
     def rescaled(self, units: Units) -> "Certificate":
         """Return what the certificate of data in ``units`` says of the data as they are."""
@@ -321,7 +337,7 @@ class Certificate:
             excess = self.claim.bias_residual(X, theta)
         if self.fit_intercept:
             excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
-        if excess > _EQUALITY_TOL * np.abs(theta).sum():
+        if excess > EQUALITY_TOL * np.abs(theta).sum():
             return self._dual_value(loss, 0 * theta, targets, weights)
         theta = theta * min(1.0, X.shape[0] * self.beta / largest) if largest > 0 else theta
         penalty = self.claim.dual_penalty(X, theta) / (int(X.shape[0]) ** 2 * self.beta)
@@ -365,6 +381,10 @@ class Certificate:
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
         return encode_labels(np.searchsorted(self.classes, y), len(self.classes), loss)
+
+    def _primal(self, loss: Loss, X: Any, targets: Array, weights: Array) -> float:
+        f, penalty = self.claim.predictions_and_penalty(X)
+        return self._mean_loss(loss, f, targets, weights) + self.beta * penalty
 
     def _mean_loss(self, loss: Loss, f: Array, y: Array, weights: Array) -> float:
         return float(np.mean(weights * loss.stated_value(f, y)))

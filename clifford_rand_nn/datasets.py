@@ -39,7 +39,7 @@ def spiral(n_per_class: int = 80) -> tuple[NDArray[np.float64], NDArray[np.int64
     >>> X.shape, y[:4].tolist(), bool(abs(X).max() == 1)
     ((160, 2), [1, -1, 1, -1], True)
     """
-    check_integer(n_per_class, "n_per_class", "spiral", low=1, high=104)
+    n_per_class = check_integer(n_per_class, "n_per_class", "spiral", low=1, high=104)
     i = np.arange(n_per_class)
     radius = (104 - i) / 104
     arm = radius[:, None] * np.stack([np.cos(i * np.pi / 16), np.sin(i * np.pi / 16)], axis=1)

@@ -171,7 +171,7 @@ def refine_gates(
     check_choice(candidates, "candidates", owner, ("cross", "gaussian"))
     check_choice(climb, "climb", owner, (True, False))
     check_choice(bias, "bias", owner, (True, False))
-    check_integer(max_rounds, "max_rounds", owner, low=0)
+    max_rounds = check_integer(max_rounds, "max_rounds", owner, low=0)
     check_positive(tol, "tol", owner)
     if max_time is not None:
         check_positive(max_time, "max_time", owner)

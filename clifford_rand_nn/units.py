@@ -75,7 +75,8 @@ class Units(NamedTuple):
 
     def beta(self, beta: float, squared: bool, owner: str) -> float:
         """Return beta in these units."""
-        found = float(np.ldexp(beta, -2 * self.x if squared else -self.x - self.y))
+        with np.errstate(over="ignore", under="ignore"):
+            found = float(np.ldexp(beta, -2 * self.x if squared else -self.x - self.y))
         if not 0 < found < np.inf:
             size = describe(f"{beta:.2g} for rows of size {2.0**self.x:.1e}, targets of size {2.0**self.y:.1e}")
             raise fail("beta", owner, "a number > 0 in the scale of the data", size, "Bring X and y to usual sizes.")

@@ -73,8 +73,8 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
     True
     """
     owner = "pattern_count"
-    check_integer(n, "n", owner)
-    check_integer(d, "d", owner)
+    n = check_integer(n, "n", owner)
+    d = check_integer(d, "d", owner)
     check_choice(bias, "bias", owner, (True, False))
     largest = min(n - bool(bias), d)
     r = largest if rank is None else check_integer(rank, "rank", owner, low=0, high=largest)
@@ -163,7 +163,7 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = 1_0
 def _every(X: ArrayLike, bias: bool, max_patterns: int, owner: str) -> ActivationPatterns:
     data: Any = as_rows(X, owner)
     check_choice(bias, "bias", owner, (True, False))
-    check_integer(max_patterns, "max_patterns", owner)
+    max_patterns = check_integer(max_patterns, "max_patterns", owner)
     reduced = reduce_rows(data, bias)
     if reduced.rank == 0:  # all rows are zero, without bias: on for every gate
         none = Gates.without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")

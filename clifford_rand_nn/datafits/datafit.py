@@ -20,6 +20,7 @@ _AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond 
 _OFF_SIMPLEX = 4500.0  # roundings, 1e-12 in double precision, by which a row of entries that sum to zero may miss it
 _NEWTON_STEPS = 8
 _BALANCED = 4.5  # roundings, 1e-15 in double precision, below which an equality of the dual is met as well as can be
+_FEASIBLE = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
 _STEPS = 2000
 _NOTHING = 1e-14  # share of the first loss at which the columns separate the classes: steps would go on until overflow
 _SMALL = 32  # unknowns up to which the Hessian is formed
@@ -109,6 +110,18 @@ class Datafit:
     def in_units(self, unit: float) -> "Datafit":
         """Return the datafit of targets and predictions in another unit, divided by its square."""
         return Datafit(self.loss.in_units(unit), self.y / unit, self.sample_weight)
+
+    def dual_point(self, theta: Any, Q: Any) -> Any:
+        """Return what `balance` makes of ``theta`` if it is balanced, Q^T theta = 0 to 1e-12, else zero.
+
+        Zero is feasible always. A point that is not balanced bounds nothing, so every lower bound begins here.
+        """
+        theta = self.balance(theta, Q)
+        xp = library(theta)
+        norm, least = xp.linalg.vector_norm, xp.finfo(theta.dtype).smallest_normal
+        unit = theta / xp.clip(xp.max(xp.abs(theta)), least, None)  # squares of less than its root vanish
+        met = float(norm(Q.T @ unit)) <= _FEASIBLE * self._eps * float(norm(unit))
+        return theta if met else xp.zeros_like(theta)
 
     def balance(self, theta: Any, Q: Any) -> Any:
         """Move ``theta`` so that Q^T theta = 0, within the domain; it may fail far from the optimum.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._checks import as_array, as_real, check_array, describe, fail
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
 
@@ -107,12 +107,21 @@ class Gates:
 
     def on(self, X: Any) -> NDArray[np.bool_]:
         r"""Activation patterns :math:`1(Xh_i + c_i \ge 0)`, (n, m) bool, always decided in float64; X may be CSR."""
-        rows = X if issparse(X) else np.asarray(X, dtype=np.float64)
+        rows = X if issparse(X) else np.asarray(as_real(X, "X", "Gates.on", min_ndim=1), dtype=np.float64)
+        if rows.shape[-1] != self.d:
+            raise fail("X", "Gates.on", f"of shape (n, {self.d})", describe(f"shape {rows.shape}"))
         return np.asarray(rows @ self.directions + self.offsets >= 0)
 
     def take(self, index: ArrayLike) -> "Gates":
         """Return the gates at ``index``, in that order."""
-        i = np.asarray(index, dtype=np.intp)
+        i = as_array(index, "index", "Gates.take")
+        if i.size and (i.dtype.kind not in "biu" or (i.dtype.kind == "b" and i.shape != self.offsets.shape)):
+            rule = f"integers, or {len(self)} truth values"
+            raise fail("index", "Gates.take", rule, describe(f"dtype {i.dtype}, shape {i.shape}"))
+        i = np.flatnonzero(i) if i.dtype.kind == "b" else i
+        if i.ndim != 1 or (i.size and not -len(self) <= int(i.min()) <= int(i.max()) < len(self)):
+            raise fail("index", "Gates.take", f"a list of numbers of the {len(self)} gates", index)
+        i = i.astype(np.intp)
         return replace(
             self,
             directions=np.ascontiguousarray(self.directions[:, i]),

@@ -28,6 +28,7 @@ SKETCHES: dict[str, type[SJLT | SparseSign | SRHT | GaussianSketch]] = {
 _PAPER_SKETCH_DIM = 100  # section 4.2 of the paper: r = 100 for d = 384 … 1536
 _INCIDENT_SHARE = 4  # a sketch that was not asked for lets at most n/4 rows lie on a plane
 _BLOCK_BYTES = 2**21  # of columns of sparse rows that are compared at a time
+_FEW_COLUMNS = 8  # that tell most rows apart
 _ROUNDS = 32  # how often unusable planes are drawn again before the sketch is made smaller
 _MOST_GATES = 2**16  # that side="all" may make
 METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))
@@ -278,7 +279,7 @@ def sample_gates(
     """
     owner = "sample_gates"
     data = as_rows_or_csr(X, owner)
-    check_integer(n_gates, "n_gates", owner)
+    n_gates = check_integer(n_gates, "n_gates", owner)
     check_choice(method, "method", owner, METHODS)
     check_choice(bias, "bias", owner, (True, False))
     check_choice(side, "side", owner, ("random", "on", "off", "all"))
@@ -291,10 +292,12 @@ def sample_gates(
     n, d = data.shape
     # Directions as drawn, as moved, and as kept, and a pattern on the rows.
     check_fits(n_gates * (24 * d + n), "n_gates", owner, hint="Take fewer gates.")
-    if sketch_dim is not None and sketch_dim != "auto":
-        if isinstance(sketch_dim, str):
-            raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)
-        check_integer(sketch_dim, "sketch_dim", owner, low=1, high=d, hint="A sketch is not larger than the data.")
+    if isinstance(sketch_dim, str) and sketch_dim != "auto":
+        raise fail("sketch_dim", owner, "an integer, 'auto' or None", sketch_dim)
+    if sketch_dim is not None and not isinstance(sketch_dim, str):
+        sketch_dim = check_integer(
+            sketch_dim, "sketch_dim", owner, low=1, high=d, hint="A sketch is not larger than the data."
+        )
     if method in PLANE_RULES:
         gates = PLANE_RULES[method](ShiftedRows(data) if issparse(data) else data, n_gates, y, bias, generator)
     else:
@@ -334,24 +337,21 @@ def distinct_rows(X: Any) -> NDArray[np.intp]:
 
 def merged_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return `distinct_rows`, and for each row of X (n, d), dense or CSR, its place among them."""
-    if issparse(X):
-        return _merged_sparse_rows(X)
+    n, d = X.shape
+    first, place, start = np.zeros(min(n, 1), dtype=np.intp), np.zeros(n, dtype=np.intp), 0
+    while start < d and len(first) < n:  # some columns at a time, until all rows are told apart
+        width = max(1, _BLOCK_BYTES // (8 * n)) if issparse(X) else max(_FEW_COLUMNS, start)
+        part = X[:, start : start + width]
+        first, place = _merged(np.column_stack([place, part.toarray() if issparse(X) else part]))
+        start += width
+    return first, place
+
+
+def _merged(X: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     bits = (np.ascontiguousarray(X, dtype=np.float64) + 0.0).view(np.int64)  # + 0.0 turns -0 to 0
     # The bits of floats as unsigned integers of the same order, with the highest byte first: rows compare as bytes do.
     keys = (bits ^ (bits >> 63 | np.int64(-(2**63)))).astype(">i8")
     return np.unique(keys.view(f"V{8 * X.shape[1]}").ravel(), return_index=True, return_inverse=True)[1:]
-
-
-def _merged_sparse_rows(X: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Do the same to CSR rows: some columns at a time, until all rows are told apart."""
-    n, d = X.shape
-    first, place = np.zeros(1, dtype=np.intp), np.zeros(n, dtype=np.intp)
-    step = max(1, _BLOCK_BYTES // (8 * n))
-    for start in range(0, d, step):
-        first, place = merged_rows(np.column_stack([place, X[:, start : start + step].toarray()]))
-        if len(first) == n:
-            break
-    return first, place
 
 
 def _sketch_rows(n: int, d: int, sketch_dim: int | str | None, sketch: str | Sketch) -> int | None:

@@ -169,7 +169,7 @@ def fit_calibration(
     [[0.87, 0.13], [0.5, 0.5], [0.13, 0.87]]
     """
     owner = "fit_calibration"
-    check_integer(n_classes, "n_classes", owner, low=2)
+    n_classes = check_integer(n_classes, "n_classes", owner, low=2)
     outputs = _outputs(F, n_classes, owner)
     n = len(outputs)
     classes = as_array(index, "index", owner)

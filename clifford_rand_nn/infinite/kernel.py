@@ -11,7 +11,7 @@ from clifford_rand._checks import as_real, check_array, check_number, describe, 
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
-from clifford_rand_nn.infinite.arc import SAME, arc_inplace
+from clifford_rand_nn.infinite.arc import SAME, arc_of_rows
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
 
@@ -98,7 +98,9 @@ class GateKernel:
             cosines = a @ b.T
         lengths, lengths2 = np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)
         for_each_slice(
-            lambda part: arc_inplace(inner[part], cosines[part], lengths[part], lengths2), len(z), least=_LEAST
+            lambda part: arc_of_rows(inner[part], cosines[part], a[part], b, lengths[part], lengths2),
+            len(z),
+            least=_LEAST,
         )
         return inner
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_NUMPY_THREAD
+from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
@@ -61,10 +61,7 @@ class KernelProblem:
 
     def dual_bound(self, predictions: Array, square: Any) -> DualBound:
         r"""Return the dual value of the residual of predictions, moved to meet the equality."""
-        Q = self.kernel.Q
-        theta = self.datafit.balance(self.datafit.residual(predictions), Q)
-        if np.linalg.norm(Q.T @ theta) > 1e-9 * np.linalg.norm(theta):
-            theta = np.zeros_like(theta)  # always feasible
+        theta = self.datafit.dual_point(self.datafit.residual(predictions), self.kernel.Q)
         return DualBound(self.datafit.dual_value(theta) - square(theta) / (2 * self.n**2 * self.beta), theta)
 
     def relative_gap(self, primal: float, dual: float) -> float:
@@ -96,7 +93,7 @@ class KernelProblem:
         free = self.null_predictions
         zero = np.zeros_like(free)
         with (
-            ONE_NUMPY_THREAD,
+            blas_threads(n),
             watch,
             np.errstate(all="ignore"),
         ):  # what overflows is not finite afterwards: it is judged

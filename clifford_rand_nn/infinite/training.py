@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate, Compared, Problem, choose, compare
 from clifford_rand_nn.infinite.kernel import GateKernel
@@ -17,7 +18,7 @@ from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.squared_gap import judge, null_value
-from clifford_rand_nn.solvers.base import HistoryRow
+from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
@@ -70,6 +71,8 @@ class Trained:
         How the problem was solved, and what is approximated.
     message : str
         Why it was ended before its tolerance, if it was.
+    status : Status
+        Of the solver.
     history : tuple of HistoryRow
         Of the solver, from the best constant on; of an eigendecomposition it is the second and last.
     """
@@ -91,6 +94,7 @@ class Trained:
     reason: str
     message: str = ""
     history: tuple[HistoryRow, ...] = ()
+    status: Status = Status.OPTIMAL
 
 
 def train(problem: Problem, choices: Choices) -> Trained:
@@ -98,14 +102,15 @@ def train(problem: Problem, choices: Choices) -> Trained:
     began = time.perf_counter()
     n = problem.X.shape[0]
     few = np.sort(spread_rows(n, min(n, COMPARED)))
-    best, table = choose(problem.take(few), choices.beta)
-    if n > DECOMPOSED:
-        left = None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), 1e-3)
-        return _many(problem, few, best, table, replace(choices, max_time=left))
-    if n > COMPARED:
-        best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
-        table = [best.candidate, *table]
-    return _few(problem, best, table, choices, began)
+    with ONE_BLAS_THREAD:  # threads of BLAS gain nothing on eigenvectors (`of_each`); without them bits are the same
+        best, table = choose(problem.take(few), choices.beta)
+        if n <= DECOMPOSED:
+            if n > COMPARED:
+                best = compare(problem, best.candidate.scaling, best.candidate.bias, choices.beta)
+                table = [best.candidate, *table]
+            return _few(problem, best, table, choices, began)
+    left = None if choices.max_time is None else max(choices.max_time - (time.perf_counter() - began), 1e-3)
+    return _many(problem, few, best, table, replace(choices, max_time=left))
 
 
 def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choices, began: float) -> Trained:
@@ -207,6 +212,7 @@ def _many(
         reason=f"{found.reason}. No gates were learned for so many columns" if wide else found.reason,
         message=found.message if found.status.ends_all else "",
         history=found.history,
+        status=found.status,
     )
 
 

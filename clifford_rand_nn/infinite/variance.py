@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
@@ -41,10 +42,11 @@ class PredictiveVariance:
     @cached_property
     def _solved(self) -> tuple[Array, Array, float]:
         """The factor, :math:`L^{-1}1` and its squared norm: made when they are needed, n³/3 steps of them."""
-        A = self._kernel(self._rows)
-        A[np.diag_indices_from(A)] += self._noise
-        factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
-        ones = solve_triangular(factor, np.ones(len(A)), lower=True, check_finite=False)
+        with blas_threads(len(self._rows)):
+            A = self._kernel(self._rows)
+            A[np.diag_indices_from(A)] += self._noise
+            factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
+            ones = solve_triangular(factor, np.ones(len(A)), lower=True, check_finite=False)
         return factor, ones, float(ones @ ones)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
@@ -55,10 +57,11 @@ class PredictiveVariance:
         factor, ones, size = self._solved
         out = self._kernel.diagonal(rows)
         step = max(1, _TILE // len(self._rows))
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            known = solve_triangular(factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
-            out[part] += (1 - ones @ known) ** 2 / size - np.einsum("ij,ij->j", known, known)
+        with blas_threads(len(self._rows)):
+            for start in range(0, len(rows), step):
+                part = slice(start, start + step)
+                known = solve_triangular(factor, self._kernel(self._rows, rows[part]), lower=True, check_finite=False)
+                out[part] += (1 - ones @ known) ** 2 / size - np.einsum("ij,ij->j", known, known)
         return np.maximum(out, 0.0)
 
     def stated(self, kernel: StatedKernel) -> Value:

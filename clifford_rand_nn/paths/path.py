@@ -188,7 +188,7 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
     If nothing can be learned, ``beta_max`` = 0, the grid is that below 1, and every network is empty.
     """
     if betas is None:
-        check_integer(n_betas, "n_betas", owner)
+        n_betas = check_integer(n_betas, "n_betas", owner)
         if not (isinstance(eps, float | int) and 0 < eps < 1):
             raise fail("eps", owner, "between 0 and 1", eps)
         top = beta_max if beta_max > 0 else 1.0

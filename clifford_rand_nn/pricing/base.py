@@ -51,7 +51,7 @@ def check_price(theta: ArrayLike, most: int, n: int, owner: str) -> Array:
         point = point[:, None]
     if point.ndim != 2 or len(point) != n or point.shape[1] == 0:
         raise fail("theta", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {np.shape(theta)}"))
-    check_integer(most, "most", owner, low=0)
+    most = check_integer(most, "most", owner, low=0)
     return point
 
 

@@ -1,6 +1,5 @@
 """What a gated map is made of: masked products, coordinates of the rows, and a basis of what no penalty touches."""
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import for_each_part, sum_of_parts
 from clifford_rand_nn.datafits.functions import cast, library, lower_inverse, peak, zeros
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and
@@ -63,35 +62,29 @@ def masked_product(X: Any, mask: NDArray[np.bool_], U: NDArray[Any]) -> NDArray[
             np.multiply(Z, on[:, None, :], out=Z)
             f[tile] = Z.sum(axis=0).T
 
-    _spread(work, n, _per_row(X) * P * C)
+    with ONE_BLAS_THREAD:
+        for_each_part(work, n, least=_least(X, P * C))
     return f
 
 
 def masked_transpose(X: Any, mask: NDArray[np.bool_], R: NDArray[Any]) -> NDArray[Any]:
     r"""Return the blocks :math:`X^TD_iR` as (d, P, C), in the precision of R (n, C): the transpose of `masked_product`.
 
-    Parts of the sum over rows are added in a fixed order, so that a second call gives the same bits.
+    Parts of the sum over rows depend on their number alone and are added in a fixed order: the same bits every time.
     """
     n, C = R.shape
     d, P = X.shape[1], len(mask)
-    parts: dict[int, NDArray[Any]] = {}
-    lock = threading.Lock()
 
-    def work(rows: slice) -> None:
+    def term(rows: slice) -> NDArray[Any]:
         total: NDArray[Any] | None = None
         for tile in _tiles(rows, P * C):
             Z = np.multiply(mask[:, None, tile], R[tile].T, dtype=R.dtype).reshape(P * C, tile.stop - tile.start)
             product = X[tile].astype(R.dtype, copy=False).T @ Z.T
             total = product if total is None else np.add(total, product, out=total)
-        if total is not None:
-            with lock:
-                parts[rows.start] = total
+        return np.zeros((d, P * C), dtype=R.dtype) if total is None else total
 
-    _spread(work, n, _per_row(X) * P * C)
-    _, total = parts.popitem() if len(parts) == 1 else (0, np.zeros((d, P * C), dtype=R.dtype))
-    for start in sorted(parts):
-        total += parts[start]
-    return total.reshape(d, P, C)
+    with ONE_BLAS_THREAD:
+        return sum_of_parts(term, n, least=_least(X, P * C)).reshape(d, P, C)
 
 
 def _per_row(X: Any) -> int:
@@ -116,13 +109,9 @@ def _tiles(rows: slice, width: int) -> Iterator[slice]:
         yield slice(start, min(start + size, rows.stop))
 
 
-def _spread(work: Any, n: int, per_row: int) -> None:
-    """Run ``work`` on slices of the rows, in threads of our own where the whole product is large enough for two."""
-    if n * per_row < 2 * _THREADED:
-        work(slice(0, n))
-        return
-    with ONE_BLAS_THREAD:
-        for_each_slice(work, n, least=-(-_THREADED // per_row))
+def _least(X: Any, width: int) -> int:
+    """Return the rows that are worth a thread, for a product with ``width`` columns."""
+    return -(-_THREADED // max(1, _per_row(X) * width))
 
 
 def row_tiles(n: int, size: int = _TILE) -> list[slice]:
@@ -135,14 +124,19 @@ def coordinates(X: Any, centred: bool, wide: Any = None) -> tuple[Any, Any]:
 
     X (n, d), an array of any library, may be in single precision; the result is in double, or in ``wide``, and no copy
     of X is made unless n < d.
+
+    The squares of a Gram matrix do not tell a direction 1e-8 times as long as the longest from none. A direction is
+    left out only where the rows themselves are rounding along it: a network without it would be bounded, and no other.
     """
     xp = library(X)
     n, d = X.shape
     wide = xp.float64 if wide is None else wide
     mean = xp.sum(X, axis=0, dtype=wide) / n if centred else zeros(X, (d,), wide)
-    tiles = row_tiles(n)
-    scale = max((float(xp.max(xp.abs(cast(X[tile, :], wide) - mean))) for tile in tiles), default=0.0)
-    scale = max(scale, float(xp.finfo(wide).smallest_normal))
+    tiles, eps = row_tiles(n), float(xp.finfo(wide).eps)
+    largest = zeros(X, (d,), wide)
+    for tile in tiles:
+        largest = xp.maximum(largest, xp.max(xp.abs(cast(X[tile, :], wide) - mean), axis=0))
+    scale = max(float(xp.max(largest)) if d else 0.0, float(xp.finfo(wide).smallest_normal))
     frame = None
     if n < d:
         frame, triangle = xp.linalg.qr((cast(X, wide) - mean).T / scale)  # the row space first: n directions
@@ -154,9 +148,16 @@ def coordinates(X: Any, centred: bool, wide: Any = None) -> tuple[Any, Any]:
             gram += rows.T @ rows
     variance, vectors = xp.linalg.eigh(gram)
     top = max(float(variance[-1]), 0.0)
-    first = _zeros(variance, max(n, d) * float(xp.finfo(wide).eps) * top)
-    basis = vectors[:, first:] if frame is None else frame @ vectors[:, first:]
-    return basis, even_weights(variance[first:], top)
+    first = _zeros(variance, max(n, d) * eps * top)
+    basis = vectors if frame is None else frame @ vectors
+    if first:
+        idle, along = basis[:, :first], zeros(X, (first,), wide)
+        idle = xp.where(xp.abs(idle) > d * eps, idle, xp.zeros_like(idle))  # of a column of zeros exactly that one
+        for tile in tiles:
+            along = xp.maximum(along, xp.max(xp.abs((cast(X[tile, :], wide) - mean) @ idle), axis=0))
+        if bool(xp.any(along > max(n, d) * eps * (largest @ xp.abs(idle)))):
+            first = 0
+    return basis[:, first:], even_weights(variance[first:], top)
 
 
 def even_weights(variance: Any, top: float) -> Any:

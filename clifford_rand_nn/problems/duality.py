@@ -14,7 +14,7 @@ from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
 
 _DOUBLE = np.finfo(np.float64)
-_BALANCED = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
+EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, where they are checked again
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
 
@@ -42,15 +42,26 @@ def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array],
     radius : float
         :math:`n\beta`.
     """
-    theta = datafit.balance(theta, Q)
-    xp = library(theta)
-    norm, rounding = xp.linalg.vector_norm, float(xp.finfo(theta.dtype).eps)
-    if not float(norm(Q.T @ theta)) <= _BALANCED * rounding * float(norm(theta)):
-        theta = xp.zeros_like(theta)  # always feasible
+    theta = datafit.dual_point(theta, Q)
     found = size(theta)
     largest = radius / found if found > 0 else np.inf
     theta = datafit.scale(theta, largest) * theta
     return DualBound(datafit.dual_value(theta), theta)
+
+
+def balanced_bound(dual: float, sums: Array, size: float) -> float:
+    r"""Return a dual value as a lower bound: that of 0, at most 0 and always feasible, where an equality is missed.
+
+    Parameters
+    ----------
+    dual : float
+        Dual value of :math:`\theta`, of a loss that is nowhere below 0.
+    sums : (C,) array
+        :math:`1^T\theta`, which is to be 0.
+    size : float
+        :math:`\sum|\theta|`.
+    """
+    return dual if float(np.abs(sums).max(initial=0.0)) <= EQUALITY_TOL * size else min(dual, 0.0)
 
 
 class TrainingProblem:
@@ -110,9 +121,12 @@ def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
 
 def gap_share(primal: float, dual: float, zero: float, about: Any = _DOUBLE) -> float:
     """Return `relative_gap`, given the loss ``zero`` of the zero network and the ``finfo`` of the type."""
-    eps = float(about.eps)
-    scale = max(primal, eps * max(zero, float(about.smallest_normal)))
-    return gap_above(primal, dual, zero, max(_MET, eps**0.5)) / scale
+    return gap_above(primal, dual, zero, max(_MET, float(about.eps) ** 0.5)) / gap_unit(primal, zero, about)
+
+
+def gap_unit(primal: float, zero: float, about: Any = _DOUBLE) -> float:
+    """Return what a gap is a share of: the primal value, or rounding of ``zero`` where that is more."""
+    return max(primal, float(about.eps) * max(zero, float(about.smallest_normal)))
 
 
 def rounding(primal: float, dual: float, zero: float, share: float) -> float:

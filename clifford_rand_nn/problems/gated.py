@@ -19,8 +19,6 @@ from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_squares
 
-_BALANCED = 1e-12  # an equality constraint of the dual holds if its residual is below this share of |theta|
-
 
 class Point(NamedTuple):
     """Solver variables: U (r, P, C), penalised by group, and c (q, C), free; in the coordinates of `GatedMap`."""
@@ -271,9 +269,7 @@ class GatedRidgeProblem(GatedProblem):
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones. ``square`` is
         a cheaper way to :math:`\theta^TK\theta`, if there is one.
         """
-        theta = self.datafit.balance(self.datafit.residual(predictions), self.map.Q)
-        if np.linalg.norm(self.map.Q.T @ theta) > _BALANCED * np.linalg.norm(theta):
-            theta = np.zeros_like(theta)  # always feasible
+        theta = self.datafit.dual_point(self.datafit.residual(predictions), self.map.Q)
         charge = (square or self._square)(theta) / (2 * self.n**2 * self.beta)
         return DualBound(self.datafit.dual_value(theta) - charge, theta)
 

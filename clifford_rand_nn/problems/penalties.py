@@ -9,6 +9,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library, peak
 
 _PROX_STEPS = 50
+_NOTHING = 1e-120  # of the size of the coordinates: a radius below it takes nothing off, and its square is not held
 _ROOT_TOL = 1e-8  # relative size of the last step, after which the error is about its square; 2 to 7 steps get there
 _NEWTON_STEPS = 100  # with warm starts it takes two or three
 _CG_STEPS = 100
@@ -68,6 +69,8 @@ class GroupL2:
         squares = squares * h
         active = np.flatnonzero(squares.sum(axis=0) > radius**2)
         squares, tau = squares[:, active], np.zeros(active.size)
+        if active.size and radius < _NOTHING * np.sqrt(squares.max()):  # from 0 the first step would overflow
+            tau = ((np.sqrt(squares) - radius) / h).max(axis=0)  # where one level alone has its norm: below the root
         for _ in range(_PROX_STEPS):
             inverse = 1 / (h * tau + radius)
             terms = squares * inverse * inverse

@@ -16,6 +16,7 @@ from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.sparse_rows import row_squares
 
 GatedTask = GatedReLUProblem | GatedRidgeProblem
 
@@ -44,6 +45,7 @@ _TOP = 0.1  # the largest eigenvalue of the kernel as a share of its trace, 0.02
 _PER_ROOT = 0.5  # iterations with squared norms per root of the condition and factor e of the gap, on those sets
 _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
+_SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given
 
 
@@ -176,6 +178,8 @@ class AutoSolver(Limits):
             seconds["sums over rows"] = sums.seconds
         if kernel.bytes > most:
             about += f"the kernel's matrices would take {kernel.bytes / 2**30:.1f} GiB, "
+        elif _is_rounding(problem):
+            about += "the kernel's entries would be rounding, "
         else:
             seconds["kernel"] = on_a_path * kernel.seconds
         about += ", ".join(f"{name} some {seconds[name]:.1g} s" for name in reversed(seconds))
@@ -217,6 +221,12 @@ class AutoSolver(Limits):
         better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
         name = "Newton's method on the sums" if sums else "the kernel method"
         return replace(better, reason=f"{reason}; {name} ended by rounding, FISTA went on")
+
+
+def _is_rounding(problem: GatedTask) -> bool:
+    """Whether rounding of the largest entry of the kernel is more than a small share of n times beta."""
+    largest = float(row_squares(problem.map.rows).max(initial=0.0)) * problem.map.n_patterns
+    return bool(largest * np.finfo(np.float64).eps > _SOUND * problem.n * problem.beta)
 
 
 def _merged(

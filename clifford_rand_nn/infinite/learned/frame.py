@@ -107,11 +107,11 @@ def learn_frame(
     check_array(targets, "targets", owner, (len(rows), None))
     check_positive(beta, "beta", owner)
     check_choice(shape, "shape", owner, SHAPES)
-    check_integer(rounds, "rounds", owner, low=0)
+    rounds = check_integer(rounds, "rounds", owner, low=0)
     each = (1.0,) * (rounds + 1) if factors is None else factors
     if len(each) != rounds + 1 or not all(0 < factor < np.inf for factor in each):
         raise fail("factors", owner, f"{rounds + 1} numbers > 0", describe(str(each)))
-    check_integer(max_rows, "max_rows", owner, low=2)
+    max_rows = check_integer(max_rows, "max_rows", owner, low=2)
     aim, radius = varying(targets), len(rows) * beta
     if len(rows) > max_rows:
         taken = outer_parts(rows, aim, None, max_rows)[0]

@@ -157,8 +157,8 @@ def learned_rounds(
     data = as_rows(X, owner)
     check_array(targets, "targets", owner, (len(data), None))
     check_positive(beta, "beta", owner)
-    check_integer(rounds, "rounds", owner)
-    check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
+    rounds = check_integer(rounds, "rounds", owner)
+    max_rows = check_integer(max_rows, "max_rows", owner, low=2 * FOLDS)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
     taken, belongs, parts = outer_parts(data, targets, groups, max_rows)

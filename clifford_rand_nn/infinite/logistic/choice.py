@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_NUMPY_THREAD
+from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
@@ -111,7 +111,7 @@ def choose_logistic(
     found: dict[int, float] = {}
     fits: dict[int, LogisticFit] = {}
     search = Search(fixed)
-    with ONE_NUMPY_THREAD:
+    with blas_threads(len(K)):
         while (k := search.next(found)) is not None:
             fit = fits[k] = path.fit(beta * RATIO**k, limits.after(path.seconds))
             if fit.status is Status.INTERRUPTED:

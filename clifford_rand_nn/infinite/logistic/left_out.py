@@ -133,7 +133,10 @@ class _LeftOut:
             p = part.loss.probabilities(at)
             change = model - _hessians(part.weights * (p if C > 1 else p[:, :1] * p[:, 1:]))
             bent = np.einsum("akc,kcd->akd", H.reshape(-1, k, C), change).reshape(k * C, -1)
-            step = np.linalg.solve(np.eye(k * C) - bent, miss)
+            try:
+                step = np.linalg.solve(np.eye(k * C) - bent, miss)
+            except np.linalg.LinAlgError:  # singular, as where rows repeat and beta is tiny: what is reached stands
+                break
             length = 1.0
             while True:
                 found = excess(x - length * step)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsymm
 
-from clifford_rand._blas import ONE_NUMPY_THREAD
+from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_array, as_real, check_positive, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
@@ -152,7 +152,7 @@ def logistic_path(
     path = LogisticPath(K, datafit, None if groups is None else rows_of(groups, len(K)), leave_out)
     check_memory(_OWNER, limit.max_memory, path.memory, "the matrices of a Newton step", "Fit fewer rows.")
     fits: list[LogisticFit] = []
-    with ONE_NUMPY_THREAD:
+    with blas_threads(len(K)):
         for beta in falling:
             fits.append(path.fit(beta, limit.after(path.seconds)))
             if fits[-1].status.ends_all:
@@ -274,7 +274,7 @@ class LogisticPath:
     def _look(self, f: Array, radius: float) -> tuple[Array, Array, DualBound]:
         """Return the residual, its image, and the lower bound that predictions prove."""
         residual, C = self._datafit.residual(f), self._outputs
-        theta = self._datafit.balance(residual, self._ones)
+        theta = self._datafit.dual_point(residual, self._ones)
         image = self._times(np.hstack([residual, theta]))  # K is read once
         charge = float(np.vdot(theta, image[:, C:])) / (2 * self.n * radius)
         return residual, image[:, :C], DualBound(self._datafit.dual_value(theta) - charge, theta)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._blas import ONE_NUMPY_THREAD
+from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
 from clifford_rand_nn.infinite.calibration import fit_calibration
@@ -83,7 +83,7 @@ def choose_unseen(
     every = np.arange(n)
     together = None if groups is None else rows_of(groups, n)
     split = [(np.flatnonzero(np.isin(place, f.kept)), np.flatnonzero(np.isin(place, f.unseen))) for f in folds]
-    with ONE_NUMPY_THREAD:
+    with blas_threads(n):
         parts = []
         for fold, (kept, unseen) in zip(folds, split, strict=True):
             K = fold.kernel(rows[kept])

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import for_each_part, for_each_slice, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.infinite.arc import arc_inplace
+from clifford_rand_nn.infinite.arc import arc_of_rows
 from clifford_rand_nn.infinite.kernel import GateKernel
 
 _HEIGHT, _WIDTH = 256, 1024  # entries of a tile: 1 MiB in single precision, half of a core's second cache
@@ -51,7 +51,8 @@ class KernelTiles:
         right = self if other is None else other
         inner = self._z[rows] @ right._z[columns].T
         cosines = inner if self._a is self._z else self._a[rows] @ right._a[columns].T
-        arc_inplace(inner, cosines, self._lengths[rows], right._lengths[columns])
+        seen, there = self._a[rows], right._a[columns]
+        arc_of_rows(inner, cosines, seen, there, self._lengths[rows], right._lengths[columns])
         return inner
 
     def fill_upper(self, out: NDArray[Any]) -> None:
@@ -69,23 +70,19 @@ class KernelTiles:
     def multiply(self, V: Array) -> Array:
         """Return K V, (n, C) in double precision, for V (n, C)."""
         V = np.asarray(V, dtype=self.dtype)
-        totals: dict[int, Array] = {}
 
-        def share(part: slice) -> None:
-            totals[part.start] = total = np.zeros(V.shape)
+        def term(part: slice) -> Array:
+            total = np.zeros(V.shape)
             for rows in self._strips(part):
                 total[rows] += self.tile(rows, rows) @ V[rows]
                 for columns in self._spans(rows.stop):
                     tile = self.tile(rows, columns)
                     total[rows] += tile @ V[columns]
                     total[columns] += tile.T @ V[rows]
+            return total
 
         with ONE_BLAS_THREAD:
-            for_each_slice(share, self._n_pairs)
-        first, *others = (totals[start] for start in sorted(totals))  # in one order, whichever thread ended first
-        for other in others:
-            first += other
-        return first
+            return sum_of_parts(term, self._n_pairs)
 
     def multiply_from(self, rows: NDArray[np.floating], V: Array) -> Array:
         """Return K(rows, X) V, (m, C) in double precision: predictions, tile by tile."""
@@ -99,7 +96,7 @@ class KernelTiles:
                     out[mine] += new.tile(mine, columns, self) @ V[columns]
 
         with ONE_BLAS_THREAD:
-            for_each_slice(share, new.n, least=_HEIGHT)
+            for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
         return out
 
     def matrix_from(self, rows: NDArray[np.floating]) -> NDArray[Any]:
@@ -114,7 +111,7 @@ class KernelTiles:
                     out[mine, columns] = new.tile(mine, columns, self)
 
         with ONE_BLAS_THREAD:
-            for_each_slice(share, new.n, least=_HEIGHT)
+            for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
         return out
 
     @property

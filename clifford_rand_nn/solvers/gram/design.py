@@ -1,13 +1,12 @@
 """The columns of a gated network on its rows, made tile by tile: products with them, and their weighted Gram matrix."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._threads import cpu_count, for_each_slice
+from clifford_rand._threads import cpu_count, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.csr_rows import dense_coordinates, same_problem_rows
 from clifford_rand_nn.problems.gated import GatedProblem, Point
@@ -133,23 +132,16 @@ class GatedDesign:
         return np.concatenate([U.reshape(self.N, point.U.shape[2]), problem.map.sigma * point.c])
 
     def _summed(self, shape: Any, dtype: Any, part: Callable[[slice, Any], Any], tile: int = _TILE) -> NDArray[Any]:
-        """Sum over tiles of rows, slice by slice of a thread, in a fixed order."""
-        parts: dict[int, NDArray[Any]] = {}
-        lock = threading.Lock()
+        """Sum over tiles of rows, in an order that their number alone decides."""
 
-        def work(rows: slice) -> None:
+        def term(rows: slice) -> NDArray[Any]:
             total = np.zeros(shape, dtype)
             for one in _cut(rows, tile):
                 total += part(one, self._tile(one, dtype))
-            with lock:
-                parts[rows.start] = total
+            return total
 
         self._keep(dtype)
-        for_each_slice(work, self.n, least=self._least())
-        total = parts.pop(0)
-        for start in sorted(parts):
-            total += parts[start]
-        return total
+        return sum_of_parts(term, self.n, least=self._least(), step=_TILE)
 
     def _over_tiles(self, act: Callable[[slice, Any], None], dtype: Any) -> None:
         def work(rows: slice) -> None:
@@ -157,7 +149,7 @@ class GatedDesign:
                 act(tile, self._tile(tile, dtype))
 
         self._keep(dtype)
-        for_each_slice(work, self.n, least=self._least())
+        for_each_part(work, self.n, least=self._least(), step=_TILE)
 
     def _least(self) -> int:
         return max(_TILE, -(-_THREADED // (self.N + self.q + 1)))
@@ -176,7 +168,7 @@ class GatedDesign:
             for tile in _cut(rows, _TILE):
                 whole[tile] = self._made(tile)
 
-        for_each_slice(work, self.n, least=self._least())
+        for_each_part(work, self.n, least=self._least(), step=_TILE)
         self._kept[dtype] = whole
 
     def _made(self, tile: slice) -> Array:

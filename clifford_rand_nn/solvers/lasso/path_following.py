@@ -121,7 +121,7 @@ def homotopy(
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
     if not (np.isfinite(beta_min) and beta_min >= 0):
         raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
-    check_integer(max_breakpoints, "max_breakpoints", owner)
+    max_breakpoints = check_integer(max_breakpoints, "max_breakpoints", owner)
     limits = Limits.of(owner, max_time=max_time, callback=callback)
     weights = normalised(sample_weight, len(columns), owner)
     with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
