@@ -5,7 +5,7 @@ import json
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from clifford_rand_nn.cli.fit import tell_end
 from clifford_rand_nn.cli.options import check_options, make_model
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.progress import ShownEngine
-from clifford_rand_nn.cli.shards import model_shards, some_targets, training_shards
+from clifford_rand_nn.cli.shards import new_shards, some_targets, training_shards
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.chosen import describe_model, prove
@@ -62,7 +62,7 @@ class AskedShards:
 def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Open, fit, save, score and report.
 
-    An interrupt of a gated network's fit ends it: what was found is saved, and the exit code is 130.
+    An interrupt ends the fit: the best network so far is saved, and the exit code is 130.
     """
     _check(options, given)
     if asked.out is not None:  # before the work, not after it
@@ -70,8 +70,7 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
     if asked.checkpoint is not None and not asked.checkpoint.absolute().parent.is_dir():
         raise ArgumentError(f"{asked.checkpoint}: there is no folder {asked.checkpoint.absolute().parent}.")
     shards = training_shards(asked.shards, asked.target, asked.weights)
-    if asked.test is not None:
-        training_shards(asked.test, asked.target, None)  # what is wrong with it is said before the work
+    test = None if asked.test is None else new_shards(asked.test, asked.target, shards)  # wrong ones before the work
     task, why = (asked.task, "as asked") if asked.task != "auto" else choose_task(some_targets(shards))
     if asked.talks:
         say(f"{task}: {why}")
@@ -80,7 +79,8 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
         say(f"{shards.n:,} rows × {shards.d:,} columns in {stored}")
     model = make_model(task, options, verbose=int(asked.talks and options["model"] == "gated"))
     if asked.plan:
-        say(str(model.set_params(verbose=0).plan(shards)))
+        plan = model.set_params(verbose=0).plan(shards)
+        typer.echo(json.dumps(asdict(plan), indent=1) if asked.as_json else str(plan))
         return
     began = time.perf_counter()
     with refused_data(str(asked.shards)), warnings.catch_warnings():
@@ -89,21 +89,21 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
     seconds = time.perf_counter() - began
     if asked.out is not None:
         save_model(asked.out, copy.copy(model).set_params(verbose=0))
-    found = None if asked.test is None else evaluate_shards(model, model_shards(model, asked.test, asked.target))
+    if asked.talks:
+        show_pairs(_pairs(model, seconds))
+    found = None if test is None else evaluate_shards(model, test)
     if asked.as_json:
         said = _plain(asked, shards, model, (task, why), seconds)
         said["test"] = None if found is None else {"path": str(asked.test), **plain_evaluation(found)}
         typer.echo(json.dumps(said, ensure_ascii=False, indent=1))
     elif asked.talks:
-        show_pairs(_pairs(model, seconds))
         if found is not None:
             say()
             show_evaluation(found, f"on {found.scores.n:,} rows of {asked.test}, which no fit has seen")
         elif not hasattr(model, "loo_score_"):
             complain("note", "nothing is known of new rows; --test FOLDER scores other shards, as evaluate does")
     written = "model not written; give --out" if asked.out is None else f"model written to {asked.out}"
-    if not isinstance(model, NetworkWithoutKnobs):
-        tell_end(model, seconds, written)
+    tell_end(model, seconds, written)
     if asked.talks:
         say(written)
 

@@ -34,6 +34,22 @@ def training_shards(folder: Path, target: str | None, weights: str | None) -> Sh
     return shards
 
 
+def new_shards(folder: Path, target: str | None, train: Shards) -> Shards:
+    """Return shards with targets to score on, with the columns of those of training: by name where both have names.
+
+    Raises
+    ------
+    ArgumentError
+        There are no targets, or other columns.
+    """
+    if has_names(folder) and train.names is not None:
+        return Shards(folder, target=target, columns=train.names)
+    shards = training_shards(folder, target if has_names(folder) else None, None)
+    if shards.d != train.d:
+        raise ArgumentError(f"{folder}: these shards have {shards.d} columns, and those of training {train.d}.")
+    return shards
+
+
 def model_shards(model: Any, folder: Path, target: str | None = None, weights: str | None = None) -> Shards:
     """Return shards with the columns of a model, by name where both have names; targets where these are asked for."""
     names = getattr(model, "feature_names_in_", None)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,13 +19,15 @@ from clifford_rand_nn.estimators.held_out import BetaScore, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
+from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoint, refuse_beside_shards
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.checkpoint import Checkpoint
+from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.gated.fit import Trained, on_all_columns, train_gated
+from clifford_rand_nn.shards.gated.memory import needed
 from clifford_rand_nn.shards.gated.passes import Patterns
 from clifford_rand_nn.shards.gated.steps import State, moved, state_of
 from clifford_rand_nn.shards.rows import Block
@@ -37,7 +40,7 @@ _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
 _JUDGED = 4096  # of them, by which beta is chosen to begin with
 _JUDGES = 4  # of so many rows of the sample one judges what all others train
 _FOLLOWED = 1e-2  # gap to which a network is trained that is only judged
-_FREE = ("max_time", "max_iter", "max_memory", "verbose", "tol", "random_state")  # may differ when a fit goes on
+_FREE = ("max_time", "max_iter", "max_memory", "verbose", "tol")  # may differ when a fit goes on
 _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from overflow in single precision
 
 
@@ -45,40 +48,44 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
     """Fit a `GatedReLU` to shards; see its `fit`."""
     began, owner = time.perf_counter(), type(model).__name__
     model._check_parameters()
-    _check_kind(model, y, sample_weight, owner)
-    about = _about(model, shards)
+    refuse_beside_shards(owner, y=y, sample_weight=sample_weight)
+    _check_kind(model, owner)
+    drawn_anew = not isinstance(model.random_state, int | np.integer)  # None, or a generator: the state has the seed
+    free = (*_FREE, "random_state") if drawn_anew else _FREE
+    about, tol = belongs_to(model, shards, free), model._tolerance(shards=True)
     with as_engine(engine, shards, owner, model.max_memory) as runs:
-        keeper = Checkpoint.opened(checkpoint, about, owner, writes=runs.first)
-        saved = runs.agreed(keeper.load())
+        keeper, saved = opened_checkpoint(runs, checkpoint, about, owner)
         drawn = int(as_generator(model.random_state, owner, "random_state").integers(2**62))
         seed = runs.agreed(drawn) if saved is None else saved[0]
+        _keep_to(model, shards, runs, 1, owner)
         facts = scan(runs, _SAMPLE, np.random.default_rng(seed), hasattr(model, "class_weight"), owner)
-        there = clone(model).set_params(random_state=seed)  # a fit that goes on draws what it drew
+        there = clone(model).set_params(random_state=seed, tol=tol)  # a fit that goes on draws what it drew
         there._chosen = isinstance(model.beta, str)
         there.loss_, there._sample_weight = _loss(model), None
         targets = _targets(there, facts)
+        _keep_to(model, shards, runs, _outputs(targets, facts), owner)
         held = _held(facts, targets) if there._chosen and facts.n > _JUDGED else None
-        task = _sample(there, facts, targets, began, held)
+        task, places = _sample(there, facts, targets, began, held)
         beta, scores = _beta(there, task) if there._chosen else (float(model.beta), None)
         there.beta_, scores = runs.agreed((beta, scores))
         found = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
         problem = on_all_columns(there._problem(task, found.patterns))
         runs.keep(Patterns(found.gates))
-        limits = Limits(tol=model.tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
+        limits = Limits(tol=tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
         progress = Progress([], there.beta_, held is None, None) if saved is None else _progress(saved[1])
         state = None if saved is None else state_of(saved[2])
 
         def train(now: Progress, state: State | None) -> Trained:
             problem.penalty.beta = now.beta
-            left = began - time.perf_counter()
-            bounds = limits.after(-left, callback=callback)
+            spent = time.perf_counter() - began
+            bounds = limits.after(spent, callback=callback)
             rows, counted = targets, facts.n
             if not now.final:
                 assert held is not None
                 rows, counted = held.without(targets, facts.n)
                 bounds = replace(bounds, tol=max(limits.tol, _FOLLOWED))
                 if limits.max_time is not None:
-                    bounds = replace(bounds, max_time=max(SHARE * limits.max_time + left, SOONEST))
+                    bounds = replace(bounds, max_time=max(SHARE * limits.max_time - spent, SOONEST))
             trained = train_gated(
                 runs,
                 problem,
@@ -100,36 +107,38 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
                 held.score(trained.result.coefficients, found.gates, targets.loss, targets.classes, beta)
             )
 
-        with progress_line(model.verbose and runs.first, model.tol, model.max_time, expected=True) as callback:
+        with progress_line(model.verbose and runs.first, tol, model.max_time, expected=True) as callback:
             if held is not None:
                 half = np.inf if model.max_time is None else SHARE * model.max_time
                 mass = float(held.weights.sum() ** 2 / (held.weights @ held.weights))
                 in_time = lambda: runs.agreed(time.perf_counter() - began < half)  # noqa: E731
                 progress, state = follow(progress, train, judge, mass, state, in_time)
             if state is None and progress.best is not None:
-                state = moved(progress.best, model.tol)
+                state = moved(progress.best, tol)
             trained = train(progress, state)
         there.beta_ = progress.beta
         there.candidates_ = progress.scores or scores
     for name in ("beta_", "candidates_", "loss_", "classes_"):
         if hasattr(there, name):
             setattr(model, name, getattr(there, name))
-    _leave(model, shards, facts, targets, task, _by_place(found.gates, facts, held), trained)
+    _leave(model, shards, facts, targets, task, _by_place(found.gates, places), trained)
     return model
 
 
-def _about(model: Any, shards: Shards) -> dict[str, Any]:
-    """Return what a state belongs to."""
-    about = {name: value for name, value in model.get_params().items() if name not in _FREE}
-    if isinstance(model.gates, Gates):
-        about["gates"] = tuple(model.gates)
-    return about | {"shards": shards.fingerprint, "model": type(model).__name__}
+def _outputs(targets: Targets, facts: Facts) -> int:
+    if targets.classes is not None:
+        return 1 if len(targets.classes) == 2 else len(targets.classes)
+    y: Any = facts.sample.y
+    return 1 if y.ndim == 1 else int(y.shape[1])
 
 
-def _check_kind(model: Any, y: Any, sample_weight: Any, owner: str) -> None:
-    for name, value in (("y", y), ("sample_weight", sample_weight)):
-        if value is not None:
-            raise fail(name, owner, "None with Shards, which have their own", describe(type(value).__name__))
+def _keep_to(model: Any, shards: Shards, runs: Engine, outputs: int, owner: str) -> None:
+    """Refuse what ``max_memory`` cannot hold, with outputs as far as they are known."""
+    gates = model.n_gates + 1 if isinstance(model.gates, str) else len(tuple(model.gates)[1])
+    runs.keep_to(model.max_memory, needed(shards, _SAMPLE, gates, outputs), owner)
+
+
+def _check_kind(model: Any, owner: str) -> None:
     if model._free_bias:
         raise fail("bias", owner, "'penalised' or False with Shards", model.bias, "Free biases need all rows at once.")
     if model.solver not in ("auto", "fista"):
@@ -185,8 +194,10 @@ def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:
     return Held(sample.rows[chosen], block.X[chosen], targets.of(block)[chosen], weights[chosen])
 
 
-def _sample(model: Any, facts: Facts, targets: Targets, began: float, held: Held | None) -> Task:
-    """Return the sample, but for the rows that are held out, as what a fit in memory trains on."""
+def _sample(
+    model: Any, facts: Facts, targets: Targets, began: float, held: Held | None
+) -> tuple[Task, NDArray[np.int64]]:
+    """Return the sample, but for rows held out, as what a fit in memory trains on; and its rows' places among all."""
     owner = type(model).__name__
     c = facts.feature(targets.factors)
     if not 1 / _RANGE < c < _RANGE:
@@ -201,7 +212,7 @@ def _sample(model: Any, facts: Facts, targets: Targets, began: float, held: Held
     lifted = None if feature is None else with_feature(found.X, feature)
     loss = model.loss_ if targets.classes is None else targets.loss  # a name beside the parameters that it has
     X: Any = found.X
-    return Task(X, found.targets, loss, targets.classes, weights, began, feature, lifted)
+    return Task(X, found.targets, loss, targets.classes, weights, began, feature, lifted), found.rows
 
 
 def _progress(saved: Any) -> Progress:
@@ -210,13 +221,8 @@ def _progress(saved: Any) -> Progress:
     return Progress([BetaScore(*one) for one in scores], beta, final, None if best is None else state_of(best))
 
 
-def _by_place(gates: Gates, facts: Facts, held: Held | None) -> Gates:
+def _by_place(gates: Gates, places: NDArray[np.int64]) -> Gates:
     """Return the gates with the rows that span them by their place among all rows, instead of in the sample."""
-    sample = facts.sample
-    counts = np.ones(len(sample.X), dtype=bool) if sample.weights is None else sample.weights > 0
-    if held is not None:
-        counts[::_JUDGES] = False
-    places = sample.rows[counts]
     return replace(gates, incident=np.where(gates.incident < 0, -1, places[gates.incident]).astype(np.intp))
 
 

@@ -79,9 +79,9 @@ def follow(
         trained = train(progress, state)
         scores = [*progress.scores, judge(trained, progress.beta)]
         best = best_score(scores, mass)
-        kept = trained.state if best is scores[-1] else progress.best
+        at_best = trained.state if best is scores[-1] else progress.best
         least = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - least >= PATIENCE or trained.result.status.ends_all or not go_on():
-            return Progress(scores, best.beta, True, kept), None
-        progress, state = Progress(scores, progress.beta / 2, False, kept), moved(trained.state, np.inf)
+            return Progress(scores, best.beta, True, at_best), None
+        progress, state = Progress(scores, progress.beta / 2, False, at_best), moved(trained.state, np.inf)
     return progress, state

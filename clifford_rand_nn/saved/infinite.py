@@ -127,7 +127,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     d = set_features(model, meta)
     claim: KernelClaim | NetworkClaim
     model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
-    model.history_ = _history(arrays.get("history"))
+    model.history_, model.status_ = _history(arrays.get("history")), None
     if "few" in meta:
         claim = _read_few(arrays, meta["few"], model, d)
         model.network_ = claim.network_on_rows()

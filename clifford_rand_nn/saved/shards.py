@@ -78,13 +78,16 @@ def read_landmarks(
     mean, n, n_rows = number(told["mean_weight"]), whole(told["n"], 1), whole(told["n_rows"])
     agree(mean > 0 and n <= n_rows, "the certificate")
     loss = str(meta["certificate"]["loss"])
+    formulas = as_loss(loss, "load_model")
+    if classes is not None:
+        formulas = formulas.of_classes(len(classes))
     return ShardCertificate(
         claim=claim,
         scale=scale,
         beta=model.beta_,
         loss=loss,
         huber_delta=1.0,
-        targets=Targets(as_loss(loss, "load_model"), classes, mean, factors, told["exponent"]),
+        targets=Targets(formulas, classes, mean, factors, told["exponent"]),
         n=n,
         n_rows=n_rows,
         fit_intercept=True,

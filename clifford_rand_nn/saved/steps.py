@@ -47,7 +47,22 @@ def read_pipeline(parts: dict[str, NDArray[Any]], prefix: str, told: dict[str, A
     agree(not parts, f"there are arrays of other steps: {', '.join(parts)}")
     steps.append((text(told["name"]), estimator))
     agree(len(dict(steps)) == len(steps), "two steps have one name")
+    width = None
+    for name, step in steps:
+        taken = getattr(step, "n_features_in_", None)
+        agree(
+            None in (width, taken) or taken == width, f"the step {name!r} takes {taken} columns, and is given {width}"
+        )
+        width = width if step == "passthrough" else _columns_made(step)
     return Pipeline(steps, verbose=truth(told["verbose"]))
+
+
+def _columns_made(step: Any) -> int | None:
+    """Return how many columns a step makes; None where it does not say."""
+    try:
+        return len(step.get_feature_names_out())
+    except AttributeError:  # some of scikit-learn's have no names, or steps within that have none
+        return None
 
 
 def _pack(arrays: dict[str, NDArray[Any]], place: str, name: str, step: Any) -> dict[str, Any]:

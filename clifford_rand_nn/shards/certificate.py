@@ -1,21 +1,20 @@
 """What is proved of a network that was trained on shards, and how one pass over them checks it."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
-from clifford_rand_nn.problems.duality import gap_share, rounding
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, balanced_bound, gap_share, rounding
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.gated.passes import Network, Verify
 from clifford_rand_nn.shards.landmarks.certificate import values_in_span
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-
-_EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,8 @@ class ShardCertificate:
     claim : GatedClaim or KernelClaim
         The network and what it is compared with: all with these gates, or all in the span of its landmarks.
     scale : float or (C,) array
-        s in (0, 1]; in the span of landmarks one for each output, and the residuals are less their mean.
+        s in (0, 1]; in the span of landmarks one for each output, and the residuals of squares are less their mean;
+        those of the logistic loss are mixed, see `judge`, and s is 1.
     beta : float
     loss : str
     huber_delta : float
@@ -65,10 +65,16 @@ class ShardCertificate:
     n_rows: int
     fit_intercept: bool
 
-    def verify(self, shards: Shards, engine: Engine | None = None) -> "ShardCertificate":
+    def verify(self, shards: Shards, engine: Any = None) -> "ShardCertificate":
         """Recompute primal, dual and gap from the training shards in one pass, in double precision.
 
         The dual point is scaled into its norm constraints, so that the bound returned holds whatever was stored.
+
+        Parameters
+        ----------
+        shards : Shards
+        engine : None, distributed.Client, "torch" or Engine
+            What runs the pass, as in `fit`.
 
         Raises
         ------
@@ -80,8 +86,8 @@ class ShardCertificate:
         if not isinstance(shards, Shards) or shards.d != self.claim.d:
             raise fail("shards", owner, f"the training shards, of {self.claim.d} columns", describe(f"{shards!r}"))
         if isinstance(self.claim, KernelClaim):
-            return self._verified_in_span(self.claim, shards, engine, owner)
-        with engine or LocalEngine(shards) as runs:
+            return self._verified_in_span(self.claim, shards, as_engine(engine, shards, owner), owner)
+        with as_engine(engine, shards, owner) as runs:
             feature = self.claim.feature
             network = network_of(self.claim)
             assert isinstance(self.scale, float)
@@ -94,18 +100,16 @@ class ShardCertificate:
         norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
         primal = float(value) + self.beta * float(0.5 * norms @ norms if self.claim.squared else norms.sum())
         dual = self._dual(float(duals[0]), gradient)
-        if self.fit_intercept and np.abs(balance).max() > _EQUALITY_TOL * float(size):
-            dual = min(dual, 0.0)
-        slack = rounding(primal, dual, float(zero), _EQUALITY_TOL)
+        if self.fit_intercept:
+            dual = balanced_bound(dual, balance, float(size))
+        slack = rounding(primal, dual, float(zero), EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
         return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, float(zero)))
 
-    def _verified_in_span(
-        self, claim: KernelClaim, shards: Shards, engine: Engine | None, owner: str
-    ) -> "ShardCertificate":
-        with engine or LocalEngine(shards) as runs:
+    def _verified_in_span(self, claim: KernelClaim, shards: Shards, engine: Engine, owner: str) -> "ShardCertificate":
+        with engine as runs:
             scale = np.asarray(self.scale)
             primal, dual, zero, weight = values_in_span(claim.network, scale, self.beta, self.targets, runs)
         if round(weight) != self.n:

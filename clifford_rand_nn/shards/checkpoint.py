@@ -19,7 +19,7 @@ from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, damaged, read_npz
 
-_FORMAT, _VERSION = "clifford-rand-checkpoint", 1
+_FORMAT, _VERSION = "clifford-rand-checkpoint", 2  # 1 had no digest
 _WHAT = "this checkpoint"
 _ANEW = "It is left as it is; delete it, or give another path, to begin anew."
 _PROBE = bytes(2**14)  # written before the start, to find a full or forbidden folder at once
@@ -124,10 +124,13 @@ class Keeper:
         except ArgumentError as error:
             raise ArgumentError(f"{error} {_ANEW}") from error
         try:
-            header = json.loads(arrays.pop("header").tobytes())
+            text = arrays.pop("header").tobytes()
+            header = json.loads(text)
             if header["format"] != _FORMAT:
                 raise ValueError(f"format {header['format']!r}")
             kind = (header["version"], header["library"])
+            if kind == (_VERSION, __version__) and arrays.pop("digest").tobytes() != _digest(text, arrays):
+                raise ValueError("it is not as it was written")
             about = dict(header["about"]) if kind == (_VERSION, __version__) else {}
             state = _decoded(header["state"], arrays) if about else None
         except FAULTS as error:
@@ -161,10 +164,12 @@ class Keeper:
             "about": self._about,
             "state": _encoded(state, arrays),
         }
-        text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        text = json.dumps(header).encode()
+        named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
+        named |= {"digest": np.frombuffer(_digest(text, named), np.uint8), "header": np.frombuffer(text, np.uint8)}
         try:
             with replaced(path) as new, open(new, "wb") as stream:
-                np.savez(stream, header=text, **{str(i): array for i, array in enumerate(arrays)})  # type: ignore[arg-type]
+                np.savez(stream, **named)
         except OSError as error:
             if not self._warned:
                 kept = "the one before it stays" if os.path.exists(path) else "there is none"
@@ -187,6 +192,14 @@ def _try(path: str, owner: str) -> None:
     except OSError as error:
         told = describe(f"one that cannot ({error.strerror})")
         raise fail("checkpoint", owner, "a path that can be written", told, f"It is {path}.") from error
+
+
+def _digest(header: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return a hash of all that a file holds: solvers take a state as they left it, and look at none of its parts."""
+    digest = blake2b(header, digest_size=16)
+    for name, array in sorted(arrays.items()):
+        _add_array(digest, array, name)
+    return digest.digest()
 
 
 def _check_same(old: dict[str, Any], new: dict[str, Any], path: str) -> None:
@@ -214,9 +227,13 @@ def _told(value: Any) -> Any:
     arrays: list[NDArray[Any]] = []
     digest = blake2b(json.dumps(_encoded(value, arrays), sort_keys=True).encode(), digest_size=16)
     for array in arrays:
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        _add_array(digest, array)
     return {"hash": digest.hexdigest()}
+
+
+def _add_array(digest: blake2b, array: NDArray[Any], name: str = "") -> None:
+    digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).tobytes())
 
 
 def _encoded(value: Any, arrays: list[NDArray[Any]]) -> Any:

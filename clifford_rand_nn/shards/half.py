@@ -26,15 +26,25 @@ def single(X: NDArray[Any], extra: int = 0) -> NDArray[np.float32]:
     >>> single(np.array([[1.5, -6e-8]], np.float16), 1)[:, :2].tolist()
     [[1.5, -5.960464477539063e-08]]
     """
+    return _lifted(X, extra, np.float32)
+
+
+def double(X: NDArray[Any], extra: int = 0) -> NDArray[np.float64]:
+    """Return finite rows (k, d) in double precision, an array of their own, with room for ``extra`` columns.
+
+    Examples
+    --------
+    >>> double(np.array([[1.5, -6e-8]], np.float16)).tolist()
+    [[1.5, -5.960464477539063e-08]]
+    """
+    return _lifted(X, extra, np.float64)
+
+
+def _lifted(X: NDArray[Any], extra: int, dtype: Any) -> NDArray[Any]:
     k, d = X.shape
-    out = np.empty((k, d + extra), dtype=np.float32)
+    out = np.empty((k, d + extra), dtype=dtype)
     if X.dtype == np.float16:
         _spread(np.ascontiguousarray(X).view(np.uint16), out)  # whole rows: with strides it would not be vectorised
     else:
         out[:, :d] = X
     return out
-
-
-def double(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Return finite rows in double precision, an array of their own."""
-    return (single(X) if X.dtype == np.float16 else X).astype(np.float64)

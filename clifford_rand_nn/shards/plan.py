@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.shards.engines.base import Engine, Need
 from clifford_rand_nn.shards.formats.stored import Stored
 from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shard, Shards
@@ -119,6 +120,11 @@ def plan_fit(
         Fits a copy of the estimator, given shards, an engine for them, and the seconds that it may take.
     max_time : float, optional
         Of the estimator.
+
+    Raises
+    ------
+    ArgumentError
+        The fit refuses the shards, or the rows of the trial, in which there may be one class where there are two.
     """
     some = _some_rows(shards, _TRIAL_ROWS, _PIECES)
     limit = _TRIAL_SECONDS if max_time is None else min(max_time, _TRIAL_SECONDS)
@@ -126,7 +132,13 @@ def plan_fit(
         warnings.simplefilter("ignore")
         engine.begin()
         began = time.perf_counter()
-        fit(some, engine, limit)
+        try:
+            fit(some, engine, limit)
+        except ArgumentError as error:
+            if some is shards:
+                raise
+            told = f"{owner}.plan: the trial fits {some.n:,} of the {shards.n:,} rows, and of these: {error}"
+            raise ArgumentError(told) from error
         trial_seconds = time.perf_counter() - began
     factor = shards.n / some.n
     longer = sum(max(0.0, seconds - engine.idle) for seconds in engine.seconds) * (factor - 1)
@@ -269,8 +281,15 @@ class _Timed(Engine):
             found = list(self._engine.each(work))
         return iter(found)
 
+    def keep_to(self, most: float | None, need: Need, owner: str) -> None:
+        self._engine.keep_to(most, need, owner)
+        self.workers, self.most_kept = self._engine.workers, self._engine.most_kept
+
     def agreed(self, value: _Value) -> _Value:
         return self._engine.agreed(value)
+
+    def of_first(self, work: Callable[[], _Value]) -> _Value:
+        return self._engine.of_first(work)
 
     def close(self) -> None:
         self._engine.close()

@@ -2,22 +2,24 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.half import double
+from clifford_rand_nn.shards.half import single
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork
 
-_BEYOND_HALF = 65536.0  # what `double` makes of what is not finite in half precision, or more
+_BEYOND_HALF = 65536.0  # what `single` makes of what is not finite in half precision, or more
 _MOST_CLASSES = 10_000  # more different labels are most likely real targets
+_REGRESSOR = "Real targets are for a regressor."
 
 
 class Sample(NamedTuple):
@@ -85,25 +87,21 @@ class _Scan(PartWork):
         energies: dict[Any, float] = defaultdict(float)
         picked: list[Block] = []
         for block in shards.blocks(part, self.rows):
-            X, w = double(block.X), block.weights
-            self._check(block, X, shards.shards[part.shard])
-            w = np.ones(len(X)) if w is None else w
+            w = np.ones(len(block.X)) if block.weights is None else np.ascontiguousarray(block.weights)
+            lengths = np.empty(len(w))
+            _add_moments(_floats(block.X), w, sums, squares, lengths)
+            self._check(block, lengths, shards.shards[part.shard])
             n, weight = n + int(np.count_nonzero(w)), [*weight, float(w.sum())]
-            sums += w @ X
-            squares += w @ np.square(X, out=X)
             if self.classify and block.y is not None:
                 found, where = np.unique(block.y[w > 0], return_inverse=True)
+                self._check_labels(found, shards.shards[part.shard])
                 where, shares = where.ravel(), w[w > 0]
-                lengths = X[w > 0].sum(axis=1)  # squared
-                for label, count, square in zip(
-                    found.tolist(), np.bincount(where, shares), np.bincount(where, shares * lengths), strict=True
-                ):
+                energy = np.bincount(where, shares * lengths[w > 0])
+                for label, count, square in zip(found.tolist(), np.bincount(where, shares), energy, strict=True):
                     labels[label] += float(count)
                     energies[label] += float(square)
-                if len(labels) > _MOST_CLASSES:
-                    rule, told = f"labels of at most {_MOST_CLASSES} classes", describe(f"{len(labels)} in one part")
-                    raise fail("y", self.owner, rule, told, "Real targets are for a regressor.")
-            rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(X)]))] - block.first
+                _check_classes(labels, "in one part", self.owner)
+            rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(w)]))] - block.first
             if rows.size:
                 y, weights = (None if one is None else one[rows] for one in (block.y, block.weights))
                 picked.append(Block(block.X[rows], y, weights, block.first))
@@ -113,8 +111,13 @@ class _Scan(PartWork):
     def _indices(self, part: Part) -> NDArray[np.int64]:
         return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
 
-    def _check(self, block: Block, X: Array, shard: Any) -> None:
-        small = block.X.dtype == np.float16 and float(X.max()) < _BEYOND_HALF > -float(X.min())
+    def _check_labels(self, labels: NDArray[Any], shard: Any) -> None:
+        if labels.dtype.kind == "f" and (labels % 1 != 0).any():
+            told = describe(f"{labels[labels % 1 != 0][0]:g} in {shard.y.name}")
+            raise fail("y", self.owner, "labels: texts, integers or truth values", told, _REGRESSOR)
+
+    def _check(self, block: Block, lengths: Array, shard: Any) -> None:
+        small = float(lengths.max()) < (_BEYOND_HALF**2 if block.X.dtype == np.float16 else np.inf)
         for name, values, stored in (
             ("X", None if small else block.X, shard.X),
             ("y", block.y, shard.y),
@@ -130,6 +133,31 @@ class _Scan(PartWork):
             raise fail(
                 "sample_weight", self.owner, "numbers ≥ 0", describe(f"one < 0, row {row}, {shard.weights.name}")
             )
+
+
+def _check_classes(labels: Mapping[Any, float], where: str, owner: str) -> None:
+    if len(labels) > _MOST_CLASSES:
+        rule = f"labels of at most {_MOST_CLASSES} classes"
+        raise fail("y", owner, rule, describe(f"{len(labels)} {where}"), _REGRESSOR)
+
+
+def _floats(X: NDArray[Any]) -> NDArray[Any]:
+    if X.dtype == np.float16:
+        return single(X)
+    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _add_moments(X: Any, w: Any, sums: Any, squares: Any, lengths: Any) -> None:
+    """Add weighted sums of columns and of their squares, reading X once; ``lengths`` are those of the rows, squared."""
+    for i in range(X.shape[0]):
+        length = 0.0
+        for j in range(X.shape[1]):
+            x = np.float64(X[i, j])
+            sums[j] += w[i] * x
+            squares[j] += w[i] * x * x
+            length += x * x
+        lengths[i] = length
 
 
 def _joined(blocks: list[Block], index: NDArray[np.int64], d: int, shards: Shards) -> Sample:
@@ -160,15 +188,21 @@ def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Fa
     Raises
     ------
     ArgumentError
-        Numbers that are not finite, weights < 0 or all 0, no targets, one class, more classes than a classifier has.
+        Numbers that are not finite, weights < 0 or all 0, no targets; of classifiers several labels a row, labels that
+        are real numbers, one class, more classes than a classifier has.
     """
     shards = engine.shards
     if not shards.labelled:
         raise fail("shards", owner, "shards with targets", describe("without y"), "Give y, or y-00000.npy, … beside X.")
+    y: Any = shards.shards[0].y
+    if classify and y.shape[1:] not in ((), (1,)):
+        raise fail("y", owner, "one label a row with Shards", describe(f"{y.shape[1]} columns"))
     chosen = np.sort(seed.choice(shards.n, min(size, shards.n), replace=False))
     facts = _together(list(engine.each(_Scan(chosen, classify, owner))))
     if facts.weight <= 0:
         raise fail("sample_weight", owner, "not all 0", describe("only zeros"))
+    if classify:
+        _check_classes(facts.labels, "in all", owner)
     if classify and len(facts.labels) < 2:
         raise fail("y", owner, "labels of at least two classes", describe(f"one class, {next(iter(facts.labels))!r}"))
     return facts

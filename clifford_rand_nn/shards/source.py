@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._threads import cached_property
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.shards.formats.opened import opened_shards
-from clifford_rand_nn.shards.formats.stored import Stored
+from clifford_rand_nn.shards.formats.stored import UNREADABLE, Stored
 from clifford_rand_nn.shards.rows import Block, Part
 
-_PART_BYTES = 2**25  # of the rows of a part: some seconds of a pass at most, many parts a worker
+_PART_BYTES = 2**25  # of the rows of a part at most: a second of a pass
+_PARTS = 64  # at least, if there are the rows: workers take whole parts, and end at about the same time
+_ROLES = ("X", "y", "sample_weight")
 _LEAST_ROWS = 4096  # of a part, and what its size is a multiple of
 
 
@@ -47,8 +50,8 @@ class Shards:
         Columns of Parquet files that are features; by default all that are neither targets nor weights. One whose cells
         are lists of one length (embeddings) is as many columns.
     part_rows : int, optional
-        Rows that a worker takes at a time; by default 32 MiB of them. Row groups of Parquet and chunks of other formats
-        are not divided.
+        Rows that a worker takes at a time; by default a 64th of all, at least 4096, at most 32 MiB. Row groups of
+        Parquet and chunks of other formats are not divided.
 
     Attributes
     ----------
@@ -97,25 +100,26 @@ class Shards:
         none: list[Any] = [None] * len(rows)
         self.shards = tuple(map(Shard, rows, opened["y"] or none, opened["sample_weight"] or none))
         self._check()
-        row_bytes = self.d * self.dtype.itemsize
-        size = part_rows or max(_LEAST_ROWS, _PART_BYTES // max(1, row_bytes) // _LEAST_ROWS * _LEAST_ROWS)
-        self.part_rows = check_integer(size, "part_rows", "Shards")
+        most = min(_PART_BYTES // (self.d * self.dtype.itemsize), self.n // _PARTS)
+        size = max(_LEAST_ROWS, most // _LEAST_ROWS * _LEAST_ROWS)
+        self.part_rows = check_integer(size if part_rows is None else part_rows, "part_rows", "Shards")
         self.parts = tuple(self._parts())
 
     def _check(self) -> None:
         first = self.shards[0]
         for shard in self.shards:
-            if len(shard.X.shape) != 2 or shard.X.shape[1] != first.X.shape[1] or shard.X.shape[1] == 0:
-                wanted = f"(n, d) arrays, all of d = {first.X.shape[-1]} columns"
-                raise fail("X", "Shards", wanted, describe(f"{shard.X.name}: shape {shard.X.shape}"))
+            if len(shard.X.shape) != 2 or shard.X.shape[1:] != first.X.shape[1:] or shard.X.shape[1] == 0:
+                same = f", all of d = {first.X.shape[1]} columns" if len(first.X.shape) == 2 else ""
+                raise fail("X", "Shards", f"(n, d) arrays{same}", describe(f"{shard.X.name}: shape {shard.X.shape}"))
             for name, stored, kinds in (("X", shard.X, "fiub"), ("y", shard.y, "fiubUS"), ("w", shard.weights, "fiub")):
                 if stored is not None and stored.dtype.kind not in kinds:
                     rule = "numbers or texts of fixed size" if name == "y" else "real numbers"
                     found = describe(f"{stored.name}: {stored.dtype}")
-                    raise fail("sample_weight" if name == "w" else name, "Shards", rule, found)
+                    hint = "numpy.asarray(y, dtype=str) has texts of one size." if stored.dtype == object else ""
+                    raise fail("sample_weight" if name == "w" else name, "Shards", rule, found, hint)
             for name, other in (("y", shard.y), ("sample_weight", shard.weights)):
                 if other is not None and other.shape[:1] != shard.X.shape[:1]:
-                    found = describe(f"{other.name}: {other.shape[0]} rows, {shard.X.name}: {shard.X.shape[0]}")
+                    found = describe(f"{other.name}: {_rows(other)}, {shard.X.name}: {_rows(shard.X)}")
                     raise fail(name, "Shards", "as many rows as X", found)
             if shard.weights is not None and shard.weights.shape[1:] not in ((), (1,)):
                 found = describe(f"{shard.weights.name}: shape {shard.weights.shape}")
@@ -125,6 +129,9 @@ class Shards:
             if shard.y is not None and first.y is not None and shard.y.shape[1:] != first.y.shape[1:]:
                 found = describe(f"{shard.y.name}: shape {shard.y.shape}")
                 raise fail("y", "Shards", f"all of shape (n, …{first.y.shape[1:]})", found)
+            if shard.y is not None and first.y is not None and _said(shard.y) != _said(first.y):
+                found = describe(f"{_said(shard.y)} in {shard.y.name}, {_said(first.y)} in {first.y.name}")
+                raise fail("y", "Shards", "numbers in all shards, or texts in all", found)
         if self.n == 0:
             raise fail("X", "Shards", "at least one row", describe("none"))
 
@@ -184,7 +191,8 @@ class Shards:
             They cannot be read; the sentence names the file and the rows.
         """
         stored = self.shards[part.shard] if targets else (self.shards[part.shard].X, None, None)
-        X, y, weights = (None if one is None else _read(one, part, rows) for one in stored)
+        named = zip(_ROLES, stored, strict=True)
+        X, y, weights = (None if one is None else _read(name, one, part, rows) for name, one in named)
         assert X is not None
         first = part.first
         for block in X:
@@ -197,24 +205,41 @@ class Shards:
         """What tells these shards from others, and from themselves after a change: names, sizes, times, some rows."""
         digest = blake2b(digest_size=16)
         for shard in self.shards:
-            for one in shard:
-                digest.update(b"-" if one is None else one.identity().encode())
+            for name, one in zip(_ROLES, shard, strict=True):
+                try:
+                    digest.update(b"-" if one is None else one.identity().encode())
+                except UNREADABLE as error:
+                    assert one is not None
+                    raise _unreadable(name, f"{one.name}", error) from error
         return digest.hexdigest()
 
     def __repr__(self) -> str:
         return f"Shards(n={self.n}, d={self.d}, dtype={self.dtype}, shards={len(self.shards)})"
 
 
-def _read(stored: Stored, part: Part, rows: int) -> Iterator[NDArray[Any]]:
+def _rows(stored: Stored) -> str:
+    return f"{stored.shape[0]} rows" if stored.shape else "one number"
+
+
+def _said(stored: Stored) -> str:
+    return {"U": "texts", "S": "bytes"}.get(stored.dtype.kind, "numbers")
+
+
+def _unreadable(name: str, where: str, error: BaseException) -> ArgumentError:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return fail(name, "Shards", "readable shards", describe(f"{where}: {' '.join(said.split())}"))
+
+
+def _read(name: str, stored: Stored, part: Part, rows: int) -> Iterator[NDArray[Any]]:
     """Yield the rows of a part; a shard that cannot be read, or gives less, is named."""
     start = part.start
     try:
         for block in stored.blocks(part.start, part.stop, rows):
+            if len(block) != min(rows, part.stop - start):  # of a damaged file: targets beside it may be whole
+                raise EOFError(f"there are {len(block)} rows")
             yield block
             start += len(block)
         if start < part.stop:
             raise EOFError("there are no more rows")
-    except (OSError, ValueError, EOFError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        found = describe(f"{stored.name}, rows {start} to {min(start + rows, part.stop)}: {said}")
-        raise fail("X", "Shards", "readable shards", found) from error
+    except UNREADABLE as error:
+        raise _unreadable(name, f"{stored.name}, rows {start} to {min(start + rows, part.stop)}", error) from error

@@ -92,9 +92,9 @@ def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evalua
     >>> found.scores.accuracy, found.confusion.tolist()
     (1.0, [[4, 0], [0, 4]])
     """
+    asked = ModelRows(model, shards, _OWNER)
     if not shards.labelled:
         raise fail("shards", _OWNER, "shards with targets", describe("some without y"))
-    asked = ModelRows(model, shards, _OWNER)
     classes = getattr(model, "classes_", None)
     with as_engine(engine, shards, _OWNER) as chosen:
         if classes is None:
@@ -202,7 +202,11 @@ class _Errors(RowSum):
         if not np.isfinite(y).all():
             row = block.first + int(np.argwhere(~np.isfinite(y))[0, 0])
             raise ArgumentError(f"{_OWNER}: the target of row {row} of all shards is no finite number.")
-        errors = y - self.asked.ask("predict", block).reshape(n, -1)
+        said = self.asked.ask("predict", block).reshape(n, -1)
+        if said.shape != y.shape:
+            rule = f"shards with the targets of the model, {said.shape[1]} a row"
+            raise fail("shards", _OWNER, rule, describe(f"{y.shape[1]}"))
+        errors = y - said
         y = y - self.about
         return (
             np.array([weights.sum()]),

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import check_choice, check_path, describe, fail
 from clifford_rand._files import replaced
+from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
@@ -56,7 +57,7 @@ def predict_shards(
     existing : {"refuse", "replace", "keep"}
         What is done with files that are there already.
     engine : None, distributed.Client, "torch" or Engine
-        Who predicts and writes; see `Engine`. Workers must see the folder.
+        Who predicts and writes. Workers must see the folder. Parts of an `Engine` must be whole: ``shards.whole()``.
 
     Returns
     -------
@@ -84,22 +85,29 @@ def predict_shards(
     check_choice(existing, "existing", _OWNER, ("refuse", "replace", "keep"))
     asked = ModelRows(model, shards, _OWNER)
     asked.method(method)
-    folder = Path(out)
+    folder = check_path(out, "out", _OWNER)
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{_STEMS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
-    there = [file for file in files if file.exists()]
-    if there and existing == "refuse":
-        hint = "existing='replace' writes them anew, 'keep' writes the others only."
-        raise fail("out", _OWNER, "a folder without such files", describe(f"{there[0]}, {len(there)} of them"), hint)
-    todo = [not (existing == "keep" and file.exists()) for file in files]
     whole = shards.whole()
+    if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
+        found = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
+        raise fail("engine", _OWNER, "an engine whose parts are whole shards", found, "Make it for shards.whole().")
     with as_engine(engine, whole, _OWNER) as chosen:
+        there = chosen.agreed([file.exists() for file in files])  # before any process writes
+        if any(there) and existing == "refuse":
+            hint = "existing='replace' writes them anew, 'keep' writes the others only."
+            found = describe(f"{files[there.index(True)]}, {sum(there)} of them")
+            raise fail("out", _OWNER, "a folder without such files", found, hint)
+        todo = [not (existing == "keep" and is_there) for is_there in there]
         for _ in chosen.each(_Predicting(asked, method, kind, files, todo)):
             pass
-        if chosen.first:
+
+        def of_no_rows() -> None:  # no worker was asked for these
             for index, (file, wanted) in enumerate(zip(files, todo, strict=True)):
-                if wanted and whole.shards[index].X.shape[0] == 0:  # no worker was asked for it
+                if wanted and whole.shards[index].X.shape[0] == 0:
                     _write(asked, method, kind, file, 0, iter([_no_rows(whole, index)]))
+
+        chosen.of_first(of_no_rows)
     return files
 
 

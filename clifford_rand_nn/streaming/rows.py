@@ -29,10 +29,14 @@ class ModelRows:
     Raises
     ------
     ArgumentError
-        The model is not fitted, or the shards have other columns.
+        There are no shards, or they have other columns.
     """
 
     def __init__(self, model: Any, shards: Shards, owner: str) -> None:
+        if not isinstance(shards, Shards):
+            raise fail(
+                "shards", owner, "Shards", describe(f"a {type(shards).__name__}"), "Shards(X) has those of arrays."
+            )
         self.model, self.owner = model, owner
         names = getattr(model, "feature_names_in_", None)
         self._names = None if names is None else list(map(str, names))

@@ -60,8 +60,12 @@ def processes(folder, scratch, whole, rng, kills):
 
 
 def workers(folder, whole, rng, kills):
+    import dask
     from distributed import Client, LocalCluster
 
+    dask.config.set(
+        {"distributed.deploy.lost-worker-timeout": "10 minutes"}
+    )  # after 15 s it gives up one that restarts
     done = 0
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     for turn in range(2 * kills):  # a fit may end before its first kill

@@ -1,7 +1,10 @@
 """The command line on rows beyond memory: fit, predict and evaluate with --shards."""
 
+import importlib
 import json
 import re
+import signal
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +14,9 @@ from typer.testing import CliRunner
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.progress import ShownEngine
+from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.landmarks.terms import ResidualSum
+from clifford_rand_nn.solvers.base import Status
 
 runner = CliRunner()
 rng = np.random.default_rng(11)
@@ -57,6 +63,31 @@ def test_a_fit_is_saved_and_said(folder):
     assert model.certificate_.relative_gap <= 1e-2
 
 
+def test_shards_to_score_on_that_do_not_fit(folder):
+    (folder / "two").mkdir(exist_ok=True)
+    np.save(folder / "two" / "X-0.npy", X[:, :2])
+    np.save(folder / "two" / "y-0.npy", LABELS)
+    done = run("fit", "--shards", "train", *GATED, "--test", "two", code=2)
+    assert "two: these shards have 2 columns, and those of training 3." in done.stderr
+    assert done.stdout == ""  # before the work
+    np.save(folder / "two" / "X-0.npy", X)
+    np.save(folder / "two" / "y-0.npy", np.arange(160))
+    done = run("fit", "--shards", "train", *GATED, "--test", "two", "--out", "kept.npz", code=2)
+    assert "Got none of far, near" in done.stderr
+    assert "certificate" in done.stdout  # what the fit found is not lost
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"), [(Status.MAX_TIME, "try a larger --max-time"), (Status.MAX_ITER, "a larger --beta")]
+)
+def test_a_network_without_knobs_that_was_not_done_says_so(monkeypatch, status, advice):
+    module = "clifford_rand_nn.estimators.network.sharded"
+    whole = importlib.import_module(module).train
+    monkeypatch.setattr(f"{module}.train", lambda *given: replace(whole(*given), status=status))
+    done = run("fit", "--shards", "train")
+    assert re.search(f"warning: not converged: stopped after .* {advice}", " ".join(done.stderr.split()))
+
+
 def test_a_fit_as_json_with_its_test():
     said = json.loads(run("fit", "--shards", "train", *GATED, "--test", "new", "--json").stdout)
     assert said["rows"] == 100
@@ -73,6 +104,21 @@ def test_the_network_without_knobs():
     scores = json.loads(run("evaluate", "n.npz", "--shards", "new", "--json").stdout)
     assert scores["model"]["accuracy"] > scores["simplest"]["accuracy"] + 0.1
     assert scores["model"]["log_loss"] < scores["simplest"]["log_loss"]
+
+
+def test_ctrl_c_writes_the_best_network_so_far(folder, monkeypatch):
+    whole, sent = LocalEngine.sum, []
+
+    def interrupted(engine, term):
+        if isinstance(term, ResidualSum) and not sent:
+            sent.append(term)
+            signal.raise_signal(signal.SIGINT)
+        return whole(engine, term)
+
+    monkeypatch.setattr(LocalEngine, "sum", interrupted)
+    said = run("fit", "--shards", "train", "--out", "best.npz", "-q", code=130).stderr
+    assert re.fullmatch(r"interrupted: this is the best .* \(relative gap .*\); model written to best.npz\n", said)
+    assert load_model("best.npz").status_ is None
 
 
 def test_predictions_beside_each_shard(folder):
@@ -98,10 +144,12 @@ def test_evaluate_says_scores_beside_the_majority(folder):
 def test_parquet_with_names(folder):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X.astype("f8"), columns=["a", "b", "c"]).assign(size=LABELS, weight=1.0)
+    more = frame[["size", "c", "b", "a"]].assign(note="a text")
     for name, rows in (("p-train", slice(100)), ("p-new", slice(100, None))):
         (folder / name).mkdir()
-        frame[rows].to_parquet(folder / name / "0.parquet")
-    run("fit", "--shards", "p-train", "--target", "size", "--weights", "weight", *GATED, "--out", "p.npz", "-q")
+        (frame if name == "p-train" else more)[rows].to_parquet(folder / name / "0.parquet")
+    test = ("--test", "p-new", "--out", "p.npz")
+    run("fit", "--shards", "p-train", "--target", "size", "--weights", "weight", *GATED, *test, "-q")
     assert list(load_model(folder / "p.npz").feature_names_in_) == ["a", "b", "c"]
     run("predict", "p.npz", "--shards", "p-new", "--out", "p-said", "--kind", "parquet")
     said = pd.read_parquet(folder / "p-said" / "prediction-00000.parquet")["prediction"]
@@ -139,6 +187,9 @@ def test_a_plan_instead_of_a_fit():
     done = run("fit", "--shards", "train", *GATED, "--plan", "--out", "never.npz")
     assert "passes" in done.stdout
     assert "model" not in done.stdout
+    said = json.loads(run("fit", "--shards", "train", *GATED, "--plan", "--json").stdout)
+    assert said["rows"] == 100
+    assert said["passes"] > 2
 
 
 def test_the_engine_that_shows_its_passes_changes_nothing(capsys, monkeypatch):

@@ -99,7 +99,7 @@ def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(keeper, tmp_path,
     assert same(Checkpoint.opened(path, {**ABOUT, "beta": np.float64(0.1)}).load(), STATE)
 
 
-@pytest.mark.parametrize(("field", "value"), [("version", 2), ("library", "0.0.1")])
+@pytest.mark.parametrize(("field", "value"), [("version", 1), ("version", 3), ("library", "0.0.1")])
 def test_a_checkpoint_of_another_version_is_refused(keeper, tmp_path, field, value):
     keeper.write((1,))
     path = tmp_path / "state"
@@ -109,6 +109,28 @@ def test_a_checkpoint_of_another_version_is_refused(keeper, tmp_path, field, val
     with open(path, "wb") as stream:
         np.savez(stream, header=np.frombuffer(json.dumps(header).encode(), np.uint8))
     with pytest.raises(ArgumentError, match=f"was written by clifford-rand .*{value}"):
+        keeper.load()
+
+
+@pytest.mark.parametrize("change", ["state", "array", "lost", "more"])
+def test_a_state_that_was_changed_is_refused_though_its_checksums_are_right(keeper, tmp_path, change):
+    keeper.write(STATE)
+    path = tmp_path / "state"
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(arrays["header"].tobytes())
+    if change == "state":
+        header["state"] = {"list": []}
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    elif change == "array":
+        arrays["0"] = arrays["0"] + 1
+    elif change == "lost":
+        del arrays["1"]
+    else:
+        arrays["99"] = np.zeros(1)
+    with open(path, "wb") as stream:
+        np.savez(stream, **arrays)
+    with pytest.raises(ArgumentError, match="it is not as it was written"):
         keeper.load()
 
 
@@ -191,7 +213,7 @@ def test_a_full_disk_costs_a_warning_and_the_old_state_stays(tmp_path):
     path = tmp_path / "state"
     run = [sys.executable, "-c", _FULL, str(path)]
     said = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert said[0].startswith(f"1 {path}: the checkpoint could not be written ([Errno 27] File too large)")
+    assert said[0].startswith(f"1 {path}: the checkpoint could not be written ([Errno 27] File too large")
     assert "the one before it stays, the fit goes on" in said[0]
     assert "must be a path that can be written" in said[1]
     assert "File too large" in said[1]

@@ -1,17 +1,26 @@
 """The network without knobs on shards: the same optimum as an independent solver's, and what is said of it."""
 
+import os
+import signal
+import time
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks import choice
-from clifford_rand_nn.shards.landmarks.terms import NormalSum
+from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
+from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum, ResidualSum
+from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import RowSum
+from clifford_rand_nn.shards.targets import Targets
 
 
 def rows(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
@@ -64,6 +73,22 @@ def test_one_pass_over_the_shards_verifies_the_certificate(fitted: Any) -> None:
     with pytest.raises(ArgumentError, match="300 rows"):
         model.certificate_.verify(sharded(X[1:], y[1:], w[1:]))
     assert model.certificate_.verify(sharded(X, y[::-1], w)).relative_gap > 0.1
+
+
+def test_held_out_rows_are_in_no_normal_equation(fitted: Any) -> None:
+    model, X, y, w = fitted
+    network = model.network_
+    rows, targets = LandmarkRows(network.standard, network.kernel, network.rows), Targets(as_loss("squared", "t"), None)
+    held = np.array([3, 40, 41, 299])
+
+    def sums(some: Any, left_out: Any) -> Any:
+        term = NormalSum(rows, targets, np.zeros(rows.m), np.zeros(1), np.asarray(left_out, dtype=np.int64))
+        return term.of(Block(X[some], y[some], w[some], 0), ())
+
+    every = np.arange(300)
+    for whole, part, found in zip(sums(every, []), sums(held, []), sums(every, held), strict=True):
+        assert np.abs(part).max() > 0
+        assert found == pytest.approx(whole - part, abs=1e-9 * np.abs(whole).max())
 
 
 def test_held_out_rows_choose_beta_and_promise(fitted: Any) -> None:
@@ -131,7 +156,6 @@ def test_one_column_and_fewer_rows_than_columns(n: int, d: int) -> None:
         (ConvexNetworkRegressor(gates="cross"), {}, "gates"),
         (ConvexNetworkRegressor(), {"groups": np.zeros(20)}, "groups"),
         (ConvexNetworkRegressor(), {"y": np.zeros(20)}, "Shards, beside X"),
-        (ConvexNetworkClassifier(loss="logistic"), {}, "loss"),
         (ConvexNetworkClassifier(class_weight={"x": 2}), {}, "class_weight"),
         (ConvexNetworkRegressor(max_memory=1e3), {}, "max_memory"),
     ],
@@ -186,13 +210,61 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(
     assert not any(isinstance(term, NormalSum) for term in calls)
     assert np.array_equal(again.network_.alpha, model.network_.alpha)
     assert again.certificate_.dual == model.certificate_.dual
+    once_more = ConvexNetworkRegressor(rounds=0).fit(shards, checkpoint=there)  # nothing is left to do
+    assert np.array_equal(once_more.network_.alpha, model.network_.alpha)
+    assert once_more.history_[-1].relative_gap == again.history_[-1].relative_gap
+    assert len(once_more.history_) == len(again.history_)
     with pytest.raises(ArgumentError, match="its rounds"):
         ConvexNetworkRegressor(rounds=1).fit(shards, checkpoint=there)
 
 
+@pytest.mark.parametrize(
+    ("loss", "place"),
+    [("squared", "normal"), ("squared", "judge"), ("logistic", "normal"), ("logistic", "judge"), ("squared", "scan")],
+)
+def test_ctrl_c_leaves_the_best_network_so_far(loss: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(160, 3)
+    shards = sharded(X, y > 0.5)
+    kinds = {"normal": NormalSum, "judge": (ResidualSum, LossSum)}
+    sent: list[Any] = []
+
+    def interrupted(engine: Any, term: Any) -> Any:
+        if not sent and place != "scan" and isinstance(term, kinds[place]):
+            sent.append(term)
+            term = _Interrupting()
+        return whole(engine, term)
+
+    whole = LocalEngine.sum
+    monkeypatch.setattr(LocalEngine, "sum", interrupted)
+    model = ConvexNetworkClassifier(loss=loss, rounds=0)
+    if place == "scan":
+        monkeypatch.setattr("clifford_rand_nn.estimators.network.sharded.scan", lambda *_: signal.raise_signal(2))
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(shards)
+        return
+    with pytest.warns(ConvergenceWarning, match=r"stopped by an interrupt after .* best point so far"):
+        model.fit(shards)
+    assert sent
+    assert model.status_ == "interrupted"
+    assert model.score(X, y > 0.5) > 0.7
+    proof = model.certificate_.verify(shards)
+    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert proof.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    assert ("an interrupt ended the pass over all rows" in model.reason_) == (place == "normal")
+
+
+class _Interrupting(RowSum):
+    """A pass in which somebody presses Ctrl-C."""
+
+    def of(self, block: Any, kept: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        return (np.zeros(1),)
+
+
 def test_landmarks_that_rounding_cannot_tell_apart_are_left_out() -> None:
     x = np.random.default_rng(0).uniform(-1, 1, 60)
-    X = np.repeat(x, 3) + np.tile([0.0, 1e-9, 2e-9], 60)
+    X = np.repeat(x, 3) + np.tile([0.0, 1e-15, 2e-15], 60)
     model = ConvexNetworkRegressor(rounds=0, beta=1e-6).fit(sharded(X[:, None], np.sin(5 * X)))
     assert len(model.network_.rows) < 120
     assert model.certificate_.relative_gap <= 1e-3

@@ -14,6 +14,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.datafits.choice import as_loss
+from clifford_rand_nn.shards.engines.base import Need
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.engines.runs import runs
@@ -23,7 +24,7 @@ from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import pairwise
 from clifford_rand_nn.shards.targets import Targets
-from support.sums import Columns, Deadly, Late, Moments, Positive, Where
+from support.sums import Blocks, Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 
 SHIFT = np.array([0.1, -0.2, 0.3])
@@ -73,6 +74,32 @@ def test_runs_are_branches_of_the_tree_of_all_parts(n, threads):
     if len(found) >= 2 * sum(threads):
         share = np.bincount(owners, minlength=len(threads)) / len(found) - np.array(threads) / sum(threads)
         assert np.abs(share).max() <= 1 / len(found) + 1e-12
+
+
+def test_little_memory_makes_fewer_threads_then_smaller_blocks(shards):
+    need = Need(always=1e6, sums=1e3, row=100.0, rows=4096)
+    plain, found = LocalEngine(shards, 4), {}
+    for most in (1e9, 1e6 + 2.5 * (1e3 + 4096 * 100), 1e6 + 1e3 + 700 * 100, 1e6 + 1e3 + 64 * 100):
+        engine = LocalEngine(shards, 4)
+        engine.keep_to(most, need, "owner")
+        found[most] = engine.workers, engine._rows
+        left = most - need.always - engine.workers * (need.sums + engine._rows * need.row)
+        assert 0 <= engine.most_kept <= left
+        few = LocalEngine(Shards([np.ones((200, 3))]))
+        few.keep_to(most, need, "owner")
+        assert few.sum(Blocks())[0] == -(-200 // min(200, few._rows))
+        assert same(engine.sum(Moments(SHIFT)), plain.sum(Moments(SHIFT)))  # in blocks of seven rows anyway
+    assert list(found.values()) == [(4, 4096), (2, 4096), (1, 512), (1, 64)]
+    with pytest.raises(ArgumentError, match=r"'max_memory' parameter of owner must be at least 984 KiB .* Got 981 KiB"):
+        LocalEngine(shards).keep_to(1005000, need, "owner")
+
+
+@pytest.mark.parametrize(("n", "size"), [(100, 4096), (62_500, 4096), (10**6, 12_288), (10**7, 40_960)])
+def test_workers_share_few_rows_too(n, size):
+    rows = np.broadcast_to(np.float16(1), (n, 384))
+    parts = Shards([rows]).parts
+    assert parts[0].size == min(n, size)
+    assert len(parts) == -(-n // size)  # 16 of the fewest rows that are worth more than one worker's while
 
 
 @pytest.mark.parametrize("max_memory", [None, 3000, 1])
@@ -177,6 +204,12 @@ def test_ranks_of_torch_share_the_rows_and_have_the_same_bits(tmp_path):
     assert zero[4] == one[4]  # the second rank's shard, named by both
     assert "X-00002.npy, rows" in zero[4]
     assert zero[5] == one[5]  # coefficients of a fit whose seed and clock are those of the first rank
+    assert zero[6] == one[6] == [50, 0, 9]
+    assert zero[7][:2] == one[7][:2]
+    assert "a path that can be written" in zero[7][0]
+    assert "prediction-00000.npy, 3 of them" in zero[7][1]
+    assert zero[7][2] == f"rank 1 of torch.distributed: OSError: {one[7][2]}"
+    assert "No space left on device" in one[7][2]
 
 
 def test_what_is_no_engine_is_refused(shards, tmp_path):
@@ -190,7 +223,7 @@ def test_what_is_no_engine_is_refused(shards, tmp_path):
 
 def test_a_worker_that_takes_much_longer_than_the_others_is_named(shards, client, monkeypatch):
     for name, value in {"_LOOK_SECONDS": 0.02, "_LATE": 1.0, "_LATE_SECONDS": 0.05}.items():
-        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask.{name}", value)
+        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.waiting.{name}", value)
     with (
         as_engine(client, shards, "owner", None) as engine,
         pytest.warns(UserWarning, match=r"a pass waits for .*X-00000\.npy, rows 0 to 18 on inproc://"),
@@ -232,7 +265,7 @@ def test_a_worker_that_dies_costs_no_bit(shards):
                 assert time.monotonic() - begun > 0.6  # the worker died before it ended
                 assert same(engine.sum(Moments(SHIFT)), masked)
         with pytest.raises(
-            ArgumentError, match=r"several that died with .*X-00000\.npy, rows \d+ to .*\d+, the last one tcp"
+            ArgumentError, match=r"several that died with .*X-00000\.npy, rows 0 to 18, the last one tcp"
         ):
             as_engine(client, shards, "owner").sum(Deadly())
 
@@ -286,6 +319,17 @@ def test_a_gated_fit_by_another_engine_is_that_of_this_process(shards, client, e
     assert abs(here.certificate_.primal - there.certificate_.primal) <= 2e-4 * here.certificate_.primal
 
 
+def test_a_certificate_is_checked_by_the_engines_of_fit(shards, client):
+    proof = GatedReLURegressor(n_gates=3, beta=0.1, tol=1e-2, random_state=0).fit(shards).certificate_
+    there = proof.verify(shards, engine=client)
+    assert (there.primal, there.dual) == (proof.verify(shards).primal, proof.verify(shards).dual)
+    assert client.status == "running"
+    with pytest.raises(
+        ArgumentError, match=r"'engine' parameter of ShardCertificate\.verify must be None, a distributed"
+    ):
+        proof.verify(shards, engine="spark")
+
+
 @pytest.mark.slow
 def test_the_default_network_by_dask_is_that_of_this_process(client):
     rng = np.random.default_rng(0)
@@ -293,6 +337,8 @@ def test_the_default_network_by_dask_is_that_of_this_process(client):
     shards = Shards(np.split(X, 3), np.split((np.abs(X[:, 0]) + X[:, 1] > 0.8).astype(int), 3), part_rows=50)
     here, there = (ConvexNetworkClassifier().fit(shards, engine=engine) for engine in (None, client))
     assert same([here.predict_proba(X)], [there.predict_proba(X)])
+    assert there.certificate_.verify(shards, engine=client).primal == here.certificate_.verify(shards).primal
+    assert client.status == "running"
 
 
 def _sum_for_ever(engine):
@@ -304,7 +350,7 @@ def _sum_for_ever(engine):
 def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
     """A worker of this process, which is larger than it may be, takes no work; the pass would wait without a word."""
     distributed = pytest.importorskip("distributed")
-    from clifford_rand_nn.shards.engines import dask as module
+    from clifford_rand_nn.shards.engines import waiting as module
 
     monkeypatch.setattr(module, "_LATE_SECONDS", 1.0)
     settings = {"processes": False, "n_workers": 1, "memory_limit": "32MiB", "dashboard_address": ":0"}
@@ -316,3 +362,33 @@ def test_workers_that_dask_has_paused_are_named(shards, monkeypatch):
         warnings.simplefilter("error", UserWarning)
         with pytest.raises(UserWarning, match=r"Dask has paused .* memory limit"):
             _sum_for_ever(engine)
+
+
+@pytest.mark.slow
+def test_a_pass_never_waits_without_a_word(shards, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    for name, value in {"_LOOK_SECONDS": 0.02, "_FIRST_SECONDS": 0.1, "_LATE_SECONDS": 0.05}.items():
+        monkeypatch.setattr(f"clifford_rand_nn.shards.engines.waiting.{name}", value)
+    settings = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "memory_limit": "64GiB"}
+    with (
+        distributed.LocalCluster(**settings, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+        as_engine(client, shards, "owner") as engine,
+    ):
+        with pytest.warns(
+            UserWarning, match=r"After 0 of 5 sums nothing for .* a pass waits for .*X-00000\.npy, rows 0"
+        ):
+            engine.sum(Moments(SHIFT, pause=0.1))
+        cluster.scale(0)
+        while client.nthreads():
+            time.sleep(0.01)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            with pytest.raises(UserWarning, match=r"the cluster has no workers left, and waits for new ones"):
+                engine.sum(Moments(SHIFT))
+        threading.Timer(0.2, client.close).start()
+        with (
+            pytest.raises(ArgumentError, match=r"stays connected\. Got one that is clos"),
+            pytest.warns(UserWarning, match="no workers left"),
+        ):
+            engine.sum(Moments(SHIFT))

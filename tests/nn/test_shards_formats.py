@@ -2,10 +2,12 @@
 
 import os
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
@@ -89,6 +91,9 @@ def test_memory_maps_are_read_as_files(tmp_path):
     assert len(pickle.dumps(Shards([mapped]))) < 1000  # no rows
     np.testing.assert_array_equal(all_rows(Shards([mapped[::2, 1:]]))[0], X[::2, 1:])
     np.testing.assert_array_equal(all_rows(Shards([mapped_y]))[0], Y)
+    own = np.load(tmp_path / "X-00000.npy", mmap_mode="c")
+    own[3] = 7.0  # of this process alone
+    np.testing.assert_array_equal(all_rows(Shards([own]))[0], own)
 
 
 def test_one_array_is_one_shard():
@@ -140,6 +145,35 @@ def test_what_is_no_shard_is_one_sentence(tmp_path):
     refused("a path, or an array", [[1.0, 2.0]])
     refused("one number a row", [X], sample_weight=[Y])
     refused("a list with a file", 3)
+    refused("an integer ≥ 1. Got 0", [X], part_rows=0)
+    np.save(tmp_path / "number.npy", 5.0)
+    refused(r"number\.npy: shape \(\)", [tmp_path / "number.npy"])
+    refused(r"number\.npy: one number, X\[0\]: 90 rows", [X], [tmp_path / "number.npy"])
+    refused("numbers in all shards, or texts in all. Got texts in y", [X, X], [np.arange(90), LABELS])
+    refused("texts of fixed size.*dtype=str", [X], [LABELS.astype(object)])
+
+
+def test_what_gives_no_arrays_is_refused():
+    pd = pytest.importorskip("pandas")
+    for one in (csr_array(X), np.ma.array(X, mask=X > 0), pd.DataFrame(X), np.array(1.0), None):
+        with pytest.raises(
+            ArgumentError, match=rf"X\[0\], a {type(one).__name__}.* instead\. numpy\.asarray"
+        ) as caught:
+            Shards([one])
+        assert "\n" not in str(caught.value)
+    numbers = Shards([X], [pd.Series(Y[:, 0], index=np.arange(90)[::-1])])
+    np.testing.assert_array_equal(all_rows(numbers)[1], Y[:, 0])
+    with pytest.raises(ArgumentError, match="texts of fixed size"):
+        Shards([X], [pd.Series(LABELS)])
+
+
+def test_tensors_of_torch_are_arrays():
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, y, _ = all_rows(Shards([torch.tensor(X).half()], [torch.arange(90)]))
+    np.testing.assert_array_equal(found, X.astype("f2"))
+    np.testing.assert_array_equal(y, np.arange(90))
 
 
 @pytest.mark.parametrize("fault", ["shorter", "gone", "newer"])
@@ -155,6 +189,13 @@ def test_a_shard_that_changes_is_named_with_its_rows(tmp_path, fault):
         np.save(file, X[40:] + 1)
         assert Shards(tmp_path).fingerprint != before
     with pytest.raises(ArgumentError, match=r"X-00002\.npy, rows 0 to 7: .*(changed|No such file)"):
+        all_rows(shards)
+
+
+def test_targets_that_are_gone_are_called_so(tmp_path):
+    shards = Shards(write(tmp_path, pieces(X), pieces(Y)))
+    (tmp_path / "y-00002.npy").unlink()
+    with pytest.raises(ArgumentError, match=r"The 'y' parameter .*y-00002\.npy, rows 0 to 7: No such file"):
         all_rows(shards)
 
 
@@ -288,9 +329,42 @@ def test_zarr_groups_and_arrays(tmp_path, monkeypatch):
     chunk.write_bytes(b"no chunk")
     with pytest.raises(ArgumentError, match=r"data\.zarr/X, rows \d+ to \d+: "):
         all_rows(shards)
+    with pytest.raises(ArgumentError, match=r"readable shards\. Got .*data\.zarr/X: a chunk cannot be decoded"):
+        Shards(tmp_path / "data.zarr").fingerprint  # noqa: B018
+    zipped = tmp_path / "zipped.zarr"
+    zarr.create_array(zipped, data=X, chunks=(90, 4), compressors=zarr.codecs.GzipCodec())
+    chunk = next(zipped.rglob("0/0"))
+    whole = chunk.read_bytes()
+    for bad in (whole[:50], whole[:20] + bytes(20) + whole[40:]):
+        chunk.write_bytes(bad)
+        with pytest.raises(ArgumentError, match=r"zipped\.zarr, rows 0 to 7: a chunk cannot be decoded"):
+            all_rows(Shards(zipped))
     zarr.open_group(tmp_path / "empty.zarr", mode="w")
     with pytest.raises(ArgumentError, match=r"empty\.zarr with nothing"):
         Shards(tmp_path / "empty.zarr")
+
+
+@pytest.mark.parametrize(
+    ("version", "old", "new"), [(3, "16", "0"), (2, "16", "0"), (2, '_value": 0.0', '_value": 1' + "0" * 400)]
+)
+def test_zarr_that_says_what_cannot_be(tmp_path, version, old, new):
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(tmp_path / "data.zarr", data=X, chunks=(16, 3), zarr_format=version)
+    about = tmp_path / "data.zarr" / (".zarray" if version == 2 else "zarr.json")
+    text = about.read_text()
+    assert old in text
+    about.write_text(text.replace(old, new))
+    with pytest.raises(ArgumentError, match=r"readable Zarr\. Got .*data\.zarr"):
+        Shards(tmp_path / "data.zarr")
+
+
+def test_rows_that_a_damaged_file_gives_are_counted(monkeypatch):
+    shards = Shards([X], [Y])
+    stored = shards.shards[0].X
+    few = lambda start, stop, rows: (stored.read(first, first + 2) for first in range(start, stop, rows))  # noqa: E731
+    monkeypatch.setattr(stored, "blocks", few)
+    with pytest.raises(ArgumentError, match=r"readable shards\. Got .*there are 2 rows"):
+        next(shards.blocks(shards.parts[0], 5))
 
 
 # ---- Dask

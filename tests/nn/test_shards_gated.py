@@ -1,12 +1,14 @@
 """Gated networks on shards: the optimum of all rows as in memory, the same bits however it is run, honest proofs."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, load_model, save_model
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
@@ -141,6 +143,8 @@ def test_a_run_without_a_break_is_that_of_its_parts(tmp_path):
     parts = GatedReLURegressor(**options).fit(shards, checkpoint=tmp_path / "state.npz")
     assert np.array_equal(parts.coef_, whole.coef_)
     assert parts.n_iter_ == whole.n_iter_
+    with pytest.raises(ArgumentError, match="its random_state is 4, and that of this fit is 5"):
+        GatedReLURegressor(**options | {"random_state": 5}).fit(shards, checkpoint=tmp_path / "state.npz")
 
 
 @pytest.mark.parametrize("case", ["squared", "logistic", "softmax", "squared norms"])
@@ -169,6 +173,21 @@ def test_one_pass_checks_the_certificate(case):
     assert found.relative_gap > 1e-3
 
 
+@pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
+def test_residuals_that_no_intercept_has_balanced_prove_nothing(monkeypatch, penalty):
+    monkeypatch.setattr("clifford_rand_nn.shards.gated.problem._NEWTON_STEPS", 0)
+    X, y = data(GatedReLUClassifier, 0)
+    shards = shards_of(X, y)
+    model = GatedReLUClassifier(n_gates=6, beta=0.01, tol=1e-2, loss="logistic", penalty=penalty, max_iter=6)
+    with pytest.warns(UserWarning, match="max_iter"):
+        model.set_params(random_state=1).fit(shards)
+    stated, checked = model.certificate_, model.certificate_.verify(shards)
+    assert stated.dual <= 0
+    assert stated.dual == pytest.approx(checked.dual, abs=1e-12)
+    assert stated.relative_gap == pytest.approx(checked.relative_gap, rel=1e-9)
+    assert stated.relative_gap >= 1
+
+
 @pytest.mark.slow
 def test_columns_that_the_sample_does_not_see_are_trained(monkeypatch):
     from clifford_rand_nn.estimators import sharded
@@ -189,6 +208,19 @@ def test_beta_is_chosen_by_the_sample():
     assert model.loss_ == "logistic"
     assert model.beta_ in [score.beta for score in model.candidates_]
     assert model.score(X, y) > 0.85
+
+
+def test_the_default_tolerance_is_that_of_passes(tmp_path):
+    X, y = data(GatedReLURegressor, 0)
+    model = GatedReLURegressor(n_gates=4, beta=1e-2, random_state=0).fit(shards_of(X, y))
+    assert 1e-6 < model.certificate_.relative_gap <= 1e-3
+    save_model(tmp_path / "m.npz", model)
+    again = load_model(tmp_path / "m.npz")
+    assert again.tol == clone(model).tol == model.get_params()["tol"] == "auto"
+    assert again.fit(X, y).certificate_.relative_gap <= 1e-6
+    assert again.set_params(tol=1e-6).fit(shards_of(X, y)).certificate_.relative_gap <= 1e-6
+    with pytest.raises(ArgumentError, match=r"'tol' .* number > 0. Got 'tight' instead. Or 'auto', 1e-6"):
+        again.set_params(tol="tight").fit(X, y)
 
 
 class Killed(LocalEngine):
@@ -294,9 +326,31 @@ def test_what_shards_cannot_do_is_refused(bad):
         GatedReLURegressor(beta=0.1, **parameters).fit(shards_of(X, y), **given)
 
 
+@pytest.mark.parametrize("case", ["squared", "softmax"])
+def test_memory_that_cannot_hold_a_fit_is_named_before_it_begins(case):
+    kind, options, outputs = CASES[case]
+    shards = shards_of(*data(kind, outputs))
+    model, least = kind(n_gates=6, beta=0.01, tol=1e-2, random_state=0, **options), 2e5 / 1.02
+    for _ in range(1 + bool(outputs)):  # how many classes there are the first pass finds
+        model.set_params(max_memory=1.02 * least)
+        said = []
+        for work in (model.plan, model.fit):
+            with pytest.raises(
+                ArgumentError, match=r"'max_memory' parameter of \w+ must be at least \d+ KiB"
+            ) as raised:
+                work(shards)
+            said.append(re.search(r"at least (\d+) KiB", str(raised.value))[1])
+        assert said[0] == said[1]
+        least = float(said[0]) * 1024
+    engine = LocalEngine(shards, 8)
+    model.set_params(max_memory=1.02 * least).fit(shards, engine=engine)
+    assert engine.workers == 1
+    assert model.result_.converged
+
+
 def test_engine_and_checkpoint_are_for_shards():
     X, y = data(GatedReLURegressor, 0)
-    with pytest.raises(ArgumentError, match="None but with Shards"):
+    with pytest.raises(ArgumentError, match="None with rows in memory"):
         GatedReLURegressor(beta=0.1).fit(X, y, checkpoint="state.npz")
 
 
@@ -314,6 +368,20 @@ def test_one_class_and_no_targets_are_refused():
         GatedReLUClassifier(beta=0.1).fit(shards_of(X, np.full(len(X), "yes")))
     with pytest.raises(ArgumentError, match="without y"):
         GatedReLUClassifier(beta=0.1).fit(Shards(split(X)))
+
+
+def test_labels_are_labels(monkeypatch):
+    X, y = data(GatedReLURegressor, 0)
+    model = GatedReLUClassifier(beta=0.1)
+    with pytest.raises(ArgumentError, match=r"one label a row with Shards\. Got 2 columns"):
+        model.fit(shards_of(X, np.stack([y > 0, y > 1], axis=1)))
+    with pytest.raises(
+        ArgumentError, match=r"labels: texts, integers .* in y\[.\] instead\. Real targets are for a reg"
+    ):
+        model.fit(shards_of(X, y))
+    monkeypatch.setattr("clifford_rand_nn.shards.scan._MOST_CLASSES", 200)  # none of the parts has as many
+    with pytest.raises(ArgumentError, match=r"at most 200 classes\. Got 700 in all"):
+        model.fit(shards_of(X, np.arange(700)))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8])

@@ -22,9 +22,15 @@ def whole(rows, tmp_path_factory):
 
 
 def test_a_fit_that_is_killed_goes_on_to_the_same_bits(rows, whole, tmp_path):
-    rng = np.random.default_rng(0)
-    kills, _, found = killed_until_done("ridge", rows, tmp_path, rng, 0.3, 4)
-    assert found == whole
+    rng, kills = np.random.default_rng(0), 0
+    for turn in range(20):  # a fast machine may end a fit before its first kill
+        own = tmp_path / str(turn)
+        own.mkdir()
+        more, _, found = killed_until_done("ridge", rows, own, rng, 0.3 / (1 + turn), 4)
+        assert found == whole
+        kills += more
+        if kills >= 4:
+            break
     assert kills > 0
 
 

@@ -8,6 +8,7 @@ from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.shards import plan as planning
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.sums import RowMap
 
 MODEL = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)
 
@@ -86,11 +87,42 @@ def test_a_pass_takes_as_many_times_longer_as_there_are_more_rows(shards, monkey
     assert plan.pass_seconds == pytest.approx(1 + 1200 / 100)
 
 
+def test_what_is_kept_of_all_rows_is_told_beside_the_trial(shards, monkeypatch):
+    monkeypatch.setattr(planning, "_TRIAL_ROWS", 300)
+    monkeypatch.setattr(planning, "resident", lambda: 1000)
+    for most, more in ((2**26, 24 * 1200), (9000, 9000), (100, 0)):  # in all; those of the trial are there
+
+        def engine(some, most=most):
+            made = LocalEngine(some)
+            made.most_kept = most
+            return made
+
+        plan = planning.plan_fit("Model", shards, engine, lambda some, runs, seconds: runs.keep(Thrice()))
+        assert plan.memory == 1000 + max(0, more - 24 * plan.trial_rows)
+
+
+class Thrice(RowMap):
+    def of(self, block):
+        return np.zeros((len(block.X), 3))
+
+
 class Nothing:
     rows = 100
 
     def of(self, block, kept):
         return (np.zeros(1),)
+
+
+def test_a_trial_without_the_second_class_says_that_it_is_one(monkeypatch):
+    monkeypatch.setattr(planning, "_TRIAL_ROWS", 64)
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    shards = Shards([X], [(np.arange(300) == 299).astype(int)])
+    with pytest.raises(
+        ArgumentError, match=r"^GatedReLUClassifier\.plan: the trial fits 64 of the 300 rows.*one class"
+    ):
+        MODEL.plan(shards)
+    with pytest.raises(ArgumentError, match=r"^The 'y' parameter of GatedReLUClassifier.*one class"):
+        MODEL.plan(Shards([X[:60]], [np.zeros(60)]))
 
 
 def test_a_trial_that_runs_out_of_time_says_so(shards):

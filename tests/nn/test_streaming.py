@@ -12,8 +12,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, Shards, evaluate_shards, predict_shards
+from clifford_rand_nn import (
+    ConvexReLUClassifier,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Shards,
+    evaluate_shards,
+    predict_shards,
+)
 from clifford_rand_nn.scores import confusion, score_classes
+from clifford_rand_nn.shards.engines.local import LocalEngine
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((120, 3)).astype(np.float16)
@@ -97,6 +105,26 @@ def test_a_fault_leaves_complete_files_only(tmp_path, shards, classifier):
     assert {file.name for file in (tmp_path / "out").iterdir()} <= {"prediction-007.npy", "prediction-009.npy"}
 
 
+def test_an_engine_of_parts_that_are_not_whole_is_refused(tmp_path, classifier):
+    shards = Shards(cut(X), part_rows=30)
+    with pytest.raises(ArgumentError, match=r"one of 5 parts of 4 shards instead\. Make it for shards\.whole"):
+        predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(shards))
+    files = predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(shards.whole()))
+    assert [len(np.load(file)) for file in files] == [50, 0, 40, 30]
+
+
+def test_files_that_the_first_process_sees_decide_for_all(tmp_path, classifier):
+    class Late(LocalEngine):  # another process, whose folder has what the first one wrote meanwhile
+        def agreed(self, value):
+            assert value == [True, False]
+            return [False, False]
+
+    (tmp_path / "prediction-00000.npy").write_bytes(b"of another process")
+    shards = Shards(np.split(X, [60]))
+    predict_shards(classifier, shards, tmp_path, engine=Late(shards))
+    assert [len(np.load(tmp_path / f"prediction-0000{i}.npy")) for i in (0, 1)] == [60, 60]
+
+
 def test_columns_are_found_by_name(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X.astype("f8"), columns=["a", "b", "c"])
@@ -120,6 +148,10 @@ def test_what_is_refused(tmp_path, shards, classifier, regressor):
     refused("'kind'", predict_shards, regressor, shards, tmp_path, kind="xlsx")
     refused("3 columns of the model", predict_shards, regressor, Shards([X[:, :2]]), tmp_path)
     refused("without y", evaluate_shards, classifier, Shards([X]))
+    refused("must be Shards. Got a ndarray", evaluate_shards, classifier, X)
+    refused("must be Shards. Got a ndarray", predict_shards, classifier, X, tmp_path)
+    refused("2 a row. Got 1 instead", evaluate_shards, regressor, Shards([X], [Y[:, 0]]))
+    refused("2 a row. Got 3 instead", evaluate_shards, regressor, Shards([X], [Y[:, [0, 0, 1]]]))
     refused("numbers for targets", evaluate_shards, regressor, shards)
     refused("model's classes. Got none of ant, bee, tern", evaluate_shards, classifier, Shards([X], [Y[:, 0]]))
     refused("one label a row", evaluate_shards, classifier, Shards([X], [Y]))
@@ -129,6 +161,12 @@ def test_what_is_refused(tmp_path, shards, classifier, regressor):
     refused("row 70 of all shards", evaluate_shards, regressor, Shards(cut(X), cut(wrong)))
     several = MultiOutputClassifier(DummyClassifier()).fit(X, Y > 1)
     refused("one label a row", evaluate_shards, several, Shards([X], [(Y > 1).astype(int)]))
+
+
+def test_methods_for_rows_in_memory_name_those_for_shards(shards, regressor):
+    for work in (regressor.predict, lambda rows: ConvexReLUClassifier().fit(rows, LABELS)):
+        with pytest.raises(ArgumentError, match=r"rows in memory\. Got Shards .* predict_shards and evaluate_shards"):
+            work(shards)
 
 
 def test_scores_of_classes_are_those_of_the_rows(shards, classifier):

@@ -8,22 +8,23 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.rows import note_columns
+from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoint, refuse_beside_shards
 from clifford_rand_nn.estimators.sharded_targets import stored_targets
 from clifford_rand_nn.infinite.calibration import fit_calibration
 from clifford_rand_nn.infinite.intervals import fit_intervals
 from clifford_rand_nn.infinite.learned.rounds import wrong_class
 from clifford_rand_nn.infinite.training import Choices
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.landmarks.choice import MOST
-from clifford_rand_nn.shards.landmarks.fit import Saved, Trained, train
+from clifford_rand_nn.shards.landmarks.fit import Trained, train
 from clifford_rand_nn.shards.landmarks.sample import HELD
+from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
@@ -34,38 +35,41 @@ _FREE = ("max_time", "verbose")  # may differ when a fit goes on
 _OLD = ("feature_names_in_", "loo_predictions_", "loo_probabilities_", "left_out_")  # of a fit in memory before
 
 
-def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any) -> None:
-    """Fit an estimator without knobs to shards; refuse what only shards have beside anything else."""
+def fit_shards(
+    model: Any, shards: Shards, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any
+) -> None:
+    """Fit an estimator without knobs to shards."""
     began, owner = time.perf_counter(), type(model).__name__
-    if not isinstance(shards, Shards):
-        name = "engine" if engine is not None else "checkpoint"
-        raise fail(name, owner, "None with rows in memory", describe("given"), "It is for Shards.")
-    _refuse(model, owner, y=y, sample_weight=sample_weight, groups=groups)
+    refuse_beside_shards(owner, y=y, sample_weight=sample_weight, groups=groups)
+    _check_kind(model, owner)
     classify = hasattr(model, "class_weight")
     with as_engine(engine, shards, owner, model.max_memory) as own:
-        about = {name: value for name, value in model.get_params().items() if name not in _FREE}
-        about |= {"shards": shards.fingerprint, "model": owner}
-        keeper = Checkpoint.opened(checkpoint, about, owner, writes=own.first)
-        saved = keeper.load()
+        keeper, saved = opened_checkpoint(own, checkpoint, belongs_to(model, shards, _FREE), owner)
         facts = scan(own, MOST + HELD, np.random.default_rng(0), classify, owner)
         targets = stored_targets(model, facts, as_loss("squared", owner))
         note_columns(model, shards)
         beta = None if isinstance(model.beta, str) else float(model.beta)
         left = None if model.max_time is None else max(model.max_time - (time.perf_counter() - began), SOONEST)
+        left = own.agreed(left)
         choices = Choices(beta, model._rounds, wrong_class if classify else None, left, model.max_memory)
         state = None if saved is None else Saved.of(saved)
-        found = train(own, facts, targets, choices, owner, state, None if checkpoint is None else keeper.offer)
-        if checkpoint is not None:
+        save = None if checkpoint is None else keeper.offer
+        logistic = None
+        if getattr(model, "loss", "squared") == "logistic":
+            logistic = stored_targets(model, facts, as_loss("logistic", owner))
+        found = train(own, facts, targets, choices, owner, state, save, logistic)
+        if checkpoint is not None and found.state is not None:
             keeper.write(found.state)
-    _keep(model, found, targets, facts.n, shards.n)
+    _keep(model, found, logistic or targets, facts.n, shards.n)
     model.n_features_in_ = shards.d
     outputs, w = found.outputs, found.held.weights
     some = None if (w == w[0]).all() else w
     if classify:
         index = labels_of(found.held.targets)
-        model.classes_, model.loss_ = targets.classes, "squared"
+        model.classes_ = targets.classes
+        model.loss_ = "squared" if logistic is None else "logistic"
         model.calibration_ = fit_calibration(outputs, index, len(model.classes_), some)
-        model.losses_ = {"squared": model.calibration_.loss}
+        model.losses_ = {model.loss_: model.calibration_.loss}
         logs = model.calibration_.log_probabilities(outputs)
         model.loo_score_ = float(accuracy_score(index, logs.argmax(axis=1), sample_weight=some))
         model.calibration_ = model.calibration_.ordered()
@@ -85,17 +89,11 @@ def fit_shards(model: Any, shards: Any, y: Any, sample_weight: Any, groups: Any,
         warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=3)
 
 
-def _refuse(model: Any, owner: str, **given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            hint = "Groups are for rows in memory." if name == "groups" else "Give it to Shards, beside X."
-            raise fail(name, owner, "None with shards", describe(type(value).__name__), hint)
+def _check_kind(model: Any, owner: str) -> None:
     if model._finite:
         hint = "A network of few neurons is chosen from rows in memory."
         name = "n_neurons" if model.n_neurons is not None else "gates"
         raise fail(name, owner, "left out with shards", getattr(model, name), hint)
-    if getattr(model, "loss", "squared") == "logistic":
-        raise fail("loss", owner, "'auto' or 'squared' with shards", model.loss)
 
 
 def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
@@ -107,7 +105,7 @@ def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> 
     model.network_rows_ = found.rows
     model.path_ = model.spanning_rows_ = model.selection_certificate_ = None
     model.beta_, model.candidates_, model.reason_ = found.beta, found.candidates, found.reason
-    model.rounds_, model.metric_ = found.rounds, found.metric
+    model.rounds_, model.metric_, model.status_ = found.rounds, found.metric, found.status
     model.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in found.history)
     model.certificate_ = ShardCertificate(
         primal=units.square(found.primal),
@@ -118,7 +116,7 @@ def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> 
         claim=KernelClaim(network, landmarks=True),
         scale=found.scale,
         beta=found.beta,
-        loss="squared",
+        loss="logistic" if targets.loss.probabilistic else "squared",
         huber_delta=1.0,
         targets=targets,
         n=n,

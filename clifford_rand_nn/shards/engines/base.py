@@ -1,13 +1,35 @@
 """What every engine does with the parts of the shards."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self, TypeVar
 
+from clifford_rand._checks import describe, fail, quantity
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums
 
 _Value = TypeVar("_Value")
+
+
+class Need(NamedTuple):
+    """Bytes that a fit takes of this process, beside libraries.
+
+    Attributes
+    ----------
+    always : float
+        Whatever the engine does: of the sample and of the solver.
+    sums : float
+        Of a worker, for what it adds up.
+    row : float
+        Of a row of its block.
+    rows : int
+        Of a block, unless memory says less.
+    """
+
+    always: float
+    sums: float
+    row: float
+    rows: int
 
 
 class Engine(ABC):
@@ -41,9 +63,22 @@ class Engine(ABC):
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part, in their order."""
 
+    def keep_to(self, most: float | None, need: Need, owner: str) -> None:
+        """Keep to ``most`` bytes of this process, here those that are needed always, or refuse the fit."""
+        self._refuse_more(most, need.always, owner)
+
+    def _refuse_more(self, most: float | None, needed: float, owner: str) -> None:
+        if most is not None and needed > most:
+            rule = f"at least {quantity(needed)} for a sample of these shards, the solver and the smallest blocks"
+            raise fail("max_memory", owner, rule, describe(quantity(most)), "Fewer gates need less.")
+
     def agreed(self, value: _Value) -> _Value:
         """Return the first process's value, of clocks and of seeds that nobody gave, so that all processes do alike."""
         return value
+
+    def of_first(self, work: Callable[[], _Value]) -> _Value:
+        """Return what the first process makes, as of files that only it can see; its error is raised in all."""
+        return work()
 
     def close(self) -> None:  # noqa: B027 - there may be nothing
         """Give back what is held."""

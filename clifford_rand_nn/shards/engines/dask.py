@@ -4,8 +4,6 @@ import ctypes
 import itertools
 import os
 import sys
-import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar, cast
@@ -20,6 +18,7 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.runs import Run, runs
+from clifford_rand_nn.shards.engines.waiting import connected, wait_for
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
@@ -28,8 +27,6 @@ _SHARE = 0.4  # of a worker's memory for rows and what is kept of them; Dask spi
 _SENT = 2**26  # bytes of arrays of this process that may travel to the workers, as their shards
 _TRIMMED = "65536"  # what Dask's nannies set, unless they are told otherwise
 _LOOKED_AT = 5  # shards that every worker looks for before the first pass
-_LOOK_SECONDS = 1.0  # between two looks at what a pass waits for
-_LATE, _LATE_SECONDS = 3.0, 5.0  # a run is late if none ends for 3 times the mean of those before and 5 s
 
 _Work = TypeVar("_Work", bound=Callable[..., Any])
 
@@ -78,12 +75,13 @@ class DaskEngine(Engine):
 
     def sum(self, term: RowSum) -> Sums:
         """Return the sums over all rows."""
-        sent = self._send(term)
-        pieces = [self._submit(_sum, run, self._of(run), run.parts, sent, self._kept[run.number]) for run in self._runs]
-        total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
-        total = self._folded(total, self._runs[0])
-        self._wait(total, pieces)
-        found: Sums = self._result(total)
+        with connected(self._client):
+            sent, kept = self._send(term), self._kept
+            pieces = [self._submit(_sum, run, self._of(run), run.parts, sent, kept[run.number]) for run in self._runs]
+            total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
+            total = self._folded(total, self._runs[0])
+            self._wait(total, pieces)
+            found: Sums = self._result(total, pieces)
         return found
 
     def _together(self, a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
@@ -102,19 +100,23 @@ class DaskEngine(Engine):
 
         It does not wait: what goes wrong is an error of the next sum.
         """
-        sent = self._send(make)
-        for run in self._runs:
-            self._kept[run.number].append(self._submit(_map, run, self._of(run), run.parts, sent))
+        with connected(self._client):
+            sent = self._send(make)
+            for run in self._runs:
+                self._kept[run.number].append(self._submit(_map, run, self._of(run), run.parts, sent))
 
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part."""
-        sent = self._send(work)
-        source = self._shards()
-        waiting = [self._submit(_each, run, source, run.parts, sent) for run in self._runs]
+        with connected(self._client):
+            sent = self._send(work)
+            source = self._shards()
+            waiting = [self._submit(_each, run, source, run.parts, sent) for run in self._runs]
         everything = list(waiting)
         while waiting:
-            self._wait(waiting[0], everything)
-            yield from self._result(waiting.pop(0))
+            with connected(self._client):
+                self._wait(waiting[0], everything)
+                found = self._result(waiting.pop(0), everything)
+            yield from found
 
     def close(self) -> None:
         """Release what the workers hold."""
@@ -126,17 +128,20 @@ class DaskEngine(Engine):
     # ---- what stays with the workers
 
     def _look(self) -> dict[str, int]:
-        """Return the memory limit of each worker that can read the shards; 0 is none."""
-        try:
-            about = self._client.run(_about, _files(self.shards))
-        except Exception as error:  # whatever a worker without this library, or of another version, says
-            hint = "Workers need the same versions of Python and of this library."
-            raise _refused(describe(f"{type(error).__name__}: {error}"), hint) from error
-        for name, (_, problem) in about.items():
-            if problem:
+        """Return the memory limit of each worker that can read the shards; 0 is none. One that dies is none."""
+        with connected(self._client):
+            said = self._client.run(_about, _files(self.shards), on_error="return")
+        about = {name: found for name, found in said.items() if name in self._names and not isinstance(found, OSError)}
+        if not about:
+            raise _refused(describe("one whose workers have died"))
+        for name, found in about.items():
+            if isinstance(found, Exception):  # whatever a worker without this library, or of another version, says
+                hint = "Workers need the same versions of Python and of this library."
+                raise _refused(describe(f"{name}: {type(found).__name__}: {found}"), hint) from found
+            if problem := found[1]:
                 hint = "Put the shards where every worker sees them, and give absolute paths."
                 raise fail("shards", "DaskEngine", "readable by every worker", describe(f"{name}: {problem}"), hint)
-        return {name: limit for name, (limit, _) in about.items() if name in self._names}
+        return {name: limit for name, (limit, _) in about.items()}
 
     def _fitting(self, memory: Sequence[float]) -> set[int]:
         """Return the runs whose rows are held by their workers."""
@@ -175,35 +180,7 @@ class DaskEngine(Engine):
         return self._client.submit(work, *arguments, key=key, **where)
 
     def _wait(self, last: Any, pieces: list[Any]) -> None:
-        """Wait for one future; name runs that take much longer than the others, and workers that Dask has paused."""
-        begin, before, done, told = time.monotonic(), 0.0, 0, False
-        while True:
-            try:
-                self._dask.wait(last, timeout=_LOOK_SECONDS)
-                return
-            except TimeoutError:
-                seconds = time.monotonic() - begin
-            late = [index for index, future in enumerate(pieces) if future.status == "pending"]
-            if len(pieces) - len(late) > done:
-                before, done = seconds, len(pieces) - len(late)
-            usual = before * self.workers / max(done, 1)  # seconds of a run
-            if done and late and not told and seconds - before > _LATE * usual + _LATE_SECONDS:
-                warnings.warn(self._late(pieces, late, seconds - before), stacklevel=4)
-                told = True
-            paused = [] if told or seconds - before <= _LATE_SECONDS else self._client.run_on_scheduler(_paused)
-            if paused:
-                said = f"Nothing for {seconds - before:.0f} s: Dask has paused {', '.join(paused)}: memory limit"
-                warnings.warn(f"{said}. Give workers more memory, or fewer threads.", stacklevel=4)
-                told = True
-
-    def _late(self, pieces: list[Any], late: list[int], seconds: float) -> str:
-        on = {key: name for name, keys in self._client.processing().items() for key in keys}
-        told = [f"{self._rows_of(self._runs[i])} on {on.get(pieces[i].key, 'no worker yet')}" for i in late[:3]]
-        more = "" if len(late) <= len(told) else f" and {len(late) - len(told)} more"
-        done = len(pieces) - len(late)
-        return (
-            f"After {done} of {len(pieces)} sums nothing for {seconds:.0f} s: a pass waits for {'; '.join(told)}{more}."
-        )
+        wait_for(self._client, last, pieces, lambda place: self._rows_of(self._runs[place]), self.workers)
 
     def _rows_of(self, run: Run) -> str:
         first, last = run.parts[0], run.parts[-1]
@@ -211,12 +188,17 @@ class DaskEngine(Engine):
         until = "" if last.shard == first.shard else f"{self.shards.shards[last.shard].X.name}, row "
         return f"{name}, rows {first.start} to {until}{last.stop}"
 
-    def _result(self, future: Any) -> Any:
+    def _result(self, future: Any, pieces: list[Any]) -> Any:
+        """Return the result of a future that depends on pieces, one a run.
+
+        Dask blames all tasks that a worker had when it died, in any order. Workers begin with the first of their runs,
+        so that the first one that was given up has most likely been at work.
+        """
         try:
             found = future.result()
         except self._dask.KilledWorker as error:
-            key = str(error.task)
-            rows = "" if "-sent-" in key else f" with {self._rows_of(self._runs[int(key.rpartition('-')[2])])}"
+            failed = self._client.run_on_scheduler(_failed, [piece.key for piece in pieces])
+            rows = "" if "-sent-" in str(error.task) else f" with {self._rows_of(self._runs[failed])}"
             found = describe(f"several that died{rows}, the last one {error.last_worker.address}")
             hint = "Most often the memory of workers is too small, or more threads share it than it is enough for."
             raise fail("engine", "DaskEngine", "workers that live through a pass", found, hint) from None
@@ -260,9 +242,9 @@ def _bytes(shards: Shards, part: Part) -> int:
     return sum(int(part.size * np.prod(one.shape[1:], dtype=float) * one.dtype.itemsize) for one in stored)
 
 
-def _paused(dask_scheduler: Any) -> list[str]:
-    """Return the workers that take no work as their memory is full; it runs on the scheduler."""
-    return [name for name, worker in dask_scheduler.workers.items() if worker.status.name == "paused"]
+def _failed(keys: Sequence[str], dask_scheduler: Any) -> int:
+    """Return the place of the first task that was given up; it runs on the scheduler, between two of its turns."""
+    return next(i for i, key in enumerate(keys) if dask_scheduler.tasks[key].state == "erred")
 
 
 # ---- what workers run

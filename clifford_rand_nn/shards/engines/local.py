@@ -1,25 +1,27 @@
 """The process itself: a few threads, each with a part at a time and a BLAS thread of its own."""
 
 import shutil
+import sys
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._blas import ONE_BLAS_THREAD
-from clifford_rand._threads import cpu_count
-from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand._threads import cpu_count, map_ahead
+from clifford_rand_nn.shards.engines.base import Engine, Need
 from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
 
 _HELD = 2**26  # bytes of kept arrays in memory; all beyond goes to a scratch file, read once a pass
-_AHEAD = 2  # parts for each thread that are begun before their turn to be added
+_LEAST_ROWS = 64  # of a block, with little memory
+
+_Work = TypeVar("_Work", RowSum, RowMap, PartWork)
 
 
 class LocalEngine(Engine):
@@ -34,17 +36,30 @@ class LocalEngine(Engine):
         Folder for what is kept of the rows beyond 64 MiB; by default that of the system.
     """
 
-    most_kept = _HELD
-
     def __init__(self, shards: Shards, workers: int | None = None, scratch: str | None = None) -> None:
         self.shards, self.workers = shards, workers or cpu_count()
+        self.most_kept, self._rows = _HELD, sys.maxsize
         self._scratch = scratch
         self._kept: list[list[NDArray[Any] | Path]] = [[] for _ in shards.parts]
         self._bytes = 0
         self._own: Path | None = None
 
+    def keep_to(self, most: float | None, need: Need, owner: str) -> None:
+        """Keep to ``most`` bytes: by fewer threads, then smaller blocks, whose sums differ by rounding; or refuse."""
+        if most is None:
+            return
+        self._refuse_more(most, need.always + need.sums + _LEAST_ROWS * need.row, owner)
+        left, rows = most - need.always, need.rows
+        while left < need.sums + rows * need.row:
+            rows //= 2
+        each = need.sums + rows * need.row
+        self.workers = min(self.workers, int(left // each))
+        self._rows = rows
+        self.most_kept = min(_HELD, int(left - self.workers * each))
+
     def sum(self, term: RowSum) -> Sums:
         """Return the sums over all rows."""
+        term = self._small(term)
 
         def work(index: int, part: Part) -> Sums:
             kept = tuple(np.load(one) if isinstance(one, Path) else one for one in self._kept[index])
@@ -54,9 +69,10 @@ class LocalEngine(Engine):
 
     def keep(self, make: RowMap) -> None:
         """Make small arrays of all rows, in memory as long as they are few."""
+        make = self._small(make)
         for index, array in enumerate(self._in_order(lambda _, part: part_map(self.shards, part, make))):
             self._bytes += array.nbytes
-            if self._bytes <= _HELD:
+            if self._bytes <= self.most_kept:
                 self._kept[index].append(array)
                 continue
             file = self._files() / f"{len(self._kept[index])}-{index:06d}.npy"
@@ -65,6 +81,7 @@ class LocalEngine(Engine):
 
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part."""
+        work = self._small(work)
         return self._in_order(lambda _, part: work.of(self.shards, part))
 
     def close(self) -> None:
@@ -75,22 +92,18 @@ class LocalEngine(Engine):
             shutil.rmtree(self._own, ignore_errors=True)
             self._own = None
 
+    def _small(self, work: _Work) -> _Work:
+        if work.rows <= self._rows:
+            return work
+        found = copy(work)
+        found.rows = self._rows
+        return found
+
     def _files(self) -> Path:
         if self._own is None:
             self._own = Path(tempfile.mkdtemp(prefix="clifford-rand-", dir=self._scratch))
         return self._own
 
     def _in_order(self, work: Callable[[int, Part], Any]) -> Iterator[Any]:
-        parts = self.shards.parts
-        with ONE_BLAS_THREAD, ThreadPoolExecutor(self.workers, thread_name_prefix="shards") as pool:
-            waiting: deque[Future[Any]] = deque()
-            try:
-                for index, part in enumerate(parts):
-                    waiting.append(pool.submit(work, index, part))
-                    if len(waiting) >= _AHEAD * self.workers:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        with ONE_BLAS_THREAD:
+            yield from map_ahead(lambda item: work(*item), enumerate(self.shards.parts), self.workers)

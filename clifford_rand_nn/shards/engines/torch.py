@@ -93,6 +93,10 @@ class TorchEngine(Engine):
         """Return the value of the first rank."""
         return self._gathered(value if self.first else None)[0]
 
+    def of_first(self, work: Callable[[], Any]) -> Any:
+        """Return what the first rank makes; its error is raised in all."""
+        return self._tried(work if self.first else lambda: None, lambda mine: mine if self.first else None)[1][0]
+
     def close(self) -> None:
         """Release the rows and what is kept of them."""
         self._left += sum(map(_bytes, self._rows.values()))
@@ -165,9 +169,12 @@ class TorchEngine(Engine):
         mine, error = None, None
         try:
             mine = work()
-        except ArgumentError as failed:
+        except Exception as failed:  # of whatever kind: the others wait for this rank
             error = failed
-        found = self._gathered((error, None if error else told(mine)))
+        said = error if error is None or isinstance(error, ArgumentError) else _elsewhere(self.rank, error)
+        found = self._gathered((said, None if error else told(mine)))
+        if error is not None and said is not error:
+            raise error
         for other, _ in found:
             if other is not None:
                 raise other
@@ -195,6 +202,10 @@ class _Placed:
 
     def __init__(self, engine: TorchEngine) -> None:
         self.blocks = engine.blocks
+
+
+def _elsewhere(rank: int, error: Exception) -> ArgumentError:
+    return ArgumentError(f"rank {rank} of torch.distributed: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def _width(stored: Any) -> int:

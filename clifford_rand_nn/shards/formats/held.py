@@ -13,17 +13,31 @@ _LOOKED_AT = 64  # rows that stand for all in the identity of an array
 
 
 class HeldArray(Stored):
-    """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5."""
+    """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5.
+
+    Raises
+    ------
+    TypeError
+        Its slices become no arrays of its shape: sparse, masked, on a device, of one number.
+    """
 
     def __init__(self, array: Any, name: str) -> None:
         self.name = name
         self.shape = tuple(int(size) for size in array.shape)
-        self.dtype = np.dtype(array.dtype).newbyteorder("=")
+        try:
+            nothing = np.asarray(array[:0])
+        except (TypeError, ValueError, LookupError, RuntimeError) as error:
+            raise TypeError(f"whose slices are none: {error}") from error
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("with a mask")
+        if nothing.shape != (0, *self.shape[1:]):
+            raise TypeError("whose slices are no arrays of its shape")
+        self.dtype = nothing.dtype.newbyteorder("=")
         self._array = array
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
-        return np.array(self._array[start:stop]).astype(self.dtype, copy=False)
+        return np.asarray(self._array[start:stop]).astype(self.dtype)
 
     def identity(self) -> str:
         """Return shape, type and a hash of some rows."""

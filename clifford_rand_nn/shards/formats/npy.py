@@ -97,9 +97,10 @@ def NpyFile(path: str | os.PathLike[str]) -> RawFile:
 def mapped_file(array: Any) -> RawFile | None:
     """Return the part of a file that a memory map shows, so that plain reads take its place; None if it is none.
 
-    A slice of rows is as good as the whole; a view of other steps is no part of a file as it lies there.
+    A slice of rows is as good as the whole; a view of other steps is no part of a file as it lies there, and what is
+    written to a map with ``mode="c"`` is in none.
     """
-    if not isinstance(array, np.memmap) or array.filename is None:
+    if not isinstance(array, np.memmap) or array.filename is None or array.mode == "c":
         return None
     root: Any = array
     while isinstance(root.base, np.memmap):

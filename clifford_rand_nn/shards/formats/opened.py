@@ -14,6 +14,7 @@ from clifford_rand_nn.shards.formats.stored import Stored
 from clifford_rand_nn.shards.formats.zarr import ZarrArray, is_zarr, open_zarr
 
 _PARQUET = (".parquet", ".pq")
+_AS_ARRAY = "numpy.asarray(…) makes an array of rows in memory; of texts, numpy.asarray(…, dtype=str)."
 Opened = Mapping[str, Sequence[Stored]]
 
 
@@ -85,20 +86,29 @@ def _opened(lists: Mapping[str, Sequence[Any]]) -> Opened:
 
 def _one(value: Any, name: str, label: str) -> dict[str, Stored]:
     """Return what one entry of a list is; a group of Zarr has targets and weights, too."""
-    if _is_path(value):
-        path = Path(value)
-        if is_zarr(path):
-            found = open_zarr(path)
-            return dict(found) if name == "X" else {name: found["X"]}
-        if path.suffix.lower() == ".npy":
-            return {name: NpyFile(value)}
-        hint = "All of X must be Parquet if some of it is." if path.suffix.lower() in _PARQUET else ""
-        raise fail(name, "Shards", "a list of .npy, .parquet or .zarr", describe(os.fspath(value)), hint)
-    if not (hasattr(value, "shape") and hasattr(value, "dtype")):
-        raise fail(name, "Shards", "a path, or an array with shape, dtype and slices", value)
-    if type(value).__module__.partition(".")[0] == "zarr":
-        return {name: ZarrArray(value, label)}
-    return {name: mapped_file(value) or HeldArray(value, label)}
+    rule = "a path, or an array with shape, dtype and slices"
+    try:
+        if _is_path(value):
+            return _file(value, name)
+        if not (hasattr(value, "shape") and hasattr(value, "dtype")):
+            raise TypeError
+        if type(value).__module__.partition(".")[0] == "zarr":
+            return {name: ZarrArray(value, label)}
+        return {name: mapped_file(value) or HeldArray(value, label)}
+    except TypeError as error:
+        found = " ".join(f"{label}, a {type(value).__name__} {error}".split())
+        raise fail(name, "Shards", rule, describe(found), _AS_ARRAY) from error
+
+
+def _file(value: Any, name: str) -> dict[str, Stored]:
+    path = Path(value)
+    if is_zarr(path):
+        found = open_zarr(path)
+        return dict(found) if name == "X" else {name: found["X"]}
+    if path.suffix.lower() == ".npy":
+        return {name: NpyFile(value)}
+    hint = "All of X must be Parquet if some of it is." if path.suffix.lower() in _PARQUET else ""
+    raise fail(name, "Shards", "a list of .npy, .parquet or .zarr", describe(os.fspath(value)), hint)
 
 
 def _inside(path: Path) -> Mapping[str, list[Path]] | list[Path]:

@@ -1,11 +1,16 @@
 """What every format offers: an array of rows that is somewhere else, and can be read in part."""
 
+import lzma
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+# What file systems, decoders and libraries of arrays raise when rows cannot be had.
+UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, zlib.error, lzma.LZMAError)
 
 
 class Stored(ABC):

@@ -1,5 +1,6 @@
 """Zarr arrays: read by chunks, each decoded once; and groups that hold X, y and weights."""
 
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._archives import FAULTS
 from clifford_rand_nn.shards.formats.held import HeldArray
 from clifford_rand_nn.shards.formats.stored import regrouped
 
@@ -18,11 +21,18 @@ _NAMES = {"y": ("y",), "sample_weight": ("sample_weight", "w")}
 class ZarrArray(HeldArray):
     """A Zarr array; one that has been pickled opens its store again."""
 
+    def __init__(self, array: Any, name: str) -> None:
+        super().__init__(array, name)
+        if self.shape and self._unit < 1:
+            raise ValueError(f"{name}: chunks of {self._unit} rows")
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
         try:
             return super().read(start, stop)
-        except RuntimeError as error:  # of decoders
+        except (OSError, MemoryError):
+            raise
+        except (lzma.LZMAError, *FAULTS) as error:  # of decoders, and of what an array says of itself
             raise ValueError(f"a chunk cannot be decoded: {error}") from error
 
     def blocks(self, start: int, stop: int, rows: int) -> Iterator[NDArray[Any]]:
@@ -61,15 +71,20 @@ def open_zarr(path: Path) -> dict[str, ZarrArray]:
     """
     zarr = require("zarr", extra="shards", purpose="reading Zarr")
     try:
-        found = zarr.open(str(path), mode="r")
-        if hasattr(found, "shape"):
-            return {"X": ZarrArray(found, str(path))}
-        there = dict(found.arrays())
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise fail("X", "Shards", "readable Zarr", describe(f"{path}: {str(error).splitlines()[0]}")) from error
+        return _opened(zarr.open(str(path), mode="r"), path)
+    except ArgumentError:
+        raise
+    except FAULTS as error:
+        raise fail("X", "Shards", "readable Zarr", describe(f"{path}: {error}")) from error
+
+
+def _opened(found: Any, path: Path) -> dict[str, ZarrArray]:
+    if hasattr(found, "shape"):
+        return {"X": ZarrArray(found, str(path))}
+    there = dict(found.arrays())
     if "X" not in there:
-        found = describe(f"{path} with {', '.join(sorted(there)) or 'nothing'}")
-        raise fail("X", "Shards", "a Zarr group with arrays X (n, d) and y", found)
+        told = describe(f"{path} with {', '.join(sorted(there)) or 'nothing'}")
+        raise fail("X", "Shards", "a Zarr group with arrays X (n, d) and y", told)
     chosen = {"X": there["X"]}
     for role, names in _NAMES.items():
         for name in names:

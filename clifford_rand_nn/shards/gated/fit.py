@@ -17,7 +17,8 @@ from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.fista import Fista
 
-_WARM = 0.3  # of the tolerance, to which the sample is solved for a start
+# Times the tolerance, to which the sample is solved for a start: 250,000 rows x 384 took 23 steps from 3, 24 from 0.3.
+_WARM = 3.0
 _LEAST_WARM = 1e-3
 
 

@@ -74,11 +74,7 @@ class _Forward(RowSum):
         if xp is not np:
             X: Any = cast(block.X, getattr(xp, self.dtype.name))
             return xp.concat([X, xp.full_like(X[:, :1], self.feature)], axis=1) if extra else X
-        if self.dtype == np.float32:
-            X = single(block.X, extra)
-        else:
-            X = np.empty((len(block.X), block.X.shape[1] + extra))
-            X[:, : block.X.shape[1]] = single(block.X) if block.X.dtype == np.float16 else block.X
+        X = single(block.X, extra) if self.dtype == np.float32 else double(block.X, extra)
         if extra:
             X[:, -1] = self.feature
         return X
@@ -97,7 +93,7 @@ class _Forward(RowSum):
         """Return the predictions (k, C) less the intercept."""
         C = self._shape[2]
         xp = library(X)
-        on = on if self._active is None else on[:, self._active]
+        on = on if self._active is None else xp.take(on, self._active, axis=1)  # indexing would lay it out by columns
         if on.shape[1] == 0:
             return zeros(X, (len(X), C), xp.float64)
         Z = (X @ self._columns).reshape((len(X), on.shape[1], C))

@@ -12,14 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import gap_share
+from clifford_rand_nn.problems.duality import balanced_bound, gap_share
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network
 from clifford_rand_nn.shards.targets import Targets
 
 _NEWTON_STEPS = 12
-_BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero
+BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero
+NEARLY = 1e-6  # such a share from which a Newton step leads to less than 1e-10: it squares the share
+_SURE = 0.1  # of the share that a check allows, so that rounding does not decide what it says
 _SHORTER = np.array([1.0, 0.25])  # of a Newton step, judged in one pass
 _SPACING = np.array([0.98, 0.995, 1.0, 1.01])  # scales that are tried, in units of the last one
 
@@ -27,15 +29,15 @@ _SPACING = np.array([0.98, 0.995, 1.0, 1.01])  # scales that are tried, in units
 class Evaluated(NamedTuple):
     """What a pass says of a point: objective, slope in its coordinates, and the best scaled residual's dual value.
 
-    ``scale`` is the largest s with sθ within the norms; 1 for squared norms. ``dual`` bounds the optimum if there is no
-    intercept, or if ``balance``, the sum of θ over its size, is zero.
+    ``scale`` is the largest s with sθ within the norms; 1 for squared norms. ``dual`` bounds the optimum whatever θ is;
+    ``estimate`` is its dual value, a bound only if θ sums to zero or there is no intercept.
     """
 
     objective: float
     slope: Point
     dual: float
+    estimate: float
     scale: float
-    balance: float
 
 
 class ShardedProblem:
@@ -117,9 +119,8 @@ class ShardedProblem:
         if len(z.c):
             gradient = gradient - self._mean[:, :, None] * sums.balance
             slope_c = -(map_.sigma / np.sqrt(self.sample.n) * np.sign(map_.Q[0, 0]) * sums.balance)[None]
-        size = float(sums.size)
-        off = float(np.abs(sums.balance).sum()) / size if size > 0 and len(z.c) else 0.0
-        return Evaluated(objective, Point(-gradient, slope_c), dual, scale, off)
+        bound = balanced_bound(dual, sums.balance / _SURE, float(sums.size)) if len(z.c) else dual
+        return Evaluated(objective, Point(-gradient, slope_c), bound, dual, scale)
 
     def gap(self, primal: float, dual: float) -> float:
         """Relative gap, as in memory."""
@@ -138,8 +139,11 @@ class ShardedProblem:
         loss, sums, size, hessian = (values / self.n for values in found)
         return loss, sums, size, hessian
 
-    def balanced(self, network: Network) -> Array:
-        """Return the best intercept for the network's coefficients, by Newton's method: its residuals sum to zero."""
+    def balanced(self, network: Network, near: float = BALANCED) -> Array:
+        """Return the best intercept for the network's coefficients, by Newton's method: its residuals sum to zero.
+
+        The step from where they do so to ``near``, a share of the sum of their sizes, is the last one, and not judged.
+        """
         t = network.t
         if not len(self.sample.start().c):
             return t
@@ -147,11 +151,12 @@ class ShardedProblem:
         loss, sums, size, hessian = self._balance(network, intercepts)
         best = 0
         for _ in range(_NEWTON_STEPS):
-            if np.abs(sums[best]).sum() <= _BALANCED * size[best]:
-                break
+            off = float(np.abs(sums[best]).sum())
             move = np.linalg.lstsq(hessian[best], sums[best], rcond=None)[0]
-            if not move.any():
+            if off <= BALANCED * size[best] or not move.any():
                 break
+            if off <= near * size[best]:
+                return np.asarray(t + move)
             intercepts = t + _SHORTER[:, None] * move
             before = loss[best]
             loss, sums, size, hessian = self._balance(network, intercepts)

@@ -9,7 +9,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import Point
 from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
-from clifford_rand_nn.shards.gated.problem import Evaluated, ShardedProblem
+from clifford_rand_nn.shards.gated.problem import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 _RELAX = 0.98  # of the Lipschitz constant, a step
@@ -17,7 +17,6 @@ _GROW = 1.1
 _TRIALS = 100
 _SINGLE = 1e-4  # gap at which single precision ends
 _WORSE = 2.0  # objective, in units of the best, from which a step counts as gone wrong
-_NOISE = 64 * float(np.finfo(np.float32).eps)
 _CAUTION = 0.7  # of the gap that has to be estimated before the next proof, where one has failed
 
 
@@ -101,7 +100,7 @@ class ShardedFista:
         return Status.MAX_ITER if state.steps >= self._limits.max_iter else None
 
     def _stepped(self, state: State, judged: Evaluated, seconds: float) -> State:
-        gap = self._gap(judged.objective, judged.dual)
+        gap = self._problem.gap(judged.objective, min(judged.estimate, judged.objective))
         row = HistoryRow(state.steps + 1, seconds, judged.objective, gap)
         if self._limits.callback is not None:
             self._limits.callback(row)
@@ -116,19 +115,18 @@ class ShardedFista:
         """Judge the proximal point in double precision, with its best intercept."""
         problem = self._problem
         network = problem.network(state.z)
-        network = network._replace(t=problem.balanced(network))
-        z = problem.with_intercept(state.z, network.t)
         scales = np.minimum(state.scale * np.array([0.9, 0.97, 0.99, 0.997, 1.0, 1.003, 1.01, 1.03]), 1.0)
-        judged = problem.judged(network, z, scales, single=False)
-        return Found(z, judged.objective, judged.dual, judged.scale, self._gap(judged.objective, judged.dual))
-
-    def _gap(self, primal: float, dual: float) -> float:
-        return max(primal - dual, 0.0) / max(primal, np.finfo(np.float64).tiny)
+        for near in (NEARLY, BALANCED):
+            network = network._replace(t=problem.balanced(network, near))
+            z = problem.with_intercept(state.z, network.t)
+            judged = problem.judged(network, z, scales, single=False)
+            if judged.dual == judged.estimate:  # the residuals are balanced, as they nearly always are at once
+                break
+        return Found(z, judged.objective, judged.dual, judged.scale, problem.gap(judged.objective, judged.dual))
 
     def _step(self, state: State, slope: Point) -> State:
         sample, metric, y, L = self._problem.sample, self._metric, state.y, state.L * _RELAX
         omega = 1.0 if metric is None else metric.omega
-        f_y = self._on_sample(y)
         direction = slope.U if metric is None else metric.solve(slope.U)
         multiplier = state.multiplier
         for _ in range(_TRIALS):
@@ -142,9 +140,8 @@ class ShardedFista:
             plain = Point(U - y.U, new.c - y.c)
             move = plain if metric is None else Point(metric.apply(plain.U), omega * plain.c)
             square = _dot(move, plain)
-            f = self._on_sample(new)
-            needed = self._curved(f, f_y)
-            if needed <= L * square + self._noise(f):
+            needed = self._curved(plain)
+            if needed <= L * square:
                 break
             L = max(_GROW * L, min(needed / square, 2 * L)) if 0 < square < np.inf > needed else 2 * L
         ahead = Point(new.U - state.z.U, new.c - state.z.c)
@@ -154,18 +151,11 @@ class ShardedFista:
         extrapolated = Point(new.U + m * ahead.U, new.c + m * ahead.c)
         return state._replace(z=new, y=extrapolated, L=L, t=longer, multiplier=multiplier)
 
-    def _on_sample(self, z: Point) -> Array:
-        return np.asarray(self._problem.sample.map.forward(z.U.astype(np.float32), z.c), dtype=np.float64)
-
-    def _curved(self, new: Array, old: Array) -> float:
-        """Return a bound of twice what the mean loss rises above its tangent, from the sample."""
-        datafit = self._problem.sample.datafit
-        return float(np.sum(datafit.row_curvature * (new - old) ** 2)) / int(datafit.y.shape[0])
-
-    def _noise(self, f: Array) -> float:
-        """Return what rounding of predictions in single precision adds to a rise."""
-        datafit = self._problem.sample.datafit
-        return float(datafit.curvature) * float(np.mean((_NOISE * f) ** 2))
+    def _curved(self, move: Point) -> float:
+        """Return a bound of twice what the mean loss rises above its tangent along a move, from the sample."""
+        problem = self._problem.sample
+        f = np.asarray(problem.map.forward(move.U.astype(np.float32), move.c), dtype=np.float64)
+        return float(np.sum(problem.datafit.row_curvature * f**2)) / int(problem.datafit.y.shape[0])
 
 
 def _dot(a: Point, b: Point) -> float:

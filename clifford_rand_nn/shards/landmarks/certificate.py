@@ -6,6 +6,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.shards.engines.base import Engine
+from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
+from clifford_rand_nn.shards.landmarks.newton import judge
 from clifford_rand_nn.shards.landmarks.normal import Span
 from clifford_rand_nn.shards.landmarks.span import Residuals, constant_value
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
@@ -25,7 +27,8 @@ class Values(NamedTuple):
 def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: Targets, engine: Engine) -> Values:
     r"""Recompute the objective of a network and a bound of the least one in the span of its rows, in one pass.
 
-    The dual point is :math:`\theta_i=s\,\omega_i(y_i-f(x_i)-\bar r)` with the mean :math:`\bar r` of the residuals, so
+    Of the logistic loss and the softmax the bound is that of `judge`. Of squares the dual point is
+    :math:`\theta_i=s\,\omega_i(y_i-f(x_i)-\bar r)` with the mean :math:`\bar r` of the residuals, so
     that it sums to 0 whatever the rows are, and no number a row is kept.
 
     Parameters
@@ -39,6 +42,8 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
         In whose units sums are made.
     engine : Engine
     """
+    if targets.loss.probabilistic:
+        return _probable(network, beta, targets, engine)
     units = Units(0, targets.exponent)
     there: KernelNetwork = units.inverse().back(network)
     assert isinstance(there.standard, Standardisation)
@@ -49,3 +54,13 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
     primal = 0.5 * float(moments[4].sum()) / found.weight + beta * there.penalty()  # with its own intercept
     dual, zero = found.bound(beta, scale)[0], constant_value(moments)
     return Values(units.square(primal), units.square(dual), units.square(zero), found.weight)
+
+
+def _probable(network: KernelNetwork, beta: float, targets: Targets, engine: Engine) -> Values:
+    """Return the values of a network whose outputs are log-odds."""
+    assert isinstance(network.standard, Standardisation)
+    rows = LandmarkRows(network.standard, network.kernel, network.rows)
+    back, totals = engine.sum(LossSum(rows, targets, network.alpha, network.intercept))
+    whitened = Span(network.kernel, network.rows).whitened(back)
+    found = judge(network.alpha, whitened, totals, beta, 2 * network.penalty())
+    return Values(found.primal, found.dual, found.zero, found.weight)

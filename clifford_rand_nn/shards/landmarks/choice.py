@@ -16,7 +16,7 @@ _PRODUCT = 2.2e-11  # n m (9/16 m + C) of products in single precision
 _ENTRY = 4.5e-10  # n m, of the kernel, and 4 operations of a pass
 _FEATURE = 1.0e-11  # n m r
 _DOUBLE = 2.2
-_PASSES = 4.0  # in double precision, to certify, and steps
+PASSES, NEWTON_PASSES = 4.0, 25.0  # in double precision, to certify, and steps: of squares, of the logistic loss
 _CUBE = 4e-10  # m³: factors, an eigendecomposition
 
 
@@ -29,12 +29,12 @@ class Size(NamedTuple):
     single: bool
 
 
-def seconds(n: int, m: int, width: int, outputs: int, single: bool = True) -> float:
+def seconds(n: int, m: int, width: int, outputs: int, single: bool = True, passes: float = PASSES) -> float:
     """Return the seconds that two cores are expected to take for m landmarks."""
     entries = n * m * (_ENTRY + _FEATURE * width)
     products = n * m * _PRODUCT * (9 / 16 * m + outputs)
-    passes = _PASSES * _DOUBLE * (entries + n * m * outputs * 2 * _PRODUCT)
-    return ((entries + products) * (1 if single else _DOUBLE) + passes) / 2 + _CUBE * m**3
+    steps = passes * _DOUBLE * (entries + n * m * outputs * 2 * _PRODUCT)
+    return ((entries + products) * (1 if single else _DOUBLE) + steps) / 2 + _CUBE * m**3
 
 
 def held_bytes(m: int, outputs: int, workers: int, single: bool = True) -> float:
@@ -54,6 +54,7 @@ def landmarks(
     max_memory: float | None = None,
     owner: str = "fit",
     single: bool = True,
+    passes: float = PASSES,
 ) -> Size:
     """Return how many landmarks keep to the limits; at least a hundred, or all rows.
 
@@ -67,7 +68,7 @@ def landmarks(
     room = _BYTES if max_memory is None else max_memory
 
     def fits(m: int) -> bool:
-        return (m <= least or seconds(n, m, width, outputs, single) <= until) and (
+        return (m <= least or seconds(n, m, width, outputs, single, passes) <= until) and (
             held_bytes(m, outputs, workers, single) <= room
         )
 
@@ -78,4 +79,5 @@ def landmarks(
     if low < min(100, most):
         needed = held_bytes(min(100, most), outputs, workers, single)
         raise fail("max_memory", owner, f"at least {quantity(needed)}", describe(quantity(room)))
-    return Size(low, seconds(n, low, width, outputs, single), held_bytes(low, outputs, workers, single), single)
+    expected = seconds(n, low, width, outputs, single, passes)
+    return Size(low, expected, held_bytes(low, outputs, workers, single), single)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,37 +11,17 @@ from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds
-from clifford_rand_nn.infinite.many.rows import TOL
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import Choices
 from clifford_rand_nn.shards.engines.base import Engine
-from clifford_rand_nn.shards.landmarks.choice import SINGLE, Size, landmarks
-from clifford_rand_nn.shards.landmarks.normal import Normal, Span, independent
-from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, chosen_by, parted
-from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
-from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum
+from clifford_rand_nn.shards.landmarks.choice import NEWTON_PASSES, PASSES
+from clifford_rand_nn.shards.landmarks.logistic import fit_logistic
+from clifford_rand_nn.shards.landmarks.sample import Drawn, chosen_by, parted
+from clifford_rand_nn.shards.landmarks.setting import Fitted, Saved, Setting, sized
+from clifford_rand_nn.shards.landmarks.squares import fit_squares
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.shards.sums import Sums
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, explain
-
-_RADII = np.geomspace(1e3, 1e-6, 46)  # of the mean diagonal of the kernel
-_STEPS = 100
-
-
-class Saved(NamedTuple):
-    """What a fit goes on from: landmarks among the chosen rows, the sums of normal equations, and the steps."""
-
-    size: Size
-    rows: NDArray[np.intp]
-    sums: Sums
-    steps: State | None
-
-    @classmethod
-    def of(cls, values: tuple[Any, ...]) -> "Saved":
-        """Return the state of plain tuples, as a checkpoint has them."""
-        size, rows, sums, steps = values
-        return cls(Size(*size), rows, sums, None if steps is None else State.of(steps))
+from clifford_rand_nn.solvers.base import HistoryRow, Status, explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +45,13 @@ class Trained:
         The betas on the rows held out, best first, then what the sample was asked.
     rounds : LearnedRounds or None
     metric : (d, d) or None
-    scope, reason, message : str
+    scope, reason : str
+    status : Status
+    message : str
+        What it says; empty where the tolerance was reached.
     history : tuple of HistoryRow
-    state : Saved
-        Without sums where nobody asked for states.
+    state : Saved or None
+        Without sums where nobody asked for states; None if an interrupt left those of the sample.
     """
 
     network: KernelNetwork
@@ -86,9 +68,10 @@ class Trained:
     metric: Array | None
     scope: str
     reason: str
+    status: Status
     message: str
     history: tuple[HistoryRow, ...]
-    state: Saved
+    state: Saved | None
 
 
 def train(
@@ -99,6 +82,7 @@ def train(
     owner: str,
     state: Saved | None = None,
     save: Callable[[Callable[[], Saved]], object] | None = None,
+    logistic: Targets | None = None,
 ) -> Trained:
     """Choose from the sample, sum normal equations in one pass, take the best beta, solve, and bound.
 
@@ -107,6 +91,7 @@ def train(
     engine : Engine
     facts : Facts
     targets : Targets
+        Of the squared loss, by which the sample chooses.
     choices : Choices
     owner : str
         Whose errors these are.
@@ -114,98 +99,47 @@ def train(
         To go on from.
     save : callable, optional
         Called after every pass with what makes the state.
+    logistic : Targets, optional
+        Of the logistic loss or the softmax, where that is what is trained.
     """
     began = time.perf_counter()
     learn, held = parted(facts, targets, owner)
     chosen = chosen_by(facts, learn, choices.beta, choices.rounds, choices.mistakes, owner)
-    centre = np.average(held.targets, axis=0, weights=held.weights)
-    size, some = _size(engine, facts, chosen, choices, len(centre), owner) if state is None else state[:2]
-    rows = chosen.rows.take(some)
-    Z = chosen.standard.rows(rows.X)
-    span, double = Span(chosen.kernel, Z), LandmarkRows(chosen.standard, chosen.kernel, Z)
-    summed = LandmarkRows(chosen.standard, chosen.kernel, Z, np.float32) if size.single else double
-    centre_k = np.average(summed.kernel(held.X), axis=0, weights=held.weights).astype(np.float64)
-    if state is None:
-        sums = engine.sum(NormalSum(summed, targets, centre_k, centre, np.sort(held.index)))
-    else:
-        sums = state.sums
-    kept = tuple(sums) if save is not None else ()
-    normal = Normal(span, sums, centre_k, centre)
-    tried, beta, outputs = _betas(normal, double, held, choices.beta, chosen.candidates[0])
-    del sums
-    radius = normal.weight * beta
-    steps = SpanSteps(engine, double, span, targets, centre, beta, lambda b: normal.inverse(b, radius))
-    first = State.at_first(normal.fit(radius)[0]) if state is None or state.steps is None else state.steps
-    if save is not None:
-        save(lambda: Saved(size, some, kept, first))
-    limits = Limits(tol=TOL, max_iter=_STEPS, max_time=choices.max_time)
-    last, status = steps.solve(
-        first, limits, began, lambda now: None if save is None else save(lambda: Saved(size, some, kept, now))
-    )
-    best = last.best
-    assert best is not None
-    seconds = time.perf_counter() - began
+    outputs = held.targets.shape[1]
+    passes = PASSES if logistic is None else NEWTON_PASSES
+    size, some = sized(engine, facts, chosen, choices, outputs, owner, passes) if state is None else state[:2]
+    here = Setting(engine, facts, chosen, choices, learn, held, size, some, state, save, began)
+    found = fit_squares(here, targets) if logistic is None else fit_logistic(here, logistic)
+    best, rows = found.best, here.rows
+    how = f"sums in {'single' if size.single else 'double'} precision"
+    if not found.whole:
+        how = f"an interrupt ended the pass over all rows, and {len(learn)} of them say what the network is"
     return Trained(
-        network=KernelNetwork(chosen.standard, chosen.kernel, Z, span.coefficients(best.u), best.intercept),
+        network=KernelNetwork(chosen.standard, chosen.kernel, here.Z, here.span.coefficients(best.u), best.intercept),
         rows=rows.index,
         held=held,
-        outputs=outputs,
-        beta=beta,
+        outputs=found.outputs,
+        beta=found.beta,
         primal=best.primal,
         dual=best.dual,
         relative_gap=best.gap,
         scale=best.scale,
-        candidates=[*tried, *chosen.candidates],
+        candidates=[*found.candidates, *chosen.candidates],
         rounds=chosen.rounds,
         metric=chosen.metric,
         scope=f"over functions in the span of {len(rows)} landmarks, and an intercept",
         reason=(
             f"n = {facts.n} in shards: {len(rows)} landmarks, expected {size.seconds:.2g} s on two cores and "
-            f"{quantity(size.bytes)}; sums in {'single' if size.single else 'double'} precision"
+            f"{quantity(size.bytes)}; {how}"
         ),
-        message="" if status is Status.OPTIMAL else explain(status, last.n_iter, seconds, best.gap),
-        history=last.history,
-        state=Saved(size, some, kept, last),
+        status=found.status,
+        message="" if found.status is Status.OPTIMAL else _explained(found, here.seconds()),
+        history=found.history,
+        state=found.state,
     )
 
 
-def _size(
-    engine: Engine, facts: Facts, chosen: Chosen, choices: Choices, outputs: int, owner: str
-) -> tuple[Size, NDArray[np.intp]]:
-    """Return what limits allow, and landmarks among the chosen rows; fewer where only double precision serves them.
-
-    Without ``max_memory`` two threads are counted, so that a result does not depend on how many there are.
-    """
-    width = chosen.kernel.features(np.zeros((1, chosen.standard.width))).shape[1]
-    workers = 2 if choices.max_memory is None else engine.workers
-    for single in (True, False):
-        size = landmarks(
-            facts.n, width, outputs, workers, engine.agreed(choices.max_time), choices.max_memory, owner, single
-        )
-        rows = chosen.standard.rows(chosen.rows.X[: size.landmarks])
-        some, least = independent(chosen.kernel, rows)
-        if least > SINGLE:
-            break
-    return size, some
-
-
-def _betas(
-    normal: Normal, double: LandmarkRows, held: Drawn, beta: float | None, like: Candidate
-) -> tuple[list[Candidate], float, Array]:
-    """Return what rows held out say of every beta, the best one, and what they are predicted to be for it."""
-    scale = float(np.mean(double.tiles.diagonal()))
-    radii = _RADII * scale if beta is None else np.array([normal.weight * beta])
-    w, y = held.weights / held.weights.sum(), held.targets
-    variance = w @ (y - w @ y) ** 2
-    varies = variance > 0
-    tried: list[tuple[float, Candidate]] = []
-    outputs, least = y, np.inf
-    for radius, f in zip(radii, normal.predictions(double.kernel(held.X), radii), strict=True):
-        errors = w @ (f - y) ** 2
-        score = float(np.mean(errors[varies] / variance[varies])) if varies.any() else 0.0
-        one = Candidate(like.scaling, like.bias, float(radius / normal.weight), score, len(held))
-        tried.append((float(errors.sum()), one))
-        if tried[-1][0] < least:
-            least, outputs, chosen = tried[-1][0], f, one.beta
-    tried.sort(key=lambda pair: pair[0])
-    return [one for _, one in tried], chosen, outputs
+def _explained(found: Fitted, seconds: float) -> str:
+    """Return the status in words; there is no number of steps and no tolerance to be given."""
+    advice = "a larger beta is solved sooner" if found.status in (Status.MAX_ITER, Status.STALLED) else ""
+    return explain(found.status, found.n_iter, seconds, found.best.gap, advice)

@@ -97,6 +97,12 @@ class Normal:
         """Return the inverse of the matrix of the normal equations times b (m, C)."""
         return np.asarray(self._Q @ ((self._Q.T @ b) / (self._values + radius)))
 
+    def solved(self, b: Array, b_t: Array, radius: float) -> tuple[Array, Array]:
+        r"""Return x (m, C) and s (C,), :math:`(V^T\Omega V+\rho I)x+V^T\Omega1s=b`, :math:`1^T\Omega(Vx+1s)=b_t`."""
+        mean = self._mean[:, None]
+        turned = (self._Q.T @ b - mean * b_t) / (self._values + radius)
+        return np.asarray(self._Q @ turned), b_t / self.weight - (mean * turned).sum(axis=0)
+
     def predictions(self, K: NDArray[Any], radii: Array) -> Any:
         """Yield predictions (h, C) of rows with the kernel K (h, m), for each radius."""
         E = self._span.whitened(K.T).T @ self._Q

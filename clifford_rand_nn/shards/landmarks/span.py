@@ -10,6 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.normal import Span
+from clifford_rand_nn.shards.landmarks.steps import Solved, Steps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
 from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
@@ -93,17 +94,6 @@ def judge(u: Array, back: Array, sides: Array, moments: Array, beta: float) -> J
     return Judged(primal, dual, found.mean, scale, found.seen - found.weight * beta * u)
 
 
-class Solved(NamedTuple):
-    """A function as a pass over the rows judged it; the bound is of the dual point of its own residuals."""
-
-    u: Array
-    intercept: Array
-    scale: Array
-    primal: float
-    dual: float
-    gap: float
-
-
 class State(NamedTuple):
     r"""Between two passes: all that the steps from here depend on.
 
@@ -123,6 +113,8 @@ class State(NamedTuple):
         That gap.
     best : Solved or None
     history : tuple of HistoryRow
+    ended : str
+        The status, if there is nothing left to do but for other limits.
     """
 
     judging: bool
@@ -137,6 +129,7 @@ class State(NamedTuple):
     least: float = np.inf
     best: Solved | None = None
     history: tuple[HistoryRow, ...] = ()
+    ended: str = ""
 
     @classmethod
     def at_first(cls, u: Array) -> "State":
@@ -144,15 +137,8 @@ class State(NamedTuple):
         nothing = np.zeros((0, 0))
         return cls(True, u, nothing, nothing, nothing, nothing, nothing)
 
-    @classmethod
-    def of(cls, values: tuple[Any, ...]) -> "State":
-        """Return the state of plain tuples, as a checkpoint has them."""
-        made = cls(*values)
-        best = None if made.best is None else Solved(*made.best)
-        return made._replace(best=best, history=tuple(HistoryRow(*row) for row in made.history))
 
-
-class SpanSteps:
+class SpanSteps(Steps[State]):
     r"""Conjugate gradients on the normal equations, in double precision, a pass over the rows for each step.
 
     Between passes that judge, values come from the sums of the steps.
@@ -181,34 +167,13 @@ class SpanSteps:
         beta: float,
         inverse: Callable[[Array], Array],
     ) -> None:
-        self._engine, self._rows, self._span, self._targets = engine, rows, span, targets
+        super().__init__(engine)
+        self._rows, self._span, self._targets = rows, span, targets
         self._centre_y, self._beta, self._inverse = centre_y, beta, inverse
-
-    def solve(
-        self, state: State, limits: Limits, began: float, save: Callable[[State], object]
-    ) -> tuple[State, Status]:
-        """Go on until the gap is below the tolerance; ``save`` is called after every pass."""
-        status: Status | None = None
-        try:
-            while status is None:
-                if state.judging:
-                    state, status = self._judged(state, limits, began)
-                else:
-                    state = self._stepped(state, limits, began)
-                save(state)
-        except KeyboardInterrupt:
-            if state.best is None:
-                raise
-            status = Status.INTERRUPTED
-        return state, status
 
     def _pass(self, u: Array, sides: bool) -> Any:
         a = self._span.coefficients(u)
         return self._engine.sum(ResidualSum(self._rows, self._targets, self._centre_y, a, sides))
-
-    def _late(self, limits: Limits, began: float) -> bool:
-        seconds = time.perf_counter() - began
-        return self._engine.agreed(limits.max_time is not None and seconds >= limits.max_time)
 
     def _judged(self, state: State, limits: Limits, began: float) -> tuple[State, Status | None]:
         """Judge u by a pass of its own; then the first step goes along what is left."""

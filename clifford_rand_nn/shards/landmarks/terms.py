@@ -1,7 +1,8 @@
 """The two sums over rows that functions in the span of landmarks need: normal equations, and a function's residuals."""
 
 import itertools
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,9 +83,9 @@ class NormalSum(RowSum):
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return panels of the sum over k, (m, C + 1) of k with y and 1, and (2, C + 1) of y and its squares, and 1."""
         K = self.landmarks.kernel(block.X)
+        y, w = self._sides(block, K)
         K -= self.centre
-        right = np.column_stack([self.targets.of(block) - self.centre_y, np.ones(len(K))])
-        w = self._weights(block)
+        right = np.column_stack([y - self.centre_y, np.ones(len(K))])
         if not (w == 1).all():
             root = np.sqrt(w)[:, None]
             K *= root.astype(K.dtype)
@@ -95,6 +96,16 @@ class NormalSum(RowSum):
         cross = (K.T @ right.astype(K.dtype)).astype(np.float64)
         moments = np.stack([(right * root).sum(axis=0), (right * right).sum(axis=0)])
         return (*panels, cross, moments)
+
+    def of_all(self) -> Self:
+        """Return the same sums with no row left out."""
+        found = copy(self)
+        found.left_out = self.left_out[:0]
+        return found
+
+    def _sides(self, block: Block, K: NDArray[Any]) -> tuple[Array, Array]:
+        """Return the targets (k, C) and the weights (k,) of the rows of a block."""
+        return self.targets.of(block), self._weights(block)
 
     def _weights(self, block: Block) -> Array:
         first, last = np.searchsorted(self.left_out, [block.first, block.first + len(block.X)])
