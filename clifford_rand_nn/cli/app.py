@@ -45,6 +45,10 @@ class _Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        with one_line_errors():  # what typer ends without a word, it ends with one
+            return super().make_context(*arguments, **settings)
+
     def invoke(self, ctx: Any) -> Any:
         with one_line_errors():
             return super().invoke(ctx)
@@ -60,8 +64,10 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line, as scripts do that were installed before `entry` was there."""
+    from clifford_rand_nn.cli import entry
+
+    entry.main()
 
 
 def _version(wanted: bool) -> None:

@@ -60,9 +60,9 @@ def plain_warnings() -> Iterator[None]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn a known error into one line on stderr and exit code 2; an unknown error keeps its traceback.
+    """Turn a known error, or a want of memory, into one line on stderr and exit code 2.
 
-    Ctrl-C is exit code 130, as a shell has it for SIGINT.
+    An unknown error keeps its traceback. Ctrl-C is exit code 130, as a shell has it for SIGINT.
     """
     try:
         with plain_warnings():
@@ -71,6 +71,10 @@ def one_line_errors() -> Iterator[None]:
         raise
     except KNOWN_ERRORS as error:
         complain("error", one_line(error))
+        raise typer.Exit(2) from error
+    except MemoryError as error:
+        why = f" ({one_line(error)})" if str(error) else ""
+        complain("error", f"there is not enough memory{why}; free some, or give fewer rows or columns.")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interrupt:
         complain("interrupted", one_line(interrupt) if str(interrupt) else "the command was not finished.")

@@ -31,6 +31,8 @@ from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.reporting.gather import gather_facts
 from clifford_rand_nn.reporting.page import check_libraries, write_report
+from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.solvers.base import Status, explain
 from clifford_rand_nn.tables import TableEncoder, choose_task, default_target
 
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
@@ -116,8 +118,7 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
         if asked.talks:
             say(f"report written to {asked.report}, in {drawn:.1f} s")
     written = "model not written; give --out" if asked.out is None else f"model written to {asked.out}"
-    if not isinstance(model, NetworkWithoutKnobs):
-        tell_end(model, seconds, written)
+    tell_end(model, seconds, written)
     if asked.talks:
         say(written)
 
@@ -127,18 +128,28 @@ def _name(path: Path | None) -> str | None:
 
 
 def _interrupted(model: Any) -> bool:
-    return bool(getattr(getattr(model, "result_", None), "interrupted", False))
+    result = getattr(model, "result_", None)
+    return bool((model.status_ if result is None else result.status) is Status.INTERRUPTED)
 
 
 def tell_end(model: Any, seconds: float, written: str) -> None:
     """Say so if the solver did not end with the optimum."""
-    result = model.result_
-    if result.interrupted:
-        reached = f"relative gap {result.relative_gap:.1e}, --tol is {model.tol:.1e}"
+    gap, by_shards = model.certificate_.relative_gap, isinstance(model.certificate_, ShardCertificate)
+    if isinstance(model, NetworkWithoutKnobs):
+        status, asked = model.status_, ""
+        assert status is not None  # of a fit
+        ended = status.ends_all or (by_shards and status is not Status.OPTIMAL)
+        steps = max((row.n_iter for row in model.history_), default=0)
+        message = explain(status, steps, seconds, gap, "" if status.ends_all else "a larger --beta is solved sooner")
+    else:
+        status, ended, message = model.result_.status, not model.result_.converged, model.result_.message
+        asked = f", --tol is {model._tolerance(by_shards):.1e}"
+    if status is Status.INTERRUPTED:
+        reached = f"relative gap {gap:.1e}{asked}"
         complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
         raise typer.Exit(INTERRUPTED)
-    if not result.converged:
-        complain("warning", f"not converged: {_as_options(result.message)}.")
+    if ended:
+        complain("warning", f"not converged: {_as_options(message)}.")
 
 
 def _as_options(message: str) -> str:

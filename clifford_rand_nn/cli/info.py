@@ -12,6 +12,7 @@ from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import say, show_pairs
 from clifford_rand_nn.cli.facts import show_kinds
 from clifford_rand_nn.cli.models import LoadedModel, read_model
+from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.reporting.chosen import choices, describe_model, prove
 
 _SHOWN = 12  # names in one line
@@ -45,6 +46,7 @@ def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[
     if "saved" in meta:  # files of before do not say
         versions = ", ".join(f"{name} {number}" for name, number in meta["libraries"].items())
         rows.append(("fitted to", f"{meta['n_rows']:,} rows; saved {meta['saved']}, with {versions}"))
+    rows.append(("training rows", held_rows(model)))
     if loaded.front is not None:
         rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.front.steps)))
     if loaded.encoder is None:
@@ -75,6 +77,7 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
         "libraries": meta.get("libraries"),
         "saved": meta.get("saved"),
         "n_rows": meta.get("n_rows"),
+        "holds_rows": isinstance(model.network_, KernelNetwork),
         "model": describe_model(model),
         "estimator": type(model).__name__,
         "parameters": parameters,
@@ -94,6 +97,13 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
             "beta": proof.beta,
         },
     }
+
+
+def held_rows(model: Any) -> str:
+    """Say whether training rows are in a model's file: a network with infinitely many gates is made of them."""
+    if not isinstance(model.network_, KernelNetwork):
+        return "not in the file"
+    return f"{len(model.network_.rows):,} distinct ones are in the file, as encoded: the network is made of them"
 
 
 def _is_plain(value: object) -> bool:

@@ -118,7 +118,9 @@ def make_model(task: str, options: Mapping[str, Any], verbose: int) -> Any:
     if model == "network":
         params |= {"loss": loss} if task == "classification" else {}
         return _ESTIMATORS[model, task](n_neurons=options["neurons"], **params)
-    params |= {name: options[name] for name in ("bias", "tol", "max_iter", "random_state", "solver")}
+    params |= {name: options[name] for name in ("bias", "max_iter", "random_state", "solver")}
+    if options["tol"] is not None:
+        params["tol"] = options["tol"]
     if loss != "auto":
         params["loss"] = loss
     if task == "regression":

@@ -269,7 +269,7 @@ def fit(
         "huber_delta": huber_delta,
         "penalty": None if penalty is None else penalty.value,
         "bias": False if no_bias or bias is Biases.none else bias is Biases.free or bias.value,
-        "tol": tol if tol is not None else 1e-6 if shards is None else 1e-3,
+        "tol": tol,
         "max_time": max_time,
         "max_memory": None if max_memory is None else as_bytes(max_memory, "--max-memory"),
         "solver": solver.value,

@@ -1,0 +1,50 @@
+"""The program ``clifford-rand``, from its first import to its last line: Ctrl-C ends it quietly at any moment."""
+
+import _thread
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+_SOON = 0.01  # seconds
+
+
+def main() -> None:
+    """Run the command line.
+
+    A KeyboardInterrupt that Python cannot raise, in a finaliser for instance, comes again. Once the command has ended,
+    Ctrl-C ends the process at once. What a reader of a pipe no longer wants is not written.
+    """
+    sys.unraisablehook = _again
+    try:
+        from clifford_rand_nn.cli.app import app
+
+        app()
+    except KeyboardInterrupt:  # while modules are loaded, or options read; commands say more
+        os.write(2, b"interrupted: the command was not finished.\n")
+        sys.exit(128 + signal.SIGINT)
+    except MemoryError:
+        os.write(2, b"error: there is not enough memory.\n")
+        sys.exit(2)
+    finally:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _flush()
+
+
+def _again(told: Any) -> None:
+    if issubclass(told.exc_type, KeyboardInterrupt):  # soon, from another thread: at once it would be raised here
+        later = threading.Timer(_SOON, _thread.interrupt_main)
+        later.daemon = True
+        later.start()
+    else:
+        sys.__unraisablehook__(told)
+
+
+def _flush() -> None:
+    """Write what is left; where the reader has left, write it nowhere, so that Python does not complain at its end."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
