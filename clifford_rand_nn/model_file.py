@@ -6,7 +6,6 @@ import platform
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from clifford_rand import __version__
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_path, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, read_npz
@@ -80,6 +79,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from clifford_rand_nn import GatedReLUClassifier, load_model, save_model, spiral
     >>> X, y = spiral()
     >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
@@ -88,7 +88,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     >>> bool((load_model(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
-    if Path(path).suffix.lower() != ".npz":
+    if check_path(path, "path", "save_model").suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
     arrays, meta = pipeline.pack(model) if type(model) is Pipeline else estimator.pack(model)
@@ -114,7 +114,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     MissingDependencyError
         It is of a pipeline with steps of scikit-learn, and skops is not installed.
     """
-    name = os.fspath(path)
+    name = os.fspath(check_path(path, "path", "load_model"))
     arrays, there = read_npz(path, _Known(), what="this model file", stored=True)
     if "meta" not in arrays:
         holds = ", ".join(there[:8]) or "nothing"

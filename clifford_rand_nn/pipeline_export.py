@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_choice, check_dtype, check_path, describe, fail
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.export.methods import Exported
+from clifford_rand_nn.export.methods import Exported, check_coverage
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.export.onnx_file import onnx_model, save_onnx
 from clifford_rand_nn.export.program import Program
@@ -111,7 +110,7 @@ def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, cov
     >>> module["predict"]({"city": ["Bergen", "Oslo"]}).tolist()
     ['yes', 'no']
     """
-    program = stated_model(model, coverage)
+    program = stated_model(model, check_coverage(coverage, "export_source"))
     if program is None:
         steps = [step for _, step in _pipeline(model).steps if step is not None and not isinstance(step, str)]
         found = describe("a pipeline of " + ", ".join(type(step).__name__ for step in steps))
@@ -147,7 +146,7 @@ def export_torch(model: Any, path: str | os.PathLike[str]) -> dict[str, str]:
     MissingDependencyError
         PyTorch is not installed.
     """
-    if Path(path).suffix.lower() != ".pt2":
+    if check_path(path, "path", "export_torch").suffix.lower() != ".pt2":
         raise fail("path", "export_torch", "a file name that ends in .pt2", str(path))
     last = model if isinstance(model, Exported) and not isinstance(model, BetaCV) else _last(model)
     from clifford_rand_nn.export.torch_module import save_program
@@ -181,12 +180,14 @@ def stated_model(model: Any, coverage: float | None = 0.9) -> Program | None:
 
 def exported_onnx(model: Any, dtype: Any = "float32", coverage: float | None = 0.9, example: Any = None) -> Any:
     """Return the model of `export_onnx` as an `onnx.ModelProto`."""
-    program = stated_model(model, coverage)
+    word = dtype if isinstance(dtype, str | None) else check_dtype(dtype, "dtype", "export_onnx", "f").name
+    dtype = check_choice(word, "dtype", "export_onnx", ("float32", "float64"))
+    program = stated_model(model, check_coverage(coverage, "export_onnx"))
     if program is not None:
         piped = isinstance(getattr(model, "estimator_", model), Pipeline) and not program.table
         named = piped and tuple(map(str, getattr(example, "columns", ()))) == program.columns
         return onnx_model(of_columns(program) if named else program, dtype)
-    if np.dtype(dtype) != np.float32:
+    if dtype != "float32":
         hint = "Steps of scikit-learn other than scalers, SimpleImputer, selectors and PCA are float32 in skl2onnx."
         raise fail("dtype", "export_onnx", "'float32' for this pipeline", dtype, hint)
     from clifford_rand_nn.pipeline_skl2onnx import converted

@@ -118,7 +118,7 @@ class DecisionRegionsDisplay:
             matplotlib is not installed.
         """
         owner, labels = cls.__name__, np.asarray(y)
-        check_integer(resolution, "resolution", owner, low=2)
+        resolution = check_integer(resolution, "resolution", owner, low=2)
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns."
             raise fail("estimator", owner, "a classifier", describe(f"a {type(estimator).__name__}"), hint)

@@ -38,6 +38,8 @@ from clifford_rand_nn.solvers.base import Limits, Result, check_limits
 from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
+_ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
+
 
 class Task(NamedTuple):
     """What an estimator trains on: checked rows, targets (n, C), their loss, the classes, weights or None if equal.
@@ -81,7 +83,7 @@ class ConvexNetwork(Parameters):
     bias: bool | str = "penalised"
     fit_intercept: bool = True
     solver: str = "auto"
-    tol: float = 1e-6
+    tol: float | str = 1e-6
     max_iter: int | None = None
     max_time: float | None = None
     max_memory: float | None = None
@@ -261,10 +263,14 @@ class ConvexNetwork(Parameters):
             from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # takes a second to import
 
             method = CvxpyReference
-        limits = {"tol": self.tol, "max_iter": self.max_iter or method.max_iter, "max_memory": self.max_memory} | own
-        solver = method(**limits, max_time=self.max_time).after(task.seconds)
+        limits = {"tol": self._tolerance(), "max_time": self.max_time, "max_memory": self.max_memory}
+        solver = method(**limits | {"max_iter": self.max_iter or method.max_iter} | own).after(task.seconds)
         with progress_line(self.verbose, solver.tol, solver.max_time) as callback:
             yield solver.after(0.0, callback=callback)
+
+    def _tolerance(self, shards: bool = False) -> float:
+        """Return the relative gap to reach with rows in memory, or in shards."""
+        return check_positive(self.tol, "tol", type(self).__name__)
 
     @property
     def _delta(self) -> float:
@@ -299,10 +305,10 @@ class ConvexNetwork(Parameters):
     def _check_parameters(self) -> None:
         """Check the parameters that every estimator has; families add their own."""
         owner = type(self).__name__
-        if self.beta != "auto":
+        if not (isinstance(self.beta, str) and self.beta == "auto"):
             check_positive(self.beta, "beta", owner, "Or 'auto', which chooses it from the data.")
         max_iter = Limits.max_iter if self.max_iter is None else self.max_iter
-        check_limits(owner, self.tol, max_iter, self.max_time, self.max_memory)
+        check_limits(owner, self._tolerance(), max_iter, self.max_time, self.max_memory)
         check_choice(self.penalty, "penalty", owner, self._penalties)
         check_choice(self.loss, "loss", owner, self._losses)
         check_choice(self.solver, "solver", owner, self._solvers)
@@ -364,14 +370,22 @@ class ConvexNetwork(Parameters):
         }
         self.certificate_ = Certificate(claim=claim, classes=classes, **stated, **proof)
 
-    def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, classes: Any) -> None:
-        """Set what every fit ends with; warn of a solver that did not end with the optimum."""
+    def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, task: Task) -> None:
+        """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         bound, point = result.objective - result.duality_gap, result.dual_point
         proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap, "dual_point": point}
-        self._certify(claim, classes, scope=scope, n_patterns=n_patterns, **proof)
-        if not result.converged:
-            warnings.warn(f"{type(self).__name__}: {result.message}.", ConvergenceWarning, stacklevel=6)
+        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **proof)
+        message = "" if result.converged else result.message
+        if isinstance(claim, NetworkClaim):
+            self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights)
+            if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
+                gap = f"{self.certificate_.relative_gap:.1e}"
+                message = (
+                    f"the rounding of its weights leaves a relative gap of {gap}; rows nearer to the origin do not"
+                )
+        if message:
+            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=6)
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "network_")

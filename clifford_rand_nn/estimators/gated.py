@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 
-from clifford_rand._checks import as_generator, check_choice, check_integer, fail
+from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import central_count, chosen_patterns
 from clifford_rand_nn.certificates import GatedClaim
@@ -17,6 +17,7 @@ from clifford_rand_nn.estimators.infinite_gates import check_infinite, forget_ga
 from clifford_rand_nn.estimators.planned import Planned
 from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import fit_sharded
+from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -33,6 +34,7 @@ from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.units import Units
 
+_TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
 _REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
@@ -147,9 +149,16 @@ class GatedReLU(Planned, GatedFamily):
     {errors}
     """
 
+    tol: float | str = "auto"
     linear: bool | str = "auto"
     refine: int = 0
 
+    _parts: ClassVar[dict[str, str]] = {
+        "tol": """
+            tol : float or "auto", default "auto"
+                Relative duality gap to reach; "auto" is 1e-6, and 1e-3 with `Shards`, where each digit takes passes.
+            """,
+    }
     _penalties = ("group_l2", "ridge")
     _solvers = ("auto", "kernel", "gram", "fista", "cvxpy")
     _dtypes = (np.float64, np.float32)
@@ -164,14 +173,15 @@ class GatedReLU(Planned, GatedFamily):
 
         Rows, y and weights in memory are what they are for every estimator: y (n,), or (n, outputs) for regressors;
         loss and objective are means with the weights, of which only the ratios matter, and rows of weight zero are left
-        out before anything else. X may be sparse: the fit works on a dense copy, and is refused where memory is short.
+        out before anything else. X may be sparse: with more than 4096 columns, few of whose entries are not zero, it is
+        taken as it is; else the fit works on a dense copy, and is refused where memory is short.
 
         With `Shards` only sums over the rows are made, a pass over the shards for each step of `ShardedFista`; a sample
         of the rows decides on gates, the length of steps and the start. If ``beta`` is "auto" the sample's is halved as
         long as every fourth row of the sample, left out of the passes, says that it helps (half of ``max_time`` at most
         is for that); the network that is kept is trained on all rows. The optimum is that of all rows, and
         ``certificate_`` (a `ShardCertificate`) says how near to it the network is. ``patterns_`` and
-        what else has a number for each row is left out. ``tol`` is best between 1e-2 and 1e-4: each digit takes passes.
+        what else has a number for each row is left out. ``tol`` is 1e-3 unless it is given: each digit takes passes.
 
         Parameters
         ----------
@@ -188,10 +198,13 @@ class GatedReLU(Planned, GatedFamily):
         if isinstance(X, Shards):
             fitted: Self = fit_sharded(self, X, y, sample_weight, engine, checkpoint)
             return fitted
-        for name, value in (("engine", engine), ("checkpoint", checkpoint)):
-            if value is not None:
-                raise fail(name, type(self).__name__, "None but with Shards", value, "Rows in memory need none.")
+        refuse_in_memory(type(self).__name__, engine=engine, checkpoint=checkpoint)
         return super().fit(X, y, sample_weight)
+
+    def _tolerance(self, shards: bool = False) -> float:
+        if isinstance(self.tol, str) and self.tol == "auto":
+            return _SHARDS_TOL if shards else _TOL
+        return check_positive(self.tol, "tol", type(self).__name__, "Or 'auto', 1e-6 with rows in memory.")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -225,7 +238,7 @@ class GatedReLU(Planned, GatedFamily):
     def _training_rows(self, X: Any, outputs: int) -> Any:
         if self.refine or not self._samples_or_given or self.solver == "cvxpy":
             return super()._training_rows(X, outputs)
-        numbers = (_GATE_COPIES + _OUTPUT_COPIES * outputs) * self.n_gates
+        numbers = (_GATE_COPIES + _OUTPUT_COPIES * outputs) * int(self.n_gates)
         return gated_training_rows(X, type(self).__name__, self.max_memory, numbers, self.solver in _BY_COLUMNS)
 
     def _gate_patterns(self, X: Any, targets: NDArray[np.float64]) -> ActivationPatterns:
@@ -269,7 +282,7 @@ class GatedReLU(Planned, GatedFamily):
         result = without_feature(result, task.feature)
         self._set_gated(result.coefficients, gates)
         claim = GatedClaim(gates, result.coefficients, self.penalty == "ridge", task.feature)
-        self._conclude(result, gate_scope(gates), len(gates), claim, task.classes)
+        self._conclude(result, gate_scope(gates), len(gates), claim, task)
 
     def _take_from(self, there: Self, units: Units) -> None:
         super()._take_from(there, units)
@@ -303,7 +316,7 @@ class GatedReLU(Planned, GatedFamily):
             return found.result.ended(found.status, seconds=seconds)
         if self.max_time is None or seconds < self.max_time:
             return None
-        reached = found.result.relative_gap <= self.tol
+        reached = found.result.relative_gap <= self._tolerance()
         return found.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
     def _beta_max(self, task: Task) -> float:

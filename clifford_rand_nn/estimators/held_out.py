@@ -186,7 +186,7 @@ class _Part:
         seeded = isinstance(model.random_state, int | np.integer)
         self.model.set_params(**model._when_judged(), verbose=0)
         self.model.random_state = model.random_state if seeded else _SEED
-        self.model.tol = max(model.tol, _TOL)
+        self.model.tol = max(model._tolerance(), _TOL)
         self.owner = type(model).__name__
         weights = None if task.weights is None else normalised(task.weights[~held], int((~held).sum()), self.owner)
         X = task.X[~held] if issparse(task.X) else np.ascontiguousarray(task.X[~held])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from clifford_rand._blas import blas_threads
 from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import make_datafit
@@ -73,8 +74,9 @@ def infinite_beta_max(model: Any, task: Any) -> float:
 
 
 def _matrix(model: Any, task: Any) -> KernelMatrix:
-    kernel = GateKernel(task.feature or 0.0)
-    return KernelMatrix(kernel(np.asarray(task.X, dtype=np.float64)), model.fit_intercept)
+    kernel, X = GateKernel(task.feature or 0.0), np.asarray(task.X, dtype=np.float64)
+    with blas_threads(len(X)):
+        return KernelMatrix(kernel(X), model.fit_intercept)
 
 
 def _problem(model: Any, task: Any, matrix: KernelMatrix, beta: float) -> KernelProblem:

@@ -167,7 +167,7 @@ class CrossProductLasso(ConvexNetwork):
             pricer.scope,
             pricer.n_atoms,
             NetworkClaim(network, family),
-            task.classes,
+            task,
         )
 
     def _shares(self) -> Array:
@@ -303,7 +303,7 @@ class CrossProductLasso(ConvexNetwork):
             fit_intercept=problem.fit_intercept,
             sample_weight=problem.datafit.sample_weight,
         )
-        return solution_at(path, problem, self.tol)
+        return solution_at(path, problem, self._tolerance())
 
 
 class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):

@@ -36,9 +36,12 @@ _PARTS = {
             hold out some 500 rows. The folds are stratified and depend neither on a seed nor on the order of the rows.
             Half of ``max_time`` is for that.
         """,
-    "limits": r"""
+    "tol": """
         tol : float, default 1e-6
             Relative duality gap to reach.
+        """,
+    "limits": r"""
+        {tol}
         max_iter : int or None
             Most iterations of the solver; None for as many as it takes by itself.
         max_time : float or None

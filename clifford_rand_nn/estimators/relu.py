@@ -224,14 +224,14 @@ class ConvexReLU(GatedFamily):
         self._set_network(network, "neurons")
         self.patterns_ = self.gates_.on(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
-        self._conclude(result, scope, count, NetworkClaim(network, family), task.classes)
+        self._conclude(result, scope, count, NetworkClaim(network, family), task)
 
     def _pruned(self, result: Result[Any], task: Task, family: Family) -> Result[Any]:
         owner = type(self).__name__
         datafit = make_datafit(
             task.loss, task.targets, len(task.X), owner, self._options(task)["huber_delta"], task.weights
         )
-        return pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self.tol)
+        return pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self._tolerance())
 
     def _beta_max(self, task: Task) -> float:
         sampled, family = self._candidates(task)

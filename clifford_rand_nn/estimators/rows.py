@@ -1,5 +1,8 @@
 """Rows on their way into an estimator: numbers without gaps, dense or sparse; refusals that name the remedy."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,16 +13,22 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import check_fits, describe, fail, machine_memory, quantity, refuse_unreal
+from clifford_rand._checks import as_array, check_fits, describe, fail, machine_memory, quantity, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sparse_rows
 from clifford_rand_nn.infinite.row_span import by_content, by_products
 from clifford_rand_nn.problems.csr_rows import MOST
+from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
 _ENCODE = (
     "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "
     "scikit-learn's OneHotEncoder in front."
+)
+_SHARDS = (
+    "GatedReLU* and ConvexNetworkClassifier and -Regressor fit them; predict_shards and evaluate_shards ask a model of "
+    "any kind about them."
 )
 _COPIES = 8  # of dense rows, at the peak of a fit: 7 of the gated program with 500 × 3000 rows, 4.5 of infinite gates
 _FEW = 0.02  # share of entries that are not zero, below which sparse products are less work than BLAS's
@@ -44,14 +53,49 @@ def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **option
     Raises
     ------
     ArgumentError
-        X has text, dates, NaN or infinite entries; the sentence says where, and what fills or encodes them.
-    ValueError
-        Of scikit-learn: shapes, lengths, and entries of y that are not finite.
+        X has text, dates, NaN or infinite entries; the sentence says where, and what fills or encodes them. Or its
+        shape, its length or the entries of y are none that scikit-learn takes; then its words are in the sentence.
     """
-    _refuse_words(X, type(model).__name__)
-    rows, targets = validate_data(model, X, y, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, **options)
+    X = _plain_numbers(X, type(model).__name__)
+    with refused_by_scikit_learn(type(model).__name__, X, y):
+        rows, targets = validate_data(
+            model, X, y, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, **options
+        )
     _refuse_gaps(rows, model)
     return rows, targets if issparse(targets) else np.asarray(targets)
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """What is refused for its type, which scikit-learn wants to be a TypeError."""
+
+
+_DUMP = re.compile(r":?\s*\barray=.*?(?=Reshape your data)|\n\s*\[.*", re.DOTALL)  # entries of an array
+_ABSENT = object()
+_OF_TARGETS = re.compile(r"\by\b|label|target|inconsistent numbers of samples|class|Expected array-like")
+
+
+@contextmanager
+def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT) -> Iterator[None]:
+    """Word what scikit-learn refuses as this library does, with its own words at the end and without the data.
+
+    Raises
+    ------
+    ArgumentError
+        Which is a TypeError too where scikit-learn's is.
+    """
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        said = _DUMP.sub(". ", str(error))
+        name = "y" if X is _ABSENT or (y is not _ABSENT and _OF_TARGETS.search(said)) else "X"
+        value = y if name == "y" else X
+        rule = "targets, one for each row" if name == "y" else "rows (n, d) of numbers, with the columns of the fit"
+        shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        found = type(value).__name__ + (f" of shape {shape}" if shape is not None else "")
+        worded = fail(name, owner, rule, describe(found if dtype is None else f"{found}, dtype {dtype}"), said)
+        raise (ArgumentTypeError(str(worded)) if isinstance(error, TypeError) else worded) from error
 
 
 def training_labels(y: Any, owner: str, several: bool = False) -> NDArray[Any]:
@@ -62,18 +106,19 @@ def training_labels(y: Any, owner: str, several: bool = False) -> NDArray[Any]:
     Raises
     ------
     ArgumentError
-        y has several columns, and not this meaning; the sentence names scikit-learn's MultiOutputClassifier.
-    ValueError
-        Of scikit-learn: y is no target of a classifier.
+        y has several columns, and not this meaning; the sentence names scikit-learn's MultiOutputClassifier. Or y is
+        no target of a classifier.
     """
-    kind = type_of_target(y, input_name="y")
+    with refused_by_scikit_learn(owner, y=y):
+        kind = type_of_target(y, input_name="y")
     if kind == "multilabel-indicator" and several:
         return np.asarray(y.toarray() if issparse(y) else y).astype(np.intp)
     if kind in ("multilabel-indicator", "multiclass-multioutput"):
         hint = f"For several a row, a network of each: sklearn.multioutput.MultiOutputClassifier({owner}())."
         raise fail("y", owner, "one label a row", describe(f"{y.shape[1]} columns"), hint)
-    check_classification_targets(y)
-    return np.asarray(column_or_1d(y, warn=True))
+    with refused_by_scikit_learn(owner, y=y):
+        check_classification_targets(y)
+        return np.asarray(column_or_1d(y, warn=True))
 
 
 def new_rows(model: Any, X: Any, dtypes: Any = np.float64) -> Any:
@@ -82,12 +127,11 @@ def new_rows(model: Any, X: Any, dtypes: Any = np.float64) -> Any:
     Raises
     ------
     ArgumentError
-        As `training_data`.
-    ValueError
-        Of scikit-learn: other columns than those of the fit.
+        As `training_data`, and for other columns than those of the fit.
     """
-    _refuse_words(X, type(model).__name__)
-    rows = validate_data(model, X, reset=False, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False)
+    X = _plain_numbers(X, type(model).__name__)
+    with refused_by_scikit_learn(type(model).__name__, X):
+        rows = validate_data(model, X, reset=False, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False)
     _refuse_gaps(rows, model)
     return rows
 
@@ -218,12 +262,16 @@ def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: An
     return own * compute_sample_weight(class_weight, labels)
 
 
-def _refuse_words(X: Any, owner: str) -> None:
+def _plain_numbers(X: Any, owner: str) -> Any:
+    """Return rows in the byte order of the machine, in which scikit-learn knows single precision; refuse words."""
+    if isinstance(X, Shards):
+        raise fail("X", owner, "rows in memory", describe("Shards"), _SHARDS)
     if issparse(X):
         if X.dtype.kind not in "biuf":
             raise fail("X", owner, "real numbers", describe(f"dtype {X.dtype}"))
-        return
+        return X
     refuse_unreal(X, "X", owner, _ENCODE)
+    return as_array(X, "X", owner) if isinstance(X, np.ndarray) else X
 
 
 def _refuse_gaps(rows: Any, model: Any) -> None:

@@ -41,7 +41,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
             """,
         "errors": """
             ArgumentError
-                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes, one class).
+                A parameter breaks its rule, or data do (NaN, shapes, one class).
             """,
     }
 
@@ -140,7 +140,7 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
             """,
         "errors": """
             ArgumentError
-                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
+                A parameter breaks its rule, or data do (NaN, shapes).
             """,
     }
 

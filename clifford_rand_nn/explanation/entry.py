@@ -77,10 +77,10 @@ def explain(
     context = Context.of(model, rows, targets, x)
     outputs = len(context.network.intercept)
     if output is not None:
-        check_integer(output, "output", "explain", low=0, high=outputs - 1)
+        output = check_integer(output, "output", "explain", low=0, high=outputs - 1)
         if x is None:
             raise fail("output", "explain", "given with x", describe("no x"))
     if x is None:
-        check_integer(n_repeats, "n_repeats", "explain", low=0)
+        n_repeats = check_integer(n_repeats, "n_repeats", "explain", low=0)
         return explain_model(context, n_repeats, random_state)
     return explain_rows(context, x, output)

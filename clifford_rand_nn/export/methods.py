@@ -4,7 +4,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+from clifford_rand._checks import check_number
 from clifford_rand_nn.export.program import Program
+
+
+def check_coverage(coverage: object, owner: str) -> float | None:
+    """Return the share of new targets that intervals are to cover, or None for none."""
+    if coverage is None:
+        return None
+    return check_number(coverage, "coverage", owner, "None or a number between 0 and 1", lambda share: 0 < share < 1)
 
 
 class Exported:
@@ -89,7 +97,7 @@ class Exported:
         """
         from clifford_rand_nn.export.onnx_file import write_onnx
 
-        return write_onnx(self._program(coverage), path, dtype)
+        return write_onnx(self._program(check_coverage(coverage, "to_onnx")), path, dtype)
 
     def to_source(self, path: str | os.PathLike[str] | None = None, *, coverage: float | None = 0.9) -> str:
         """Return the model as the text of a Python module that needs NumPy alone.
@@ -123,4 +131,4 @@ class Exported:
         """
         from clifford_rand_nn.export.numpy_source import write_source
 
-        return write_source(self._program(coverage), path)
+        return write_source(self._program(check_coverage(coverage, "to_source")), path)

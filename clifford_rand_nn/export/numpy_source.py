@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand import __version__
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_path, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
 
@@ -95,7 +95,7 @@ _SAID = {
 
 def write_source(program: Program, path: str | os.PathLike[str] | None = None) -> str:
     """Return the text, and write it to ``path``, if there is one, with its arrays beside it if these are large."""
-    if path is not None and Path(path).suffix != ".py":
+    if path is not None and check_path(path, "path", "to_source").suffix != ".py":
         raise fail("path", "to_source", "a file name that ends in .py", str(path))
     names = _names(_constants(program))
     arrays = {names[value]: value.data for value in names if value.data is not None}

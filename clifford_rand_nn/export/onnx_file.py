@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand import __version__
-from clifford_rand._checks import check_choice, describe, fail, quantity
+from clifford_rand._checks import check_choice, check_dtype, check_path, describe, fail, quantity
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn._arcsine import ARCSINE
@@ -29,7 +29,7 @@ def write_onnx(program: Program, path: str | os.PathLike[str], dtype: Any = "flo
 
 def save_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
     """Write an `onnx.ModelProto` to a file and return its path."""
-    if Path(path).suffix.lower() != ".onnx":
+    if check_path(path, "path", "to_onnx").suffix.lower() != ".onnx":
         raise fail("path", "to_onnx", "a file name that ends in .onnx", str(path))
     size = model.ByteSize()
     if size > _MOST:
@@ -43,7 +43,8 @@ def save_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
 def onnx_model(program: Program, dtype: Any = "float32") -> Any:
     """Return a program as an `onnx.ModelProto` with the input X of float32 or float64."""
     onnx = require("onnx", extra="onnx", purpose="to_onnx")
-    name = check_choice(getattr(np.dtype(dtype), "name", dtype), "dtype", "to_onnx", ("float32", "float64"))
+    named = dtype if isinstance(dtype, str | None) else check_dtype(dtype, "dtype", "to_onnx", "f").name
+    name = check_choice(named, "dtype", "to_onnx", ("float32", "float64"))
     helper, types = onnx.helper, onnx.TensorProto
     number = types.FLOAT if name == "float32" else types.DOUBLE
     results = _results(program)

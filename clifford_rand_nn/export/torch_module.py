@@ -1,5 +1,6 @@
 """A program as a module of PyTorch, which can be trained on."""
 
+import io
 import os
 from collections.abc import Callable
 from typing import Any
@@ -157,8 +158,10 @@ def save_program(program: Program, path: str | os.PathLike[str]) -> dict[str, st
     rows = torch.zeros(2, program.d, dtype=torch.float64)
     dynamic = {"X": {0: torch.export.Dim("rows", min=1)}}
     exported = torch.export.export(module, (rows,), dynamic_shapes=dynamic)
+    whole = io.BytesIO()  # PyTorch's own writer of files ends the process when the disk is full
+    torch.export.save(exported, whole)
     with replaced(path) as new:
-        torch.export.save(exported, new)
+        new.write_bytes(whole.getvalue())
     found = {name: f"{str(one.dtype).removeprefix('torch.')}" for name, one in module(rows).items()}
     classes = "" if program.classes is None else f", the place in {program.classes.tolist()[:10]}"
     return {name: f"{kind} (rows, …)" + (classes if name == "label" else "") for name, kind in found.items()}

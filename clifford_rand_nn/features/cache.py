@@ -200,6 +200,8 @@ class FeatureCache:
                 yield file
         except sqlite3.ProgrammingError:  # a fault of this file, not of that one
             raise
+        except MemoryError as error:  # SQLite allocates what a damaged file says that it needs
+            raise self._damage("it asks for more memory than there is") from error
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged bytes
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
                 raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error

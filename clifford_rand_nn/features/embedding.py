@@ -87,7 +87,7 @@ def embed(
     encoding ['ef']
     [2.0, 3.0]
     """
-    check_integer(batch_size, "batch_size", "embed")
+    batch_size = check_integer(batch_size, "batch_size", "embed")
     if not callable(encoder):
         raise fail("encoder", "embed", "a callable from a list of items to an array of their vectors", encoder)
     things = _as_list(items)

@@ -134,14 +134,14 @@ def ecg_beat_features(
     """
     data = np.asarray(as_real(signals, "signals", "ecg_beat_features"), dtype=np.float64)
     rate = check_positive(rate, "rate", "ecg_beat_features")
-    check_integer(n_points, "n_points", "ecg_beat_features", low=2)
+    n_points = check_integer(n_points, "n_points", "ecg_beat_features", low=2)
     if data.ndim != 3 or 0 in data.shape or data.shape[1] < rate:
         rule = "an (n, samples, leads) array of at least one second"
         raise fail("signals", "ecg_beat_features", rule, describe(f"shape {data.shape} at {rate:g} Hz"))
     n_leads = data.shape[2]
     if lead is None:
         lead = min(1, n_leads - 1)
-    check_integer(lead, "lead", "ecg_beat_features", low=0, high=n_leads - 1)
+    lead = check_integer(lead, "lead", "ecg_beat_features", low=0, high=n_leads - 1)
     if peaks is not None and len(peaks) != len(data):
         rule = f"one array of times for each of the {len(data)} records"
         raise fail("peaks", "ecg_beat_features", rule, describe(str(len(peaks))))

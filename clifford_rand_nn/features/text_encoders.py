@@ -50,7 +50,7 @@ class HashingEncoder:
     def __init__(self, dim: int, ngram_range: tuple[int, int] = (1, 2)) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        check_integer(dim, "dim", "HashingEncoder", high=2**31 - 1)  # of scikit-learn
+        dim = check_integer(dim, "dim", "HashingEncoder", high=2**31 - 1)  # of scikit-learn
         if not (isinstance(ngram_range, Sequence) and len(ngram_range) == 2):
             raise fail("ngram_range", "HashingEncoder", "two integers, shortest and longest", ngram_range)
         low, high = (check_integer(one, "ngram_range", "HashingEncoder") for one in ngram_range)
@@ -217,8 +217,14 @@ class OpenAIEncoder:
         self.max_retries = check_integer(max_retries, "max_retries", "OpenAIEncoder", low=0)
         self.timeout = timeout
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
-        if self.base_url is not None and "@" in urlsplit(self.base_url).netloc:  # it would be stored in the cache
-            raise fail("base_url", "OpenAIEncoder", "an address without a password", describe("one with a password"))
+        if self.base_url is not None:  # it is stored in the cache, and shown
+            place = urlsplit(self.base_url)
+            for what, there in (("password", "@" in place.netloc), ("query", place.query or place.fragment)):
+                if there:
+                    hint = "A key belongs into OPENAI_API_KEY."
+                    raise fail(
+                        "base_url", "OpenAIEncoder", f"an address without a {what}", describe("one with it"), hint
+                    )
         _key()
 
     def __repr__(self) -> str:

@@ -10,6 +10,8 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.dialect import not_text, open_text
 from clifford_rand_nn.tables.files import refuse_duplicates
 
+# What liac-arff raises beside its own errors, and pandas of categories that are named twice.
+_FAULTS = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 _DATE = re.compile(r"""^(\s*@attribute\s+(?:'[^']*'|"[^"]*"|\S+)\s+)date\b.*$""", re.IGNORECASE)
 
 
@@ -27,21 +29,29 @@ def read_arff(file: Path, encoding: str | None = None) -> Any:
     arff = require("arff", extra="app", purpose="reading an ARFF table")
     try:
         with open_text(file, encoding or "utf-8-sig") as stream:
-            content = arff.load(_without_dates(stream))
+            frame = _frame(pandas, arff.load(_without_dates(stream)))
     except UnicodeError as error:
         raise not_text(file, encoding) from error
-    except arff.ArffException as error:
+    except (arff.ArffException, *_FAULTS) as error:
         raise ArgumentError(f"{file}: malformed ARFF: {error}") from error
-    names = [name for name, _ in content["attributes"]]
-    refuse_duplicates(file, names)
-    cells = list(zip(*content["data"], strict=True)) or [()] * len(names)
-    frame = pandas.DataFrame(dict(zip(names, cells, strict=True)))
-    for name, values in content["attributes"]:
-        if isinstance(values, list):
-            frame[name] = pandas.Categorical(frame[name], categories=values)
-        elif values.upper() != "STRING":
-            frame[name] = frame[name].astype(float)
+    refuse_duplicates(file, list(frame.columns))
     frame.attrs["notes"] = []
+    return frame
+
+
+def _frame(pandas: Any, content: Any) -> Any:
+    """Return what liac-arff made of a file as a data frame."""
+    names = [name for name, _ in content["attributes"]]
+    cells = list(zip(*content["data"], strict=True)) or [()] * len(names)
+    columns = []
+    for (_, values), column in zip(content["attributes"], cells, strict=True):
+        if isinstance(values, list):
+            columns.append(pandas.Categorical(column, categories=values))
+        else:
+            text = values.upper() == "STRING"
+            columns.append(pandas.Series(list(column), dtype=None if text else float))
+    frame = pandas.DataFrame(dict(enumerate(columns)))
+    frame.columns = names
     return frame
 
 

@@ -1,5 +1,6 @@
 """Tables larger than memory: data frames of some thousand rows, one after the other."""
 
+import csv
 import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ Columns = Sequence[str] | Callable[[list[str]], Sequence[str]] | None
 
 _MOST_THREADS = 4
 _BUFFER = 2**16  # bytes of a column of Parquet read at once; without, all of a row group is
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, where a file begins with it
 _SAMPLE = 2**16  # bytes by which the length of a line is guessed
 
 
@@ -79,7 +81,7 @@ def read_blocks(
     >>> [frame.shape for frame in read_blocks(path, columns=["a"])]
     [(5, 1)]
     """
-    check_integer(rows, "rows", "read_blocks")
+    rows = check_integer(rows, "rows", "read_blocks")
     file = existing_table(path)
     ending = read_ending(file)
     if ending == ".parquet":
@@ -194,9 +196,16 @@ def _skip_header(stream: IO[bytes], dialect: Dialect) -> bool:
     if not dialect.header:
         return True
     line = b"\n"
-    while line and not line.removeprefix(b"\xef\xbb\xbf").strip():
+    while line and not line.removeprefix(_MARK).strip():
         line = stream.readline()
-    return line.count(b'"') % 2 == 0 and b"\r" not in line.rstrip(b"\r\n")
+    if b"\r" in line.rstrip(b"\r\n"):
+        return False
+    try:
+        names = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], delimiter=dialect.separator), [])
+    except (UnicodeError, csv.Error):
+        return False
+    # a mark of quotation that is not closed goes on in the next line; one within a cell is a character like others
+    return [name.lstrip(" ") if dialect.spaces else name for name in names] == list(dialect.names)
 
 
 def _in_threads(
@@ -239,8 +248,10 @@ def _pieces(file: Path, dialect: Dialect, stream: IO[bytes], rows: int) -> Itera
         if io.BytesIO(piece).readline().count(mark) > most:
             raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.")
         begin += len(piece)
-        if not piece.isspace():
-            yield piece
+        if piece.strip(b" \r\n"):  # a line of nothing but tabs is a row of empty cells
+            # a byte order mark is one at the beginning of the file; at that of a piece it is part of a cell (files
+            # joined to one have some), which parsers would leave out: they do not look for it below a blank line
+            yield b"\n" + piece if piece.startswith(_MARK) and begin > len(piece) else piece
 
 
 def _alike(piece: bytes, mark: bytes, most: int) -> bool:

@@ -25,6 +25,7 @@ _FORMATS = tuple(day + time for day, time in product(_DAYS, _TIMES))
 _TWO_DIGITS = tuple(day + time for day, time in product(_SHORT, _TIMES))
 _DAY = 86_400_000_000  # microseconds
 _YEAR = 365  # days
+PARTS = ("days", "season", "weekday", "hour")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

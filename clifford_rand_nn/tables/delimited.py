@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from clifford_rand._files import named_errors
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.dialect import THOUSANDS, Dialect, not_gzip, not_text
@@ -56,7 +57,7 @@ def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
     """Turn what pandas raises on a file that is malformed into the one error."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
     try:
-        with warnings.catch_warnings():
+        with named_errors(file), warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)  # rows longer than the header
             yield
     except pandas.errors.EmptyDataError as error:

@@ -183,9 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return encoder
 
     def _fit(self, X: Any) -> None:
-        check_choice(self.text, "text", _OWNER, _TEXT)
-        for name in ("min_frequency", "max_categories", "text_features"):
-            check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
+        self._check_parameters()
         frame, named = as_frame(X)
         there = [str(name) for name in frame.columns]
         if len(frame) < 2:
@@ -201,6 +199,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
             raise ArgumentError(f"no column of the table can be used ({reasons}).")
         self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame), self), named)
+
+    def _check_parameters(self) -> None:
+        check_choice(self.text, "text", _OWNER, _TEXT)
+        for name in ("min_frequency", "max_categories", "text_features"):
+            check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
 
     def _learn(self, kinds: tuple[ColumnKind, ...], readers: tuple[Reader, ...], steps: Any, named: bool) -> None:
         """Set what is learned."""

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from clifford_rand._checks import check_path
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
 
@@ -46,7 +47,7 @@ def check_ending(path: str | Path) -> str:
 
 
 def _one_of(path: str | Path, endings: Sequence[str]) -> str:
-    file = Path(path)
+    file = check_path(path, "path", "read_frame")
     ending = file.suffix.lower()
     if ending == ".gz":
         ending = "".join(file.suffixes[-2:]).lower()

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._optional import require
+from clifford_rand_nn.tables.dates import PARTS, moments
 from clifford_rand_nn.tables.kinds import KINDS, ColumnKind
 from clifford_rand_nn.tables.notes import column_names
-from clifford_rand_nn.tables.readers import NUMBER, TEXT, TRUTH, WORD, reader_of
+from clifford_rand_nn.tables.readers import NUMBER, READERS, TEXT, TRUTH, WORD, DateReader, Reader
 from clifford_rand_nn.tables.steps import Categories, Steps, families
 
+_Record = TypeVar("_Record")
 _VERSION = 1
 _LISTS = ("numeric", "categorical", "boolean", "textual", "leave_out")
 
@@ -46,9 +49,10 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
 def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Any:
     """Set what `encoder_to_plain` returned; ValueError, LookupError or TypeError where parts do not fit."""
     _agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
-    encoder.set_params(**meta["params"])
-    kinds = tuple(ColumnKind(**one) for one in meta["columns"])
-    readers = tuple(reader_of(one) for one in meta["readers"])
+    encoder.set_params(**_read_parameters(meta["params"]))
+    encoder._check_parameters()
+    kinds = tuple(_of_fields(ColumnKind, one) for one in meta["columns"])
+    readers = tuple(_read_reader(one) for one in meta["readers"])
     names = [kind.name for kind in kinds]
     _agree(len(set(names)) == len(names) and all(kind.kind in KINDS for kind in kinds))
     _agree([(kind.name, kind.kind) for kind in kinds if kind.kind != "left out"] == [(r.name, r.kind) for r in readers])
@@ -71,6 +75,46 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     steps = Steps(origin, fill, truths, marked, whole, categories, tuple(of[TEXT]), features)
     encoder._learn(kinds, readers, (steps, steps.transformer(readers)), bool(meta["named"]))
     return encoder
+
+
+def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters if those that name columns do; the others are checked as those of a fit."""
+    dates = params["dates"]
+    _agree(
+        isinstance(dates, list | dict) and _are_texts([*dates, *dates.values()] if isinstance(dates, dict) else dates)
+    )
+    _agree(all(isinstance(params[name], list) and _are_texts(params[name]) for name in _LISTS))
+    return params
+
+
+def _read_reader(plain: Mapping[str, Any]) -> Reader:
+    """Return the reader that `Reader.plain` described."""
+    reader: Reader = _of_fields(READERS[plain["kind"]], {name: plain[name] for name in plain if name != "kind"})
+    if isinstance(reader, DateReader):
+        _agree(bool(reader.parts) and len(set(reader.parts)) == len(reader.parts) and set(reader.parts) <= set(PARTS))
+        _agree(abs(reader.start) < 2**63)
+        moments(_one_cell(), reader.format)  # of a format that is none: ValueError
+    return reader
+
+
+def _one_cell() -> Any:
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    return pandas.Series(["2020-01-31"], dtype=object)
+
+
+def _of_fields(kind: type[_Record], plain: Mapping[str, Any]) -> _Record:
+    """Return the record of a dataclass from values of JSON, each of the type that its field has."""
+    types = get_type_hints(kind)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+    for name, value in values.items():
+        wanted = types[name]
+        fits = type(value) is wanted or (wanted == tuple[str, ...] and isinstance(value, tuple) and _are_texts(value))
+        _agree(fits, f"the field {name!r} of the table's encoder is of another type")
+    return kind(**values)
+
+
+def _are_texts(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _agree(fits: bool, what: str = "parts of the table's encoder do not fit each other") -> None:

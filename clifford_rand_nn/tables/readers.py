@@ -209,12 +209,3 @@ class TextReader(Reader):
 READERS: dict[str, type[Reader]] = {
     reader.kind: reader for reader in (NumberReader, BooleanReader, CategoryReader, DateReader, TextReader)
 }
-
-
-def reader_of(plain: dict[str, Any]) -> Reader:
-    """Return the reader that `Reader.plain` described; ValueError, LookupError or TypeError for what is none."""
-    values = dict(plain)
-    kind = READERS[values.pop("kind")]
-    if "parts" in values:
-        values["parts"] = tuple(values["parts"])
-    return kind(**values)

@@ -24,7 +24,7 @@ from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import HistoryRow, check_limits
+from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
 from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
@@ -62,7 +62,9 @@ class NetworkWithoutKnobs(Planned, Parameters):
     thousand rows chooses scaling, constant feature and gates as above, one pass sums normal equations, β is the best on
     4000 rows held out, and ``certificate_.verify(shards)`` checks the bound over that span in one pass. Of the rows
     held out are ``loo_score_``, probabilities, intervals, and the betas that ``candidates_`` begins with;
-    ``loo_predictions_`` is not there.
+    ``loo_predictions_`` is not there. With the logistic loss these candidates have the mean loss as their score. Ctrl-C
+    leaves the best network so far: in the pass for the normal equations that of the sample, later that of all rows;
+    one more pass says how near to the optimum it is.
 
     Parameters
     ----------
@@ -122,6 +124,9 @@ class NetworkWithoutKnobs(Planned, Parameters):
         was left out or refitted. It is not in model files.
     rounds_ : LearnedRounds or None
         What held-out rows said of learned gates; ``metric_`` tells whether they were taken.
+    status_ : Status or None
+        Why the solver ended: "optimal", or "interrupted", "max_time", … with the best network so far, whose gap
+        ``certificate_`` says. None for models from files.
     reason_ : str
         How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
@@ -255,6 +260,7 @@ class NetworkWithoutKnobs(Planned, Parameters):
         self.history_ = tuple(_raised(row, raised) for row in found.history)
         self.beta_, self.candidates_ = found.beta, found.candidates
         self.rounds_, self.metric_, self.reason_ = found.rounds, found.metric, found.reason
+        self.status_: Status | None = found.status
         weights = np.ones(len(distinct)) if problem.weights is None else problem.weights
         self._noise = len(distinct) * self.beta_ / weights
         if self.verbose:

@@ -1,6 +1,7 @@
 """The network without knobs as a scikit-learn classifier."""
 
 import time
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +23,7 @@ from clifford_rand_nn.estimators.network.each_label import EachLabel, calibratio
 from clifford_rand_nn.estimators.network.labelled import Labelled
 from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
+from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.stated import classifier_program, labels_program, stated_network
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.infinite.choice import Compared
@@ -31,8 +34,9 @@ from clifford_rand_nn.infinite.logistic.unseen import choose_unseen
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.training import COMPARED, DECOMPOSED
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import SOONEST
+from clifford_rand_nn.solvers.base import SOONEST, Status
 
+_NOTHING = 1e-9  # share of the loss of the network without neurons, a gap below which is none
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
 _AFFORDED = 1.5  # seconds for trying it
 
@@ -66,9 +70,10 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             loss : {"auto", "squared", "logistic"}, default "auto"
                 The squared error of -1 and 1 serves all classes by one decomposition. With "logistic" (softmax) outputs
                 are log-odds, leave-one-out is that of a Newton step (`logistic_path`, its error there), gates are those
-                that squares choose, and at most 3000 rows differ. "auto" is squared, but logistic if for rows left out
-                its calibrated probabilities are better and no more labels are wrong; it is tried with up to 1000 rows,
-                if that is expected to take 1.5 seconds or less.
+                that squares choose, and at most 3000 rows in memory differ; with `Shards` there may be any number, and
+                Newton's method goes over them some ten to thirty times. "auto" is squared, but logistic if for rows
+                left out its calibrated probabilities are better and no more labels are wrong; it is tried with up to
+                1000 rows in memory, if that is expected to take 1.5 seconds or less.
             class_weight : None, "balanced" or dict of numbers
                 As in scikit-learn: weights of the rows of a class.
             """,
@@ -85,7 +90,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             """,
         "errors": """
             ArgumentError
-                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes, one class).
+                A parameter breaks its rule, or data do (NaN, shapes, one class).
             """,
     }
 
@@ -119,9 +124,10 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         """
         owner = type(self).__name__
         self._check_parameters()
-        if isinstance(X, Shards) or engine is not None or checkpoint is not None:
+        if isinstance(X, Shards):
             fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
             return self
+        refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
         if not issparse(y):
             as_array(y, "y", owner)
         rows, labels = training_data(self, X, y, multi_output=True)
@@ -259,7 +265,11 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             beta=self.beta_,
             claim=KernelClaim(self.network_),
         )
-        self.history_ = fit.history
+        self.history_, self.status_ = fit.history, fit.status
+        nothing = _NOTHING * float(np.log(len(self.classes_)))
+        if fit.status is not Status.OPTIMAL and fit.duality_gap > nothing:
+            message = f"the logistic fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
+            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=5)
         return found
 
     def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: Labelled) -> bool:

@@ -21,7 +21,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result
+from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 _SCALINGS = ("column", "common")  # those that are a part of the first layer
@@ -105,6 +105,7 @@ class TrainedFew:
     reason: str
     message: str
     history: tuple[HistoryRow, ...]
+    status: Status
     rounds: None = None
     metric: None = None
 
@@ -161,6 +162,7 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
         reason=reason,
         message="" if result.converged else result.message,
         history=result.history,
+        status=result.status,
     )
 
 

@@ -12,6 +12,7 @@ from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.sharded import fit_shards
 from clifford_rand_nn.estimators.rows import training_data
+from clifford_rand_nn.estimators.sharded_fit import refuse_in_memory
 from clifford_rand_nn.estimators.stated import regressor_program, stated_network
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.infinite.intervals import fit_intervals
@@ -47,7 +48,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
             """,
         "errors": """
             ArgumentError
-                A parameter breaks its rule; a ValueError of scikit-learn for data it refuses (NaN, shapes).
+                A parameter breaks its rule, or data do (NaN, shapes).
             """,
     }
 
@@ -81,9 +82,10 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         """
         owner = type(self).__name__
         self._check_parameters()
-        if isinstance(X, Shards) or engine is not None or checkpoint is not None:
+        if isinstance(X, Shards):
             fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
             return self
+        refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
         refuse_unreal(y, "y", owner)
         rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
         rows = self._training_rows(rows)
