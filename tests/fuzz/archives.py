@@ -1,0 +1,152 @@
+"""NPZ archives taken apart and put together: members from other files, values of their JSON exchanged."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+
+_ODD = (
+    *(
+        None,
+        True,
+        False,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        2**31,
+        2**63,
+        10**400,
+        0.5,
+        -0.0,
+        1e308,
+        1e-320,
+        float("nan"),
+        float("inf"),
+    ),
+    *("", "x", "l2", "auto", "\ud800", "é" * 40, [], [[]], [0], {}, {"a": 1}, ["a", "b", "c"]),
+)
+_TYPES = ("<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1")
+_NUMBERS = (0, -1, 1, 127, 1e9, 1e308, -1e308, 1e-320, 0.5)
+
+
+def members_of(data):
+    """Return {name: bytes} of an archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+def archive_of(members):
+    """Return the bytes of an archive of these members, uncompressed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+    return out.getvalue()
+
+
+def npy(array):
+    """Return the bytes of an array as an NPY file."""
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+def crossed(data, others, rng):
+    """Return the archive with a member of another, an array of another shape, type or value, or without a member."""
+    members = members_of(data)
+    for _ in range(int(rng.integers(1, 3))):
+        other = others[rng.integers(len(others))]
+        name = _one(other, rng)
+        here = _one(members, rng) if members else name
+        kind = rng.integers(5)
+        if kind == 0:
+            members[name] = other[name]
+        elif kind == 1:
+            members[here] = other[name]
+        elif kind == 2:
+            members.pop(here, None)
+        elif here != "meta.npy":
+            members[here] = npy(_changed(np.load(io.BytesIO(members[here])), rng))
+    return archive_of(members)
+
+
+def _changed(array, rng):
+    kind = rng.integers(7)
+    if kind == 0:
+        return array[..., ::2] if array.ndim else array
+    if kind == 1:
+        return np.concatenate([array, array]) if array.ndim else array.reshape(1)
+    if kind == 2:
+        return array.T.copy()
+    if kind == 3 and array.size:
+        array = array.copy()
+        if array.dtype.kind in "fiub":
+            with np.errstate(all="ignore"):
+                array.flat[rng.integers(array.size)] = np.array(rng.choice(_NUMBERS)).astype(array.dtype)
+        return array
+    if kind == 4:
+        return np.zeros_like(array)
+    if kind == 5:
+        return (
+            array.astype(rng.choice(["<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1"]))
+            if array.dtype.kind in "fiub"
+            else array
+        )
+    return array.reshape(-1) if rng.random() < 0.5 else array[None]
+
+
+def with_json(data, member, rng):
+    """Return the archive with a few values of a JSON member removed, replaced, repeated or exchanged."""
+    members = members_of(data)
+    text = np.load(io.BytesIO(members[member])).tobytes()
+    members[member] = npy(np.frombuffer(changed_json(text, rng), np.uint8))
+    return archive_of(members)
+
+
+def changed_json(text, rng):
+    """Return a JSON text with a few values changed, or, at times, a character of it."""
+    if rng.random() < 0.1:
+        letters = bytearray(text)
+        letters[rng.integers(len(letters))] = rng.choice(list(b'{}[]",:0123456789eE.-+tfn\\u '))
+        return bytes(letters)
+    tree = json.loads(text)
+    for _ in range(int(rng.integers(1, 4))):
+        places = list(_places(tree))
+        if not places:
+            break
+        where, key = places[rng.integers(len(places))]
+        other, name = places[rng.integers(len(places))]
+        kind = rng.integers(8)
+        if kind == 0:
+            del where[key]
+        elif kind == 1:
+            where[key] = json.loads(json.dumps(other[name]))
+        elif kind == 2 and isinstance(where, list):
+            where.insert(key, where[key])
+        elif kind == 3 and isinstance(where[key], int | float):
+            where[key] = rng.choice(
+                [where[key] + 1, where[key] - 1, -where[key], where[key] * 10, where[key] / 2]
+            ).item()
+        elif kind == 4 and isinstance(where[key], str):
+            where[key] = where[key] + "x" if rng.random() < 0.5 else where[key][:-1]
+        elif kind == 5 and isinstance(where, dict):
+            where[f"{key}x" if rng.random() < 0.5 else name if isinstance(name, str) else "y"] = where.pop(key)
+        else:
+            where[key] = _ODD[rng.integers(len(_ODD))]
+    return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _places(tree):
+    """Yield (container, key) of every value."""
+    keys = tree.keys() if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    for key in list(keys):
+        yield tree, key
+        yield from _places(tree[key])
+
+
+def _one(members, rng):
+    return list(members)[rng.integers(len(members))]

@@ -1,0 +1,173 @@
+"""Folders of shards: NumPy's files, Parquet and Zarr, any of their files damaged, lost, or of another folder."""
+
+import shutil
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import zarr
+from pyarrow import parquet
+
+from clifford_rand_nn.shards.source import Shards
+from fuzz.archives import archive_of, changed_json, members_of
+from fuzz.target import Target
+from support.damage import damaged_bytes
+
+COUNTED = ("clifford_rand_nn.shards.source", "clifford_rand_nn.shards.formats", "clifford_rand_nn.shards.rows")
+_HEADS = [
+    *(
+        b"<f8",
+        b">f8",
+        b"<f4",
+        b"<f2",
+        b"<c16",
+        b"|O",
+        b"<U9",
+        b"<U0",
+        b"|S0",
+        b"|V8",
+        b"<M8[s]",
+        b"|b1",
+        b"True",
+        b"False",
+    ),
+    *(
+        b"True",
+        b"False",
+        b"(-1, 3)",
+        b"(0, 3)",
+        b"(8,)",
+        b"(8, 0)",
+        b"(99999999999, 3)",
+        b"(4, 6)",
+        b"()",
+        b"(8, 3, 1)",
+        b"((",
+        b"'",
+    ),
+]
+_LONGEST = 20_000
+
+
+class Folders(Target):
+    """All rows that a folder says it has are read, each once, or it is refused by one line."""
+
+    constant = 2**23  # of Arrow's and Zarr's readers
+    random = 0.1
+
+    def prepare(self, folder):
+        super().prepare(folder)
+        rng = np.random.default_rng(0)
+        self.data = folder / "shards"
+        X, y = rng.standard_normal((8, 3)).astype(np.float32), np.arange(8) % 2
+        self.made = []
+        for kind in ("npy", "texts", "parquet", "lists", "zarr", "array"):
+            self._empty()
+            for i in range(2):
+                rows = X[4 * i : 4 * i + 4]
+                if kind in ("npy", "texts"):
+                    np.save(self.data / f"X-{i:05d}.npy", np.asfortranarray(rows) if i else rows)
+                    np.save(self.data / f"y-{i:05d}.npy", y[:4].astype(str if kind == "texts" else np.int8))
+                    np.save(self.data / f"w-{i:05d}.npy", np.ones(4))
+                elif kind in ("parquet", "lists"):
+                    columns = {"a": rows[:, 0], "b": rows[:, 1]} if kind == "parquet" else {"v": list(rows)}
+                    table = pa.table(columns | {"y": y[:4]})
+                    parquet.write_table(table, self.data / f"{i}.parquet", row_group_size=3)
+            if kind == "zarr":
+                group = zarr.open_group(str(self.data), mode="w")
+                for name, array in (("X", X), ("y", y)):
+                    group.create_array(name, data=array, chunks=(3, *array.shape[1:]))
+            if kind == "array":
+                zarr.create_array(str(self.data), data=X, chunks=(5, 3), zarr_format=2)
+            files = {
+                str(path.relative_to(self.data)): path.read_bytes()
+                for path in sorted(self.data.rglob("*"))
+                if path.is_file()
+            }
+            self.made.append(archive_of(files))
+
+    def _empty(self):
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir()
+
+    def seeds(self):
+        return self.made
+
+    def mutated(self, data, rng):
+        try:
+            files = members_of(data if rng.random() < 0.8 else self.made[rng.integers(len(self.made))])
+        except Exception:  # bytes of the container were changed by libFuzzer
+            files = members_of(self.made[rng.integers(len(self.made))])
+        for _ in range(int(rng.integers(1, 3))):
+            name = list(files)[rng.integers(len(files))] if files else "X-00000.npy"
+            other = members_of(self.made[rng.integers(len(self.made))])
+            kind = rng.integers(8)
+            if kind == 0:
+                files.pop(name, None)
+            elif kind == 1:
+                files[list(other)[rng.integers(len(other))]] = other[list(other)[rng.integers(len(other))]]
+            elif kind == 2:
+                files[name] = other[list(other)[rng.integers(len(other))]]
+            elif name.endswith(".json") or "/." in f"/{name}":
+                try:
+                    files[name] = changed_json(files[name], rng)
+                except (ValueError, KeyError):
+                    files[name] = damaged_bytes(files.get(name) or b"{}", rng)
+            elif name.endswith(".npy") and kind < 6:
+                files[name] = self._with_head(files.get(name, b""), rng)
+            else:
+                files[name] = damaged_bytes(files.get(name) or b"x", rng)
+        return archive_of({name: held[:_LONGEST] for name, held in files.items()}), None
+
+    @staticmethod
+    def _with_head(data, rng):
+        end = 10 + int.from_bytes(data[8:10], "little")
+        head, rest = bytearray(data[10:end]), data[end:]
+        what = _HEADS[rng.integers(len(_HEADS))]
+        mark = b"'shape': " if what.startswith(b"(") else b"'descr': " if what[:1] in b"<>|" else b"fortran_order': "
+        at = head.find(mark)
+        if at >= 0 and rng.random() < 0.9:
+            stop = head.find(b"'", at + len(mark)) if mark != b"'descr': " else head.find(b",", at)
+            head[at + len(mark) : stop - (2 if mark == b"'shape': " else 0)] = (
+                what if mark != b"'descr': " else b"'%s'" % what
+            )
+        elif len(head):
+            at = int(rng.integers(len(head)))
+            head[at : at + len(what)] = what
+        return data[:8] + (len(head) % 2**16).to_bytes(2, "little") + bytes(head) + rest
+
+    def run(self, data, known):
+        try:
+            files = members_of(data)
+        except Exception:  # the container is the target's own
+            return "no input"
+        self._empty()
+        for name, held in files.items():
+            path = self.data / name
+            if not path.resolve().is_relative_to(self.data.resolve()) or len(name) > 100:
+                return "no input"
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(held)
+            except (OSError, ValueError):
+                return "no input"
+        columns = any(name.endswith(".parquet") for name in files)
+        with np.errstate(all="ignore"):
+            shards = Shards(self.data, target="y") if columns and zlib.crc32(data) % 4 else Shards(self.data)
+            seen = 0
+            for part in shards.parts:
+                for block in shards.blocks(part, 3):
+                    if block.first != seen or block.X.shape[1:] != (shards.d,):
+                        raise AssertionError(f"rows from {block.first} on, of shape {block.X.shape}, after {seen}")
+                    for more in (block.y, block.weights):
+                        if more is not None and len(more) != len(block.X):
+                            raise AssertionError(f"{len(more)} beside {len(block.X)} rows")
+                    seen += len(block.X)
+        if seen != shards.n:
+            raise AssertionError(f"{seen} rows of {shards.n}")
+        if not shards.fingerprint:
+            raise AssertionError("no fingerprint")
+        return "rows"
+
+
+TARGET = Folders()
