@@ -1,13 +1,51 @@
-"""In how many processes the tests run: one for a few named files; else one a core, each with one BLAS thread."""
+"""In how many processes the tests run, and with which global seed.
+
+One for a few named files; else one a core, each with one BLAS thread. For seeds see `support.seeds`.
+"""
 
 import os
+
+import pytest
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # side by side, threads for all cores only wait for each other
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
+from support.seeds import ALL, run_seeds, shift_seeds
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("global seed")
+    group.addoption("--global-seed", type=int, default=0, metavar="K", help="other numbers for every seed in the tests")
+    group.addoption("--all-seeds", action="store_true", help=f"run the tests for each global seed from 0 to {ALL - 1}")
+
+
+def pytest_cmdline_main(config):
+    if config.option.all_seeds:
+        arguments = [argument for argument in config.invocation_params.args if argument != "--all-seeds"]
+        return pytest.ExitCode.TESTS_FAILED if run_seeds(arguments, range(ALL)) else pytest.ExitCode.OK
+    return None
+
+
+def pytest_configure(config):
+    shift_seeds(config.option.global_seed)
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.option.global_seed:
+        return
+    for item in items:
+        for mark in item.iter_markers("one_seed"):
+            item.add_marker(pytest.mark.skip(reason=f"of one seed: {mark.args[0]}"))
+
 
 def pytest_xdist_auto_num_workers(config):
-    """Named files are tests at work: to start processes for them takes longer than the tests."""
-    named = all(".py" in argument for argument in config.args)
-    return 0 if named else None
+    """Named files are tests at work: to start processes for them takes longer than the tests.
+
+    In a run of all, each process would rewrite 7,200 assertions before its first test, for 10 to 17 s. They stay plain
+    there; what fails shows its local variables, and by its name each part of the assertion, too.
+    """
+    if all(".py" in argument for argument in config.args):
+        return 0
+    os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} --assert=plain --showlocals"
+    return None

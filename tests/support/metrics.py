@@ -9,9 +9,10 @@ from support.blades import signatures
 
 
 def algebras(largest=5, *, degenerate=True, diagonal=True):
-    """Every signature up to d = 5, and metrics that are not diagonal, of one or two null directions or none."""
+    """Every signature up to d = 3, every second of more, and metrics that are not diagonal, degenerate ones too."""
     rng = np.random.default_rng(0)
-    found = [cr.Algebra(*counts) for counts in signatures(largest) if degenerate or not counts[2]] if diagonal else []
+    counts = [one for k, one in enumerate(signatures(largest)) if sum(one) < 4 or k % 2]
+    found = [cr.Algebra(*one) for one in counts if degenerate or not one[2]] if diagonal else []
     for d in range(2, min(largest, 4) + 1):
         gram = rng.standard_normal((d, d))
         found.append(cr.Algebra(metric=gram + gram.T))

@@ -59,6 +59,14 @@ class Where(PartWork):
         return part, sum(float(block.X.sum()) for block in shards.blocks(part, 6)), os.getpid()
 
 
+class Broken(PartWork):
+    """A disk that is full where the last rows are."""
+
+    def of(self, shards, part):
+        if part.first + part.size == shards.n:
+            raise OSError(28, "No space left on device")
+
+
 class Columns(Moments):
     """The same on arrays of any library, in double precision."""
 
@@ -71,3 +79,10 @@ class Columns(Moments):
             X = X * xp.astype(mask, xp.float64)[:, None]
         w = xp.ones(len(X), dtype=xp.float64) if block.weights is None else block.weights
         return w @ X, (X * w[:, None]).T @ X, xp.asarray([float(block.first)], dtype=xp.float64)
+
+
+class Blocks(RowSum):
+    """The number of blocks."""
+
+    def of(self, block, kept):
+        return (np.ones(1),)

@@ -1,0 +1,39 @@
+"""Bad and odd input gets the right answer or one sentence: in every parameter of every public name, in every command.
+
+A row is a good call with one argument replaced: by NaN, another layout, scale, rank or type, an absurd size, an unknown
+word, a damaged file. What is right is known from the same values given plainly; the sentence names parameter, rule,
+value and remedy. No row may raise what a dependency raised, warn of arithmetic, take 10 s of CPU time or more memory
+than the machine is said to have, end its process, or change what it was given. `support.bad_input` has the catalogue.
+"""
+
+from collections import Counter
+
+from reliability.promise import Outcome
+from support.bad_input import catalogue, known, worker
+
+SECONDS = 12  # of CPU time, in the short form
+_STEP = 97  # prime to the numbers of rows: the short form takes rows of all names
+
+
+def run(budget):
+    """Try every row; in the short form as many rows of the clean names as `SECONDS` allow, from all over the table.
+
+    Faults of names that `known` lists are counted, not told, in the whole run; the short form leaves these names out.
+    """
+    rows = list(catalogue.rows(short=budget.short))
+    if budget.short:
+        rows = [row for row in rows if not known.is_open(row.name)]
+        first = budget.seed % _STEP
+        rows = [row for start in range(_STEP) for row in rows[(first + start * 31) % _STEP :: _STEP]]
+    seconds = budget.seconds if budget.seconds is not None or not budget.short else SECONDS
+    counts, faults, shortfalls = Counter(), [], 0
+    for row, verdict, text in worker.try_rows(catalogue.table, rows, seconds):
+        counts[verdict] += 1
+        if verdict == worker.FAULT and known.is_open(row.name):
+            shortfalls += 1
+        elif verdict == worker.FAULT:
+            faults.append(f"{row}: {' '.join(text.split())[:300]}")
+    tried = counts[worker.DONE] + counts[worker.FAULT]
+    names = len({row.name.strip() for row in rows})
+    figure = f"{tried:,} rows of {names} names, {len(faults)} faults; {len(known.OPEN)} names and the commands are open"
+    return Outcome(f"{figure}, with {shortfalls} faults" if shortfalls else figure, faults)

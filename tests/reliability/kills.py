@@ -1,0 +1,95 @@
+"""A command that is killed (-9) at any moment leaves whole files, and goes on from what it kept to the same result.
+
+Every command that writes is killed again and again, at a random moment or as soon as it writes: its files are the old
+or the new ones; the same command then ends well, with the content of a run that nobody killed, from the checkpoint or
+cache that is there. Fits to shards in a process that is killed several times end with the bits of one that was not.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from reliability.promise import Outcome
+from support.commands import COMMANDS, Run, clean_run, judged, stage, write_inputs
+from support.kills import MODELS, Fit, killed_until_done, write_shards
+
+_EACH, _FITS = 13, 24  # kills of each command, and of fits
+_BRIEF = ("few", "embed")
+_WRITING = 0.3  # share of kills that wait until a file is being written
+
+
+def run(budget):
+    rng = np.random.default_rng(budget.seed)
+    faults = []
+    with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
+        scratch = Path(scratch)
+        commands = _commands(scratch, rng, budget.short, faults)
+        fits = _fits(scratch, rng, 3 if budget.short else _FITS, faults)
+    return Outcome(f"{commands}; {fits}: {len(faults)} faults", faults)
+
+
+def _commands(scratch, rng, short, faults):
+    inputs = scratch / "inputs"
+    inputs.mkdir()
+    commands = [one for one in COMMANDS if not short or one.name in _BRIEF]
+    write_inputs(inputs, [one.args for one in commands])
+    kills = writing = 0
+    for command in commands:
+        clean_run(inputs, scratch / "warm", command)
+        began = time.monotonic()
+        clean = clean_run(inputs, scratch / "clean", command)
+        seconds = time.monotonic() - began
+        for _ in range(2 if short else _EACH):
+            stage(inputs, scratch / "trial", command)
+            run = Run(command, scratch / "trial")
+            _kill(run, rng.uniform(0, seconds), bool(rng.random() < _WRITING))
+            kills += run.code == -signal.SIGKILL
+            writing += any(run.folder.rglob(".*.partial*"))
+            wrong = judged(run, inputs, clean, killed=True)
+            again = Run(command, run.folder)
+            again.wait()
+            wrong += [f"again: {one}" for one in judged(again, inputs, clean, killed=True)]
+            if again.code != 0:
+                wrong.append(f"again: {again.said()!r}")
+            for one in wrong:
+                faults.append(f"{command.name}: {one}")
+                print(faults[-1], file=sys.stderr, flush=True)
+            shutil.rmtree(run.folder)
+    return f"{kills} kills of commands, {writing} of them while a file was written"
+
+
+def _kill(run, seconds, writing):
+    """Kill a command after so many seconds, or as soon as it writes then."""
+    end = time.monotonic() + seconds
+    while run.code is None:
+        if time.monotonic() >= end and (not writing or any(run.folder.rglob(".*.partial*"))):
+            os.kill(run.pid, signal.SIGKILL)
+            run.wait()
+            return
+        run.poll()
+        time.sleep(0.0002)
+
+
+def _fits(scratch, rng, most, faults):
+    (scratch / "rows").mkdir()
+    folder = write_shards(scratch / "rows", n=6000)
+    kills = turn = 0
+    whole = {}
+    for name in MODELS:
+        began = time.monotonic()
+        whole[name] = Fit(name, folder, None, scratch / f"{name}.whole").result()[0], time.monotonic() - began
+    while kills < most and turn < 4 * most:
+        name = list(MODELS)[turn % len(MODELS)]
+        own = scratch / f"fit-{turn}"
+        own.mkdir()
+        done, _, result = killed_until_done(name, folder, own, rng, whole[name][1], min(4, most - kills))
+        kills, turn = kills + done, turn + 1
+        if result != whole[name][0]:
+            faults.append(f"{name} on shards, after {done} kills: other bits")
+    return f"{kills} of fits to shards"

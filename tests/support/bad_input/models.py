@@ -1,0 +1,474 @@
+"""Good calls of the networks: estimators and what belongs to them, paths, gates, certificates, files."""
+
+from functools import cache
+
+import numpy as np
+
+import clifford_rand_nn as nn
+from support.bad_input.good import (
+    Made,
+    count,
+    flag,
+    function,
+    good,
+    groups,
+    index,
+    labels,
+    limit,
+    number,
+    path,
+    positive,
+    rng,
+    rows,
+    sequence,
+    share,
+    targets,
+    thing,
+    through,
+    tolerance,
+    vector,
+    weights,
+    word,
+)
+
+RNG = np.random.default_rng(10)
+X = RNG.standard_normal((24, 2))
+Y = np.abs(X[:, 0]) - 0.5 * X[:, 1]
+LABELS = np.where(Y > 0.3, "high", "low")
+GROUPS = np.repeat(np.arange(8), 3)
+NEW = RNG.standard_normal((5, 2))
+W = np.ones(24)
+
+# arguments that do for every estimator: small, and solved to what a comparison needs
+_COMMON = {"beta": 0.05, "random_state": 0, "tol": 1e-7, "max_iter": 300}
+_FEW = {"n_gates": 4, **_COMMON}
+SETTINGS = {
+    "GatedReLU": _FEW,
+    "ConvexReLU": {"n_gates": 3, "beta": 0.05, "random_state": 0, "tol": 1e-4, "max_iter": 300},
+    "CrossProductLasso": {"subsample": 12, **_COMMON},
+    "ConvexNetwork": {"rounds": 0, "loss": "squared"},
+}
+# of every parameter of an estimator a good value of its kind
+KINDS = {
+    "n_gates": count(4, zero="right"),
+    "gates": word("gaussian"),
+    "beta": positive(0.05, **{"zero": "right", "minus zero": "right"}),
+    "penalty": word("group_l2"),
+    "loss": word("squared"),
+    "bias": word("penalised", true="right"),
+    "fit_intercept": flag(True),
+    "solver": word("auto"),
+    "tol": positive(1e-5, **{"zero": "right", "minus zero": "right"}),
+    "max_iter": count(200, missing="right"),
+    "max_time": limit(5.0),
+    "max_memory": limit(1e9),
+    "random_state": rng(0, **{"2 to the 32": "right"}),
+    "verbose": count(0, zero="right", true="right"),
+    "class_weight": word("balanced", **{"None": "right", "in capitals": "right"}),
+    "sketch_dim": count(2, missing="right", every="right", minus_one="refused", a_half="refused", text="refused"),
+    "linear": flag(True),
+    "refine": count(1, zero="right"),
+    "huber_delta": positive(1.0),
+    "subsample": count(12, missing="right"),
+    "n_neurons": count(2, missing="right"),
+    "rounds": count(1, zero="right"),
+}
+
+
+_OTHERWISE = {("penalty", "CrossProductLasso"), ("gates", "ConvexNetwork")}  # other words there
+
+
+def _kind(name):
+    return next(kind for kind in SETTINGS if name.startswith(kind))
+
+
+def _settings(name):
+    given = dict(SETTINGS[_kind(name)])
+    if name == "ConvexNetworkRegressor":
+        given.pop("loss")
+    return given
+
+
+def _fit(name):
+    """Return a function of X, y and parameters that fits and predicts."""
+
+    def run(X, y, sample_weight=None, groups=None, **parameters):
+        more = {} if groups is None else {"groups": groups}
+        model = getattr(nn, name)(**(_settings(name) | parameters)).fit(X, y, sample_weight=sample_weight, **more)
+        found = model.predict(NEW)
+        return [found, model.decision_function(NEW)] if hasattr(model, "decision_function") else found
+
+    return run
+
+
+@cache
+def fitted(name):
+    y = LABELS if name.endswith("Classifier") else Y
+    return getattr(nn, name)(**_settings(name)).fit(X, y)
+
+
+def made(name):
+    return Made(lambda: fitted(name))
+
+
+def _estimators():
+    """Return the good calls of the eight estimators: data, every parameter, every method."""
+    calls = {}
+    for name in (f"{kind}{task}" for kind in SETTINGS for task in ("Classifier", "Regressor")):
+        classifier = name.endswith("Classifier")
+        y = labels(LABELS) if classifier else targets(Y)
+        plain_y = LABELS if classifier else Y
+        own = {"groups": groups(GROUPS)} if name.startswith("ConvexNetwork") else {}
+        calls[f"nn.{name}.fit"] = [
+            through(_fit(name), rows(X), y),
+            through(_fit(name), X, plain_y, sample_weight=weights(W), **own),
+        ]
+        parameters = getattr(nn, name)().get_params()
+        calls[f"nn.{name}"] = [
+            through(_fit(name), X, plain_y, **{key: KINDS[key]})
+            for key in parameters
+            if key in KINDS and (key, _kind(name)) not in _OTHERWISE
+        ]
+        if "Lasso" in name:
+            calls[f"nn.{name}"].append(through(_fit(name), X, plain_y, penalty=word("l1")))
+        if "Network" in name:
+            calls[f"nn.{name}"].append(through(_fit(name), X, plain_y, gates=word("infinite")))
+        if name.startswith("GatedReLU"):
+            more = {"random_state": 0, "tol": 1e-3, "max_iter": 200}
+            calls[f"nn.{name}.fit "] = [
+                through(_infinite(name), rows(X), y),
+                through(_chosen(name, more), rows(X), y, sample_weight=weights(W)),
+            ]
+        if name.startswith("ConvexNetwork"):
+            calls[f"nn.{name}.fit "] = [through(_neurons(name), rows(X), y)]
+        methods = ["predict"] + ["decision_function"] * classifier
+        if classifier and _probable(name):
+            methods += ["predict_proba"]
+        if name == "ConvexNetworkClassifier":
+            methods += ["predict_log_proba"]
+        for method in methods:
+            calls[f"nn.{name}.{method}"] = [good(made(name), rows(NEW))]
+        if classifier and not _probable(name):
+            calls[f"nn.{name}.predict_proba"] = [through(_proba(name), rows(NEW))]
+        calls[f"nn.{name}.score"] = [
+            through(
+                lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)]),
+                rows(X, transposed="left out", no_rows="left out", one_row="left out"),
+            )
+        ]
+        if hasattr(getattr(nn, name), "beta_max"):
+            calls[f"nn.{name}.beta_max"] = [good(made(name), rows(X), y, weights(W))]
+        if hasattr(getattr(nn, name), "plan"):
+            calls[f"nn.{name}.plan"] = [good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))]
+        calls[f"nn.{name}.to_onnx"] = [
+            good(made(name), path("model.onnx"), dtype=word("float64"), coverage=share(0.8, missing="right"))
+        ]
+        calls[f"nn.{name}.to_source"] = [
+            good(made(name), path("model.py", missing="right"), coverage=share(0.8, missing="right"))
+        ]
+        calls[f"nn.{name}.to_torch"] = [through(lambda model: model.to_torch().state_dict(), made(name))]
+    for method in ("predict_interval", "predict_with_interval"):
+        calls[f"nn.ConvexNetworkRegressor.{method}"] = [good(made("ConvexNetworkRegressor"), rows(NEW), share(0.8))]
+    return calls
+
+
+def _probable(name):
+    return name.startswith("ConvexNetwork")
+
+
+def _proba(name):
+    def run(new):
+        return getattr(nn, name)(**(_settings(name) | {"loss": "logistic"})).fit(X, LABELS).predict_proba(new)
+
+    return run
+
+
+def _infinite(name):
+    def run(X, y):
+        return getattr(nn, name)(gates="infinite", penalty="ridge", beta=0.05).fit(X, y).predict(NEW)
+
+    return run
+
+
+def _chosen(name, more):
+    def run(X, y, sample_weight=None):
+        return getattr(nn, name)(n_gates=4, **more).fit(X, y, sample_weight=sample_weight).predict(NEW)
+
+    return run
+
+
+def _neurons(name):
+    def run(X, y):
+        return getattr(nn, name)(n_neurons=3, beta=0.05).fit(X, y).predict(NEW)
+
+    return run
+
+
+@cache
+def searched():
+    return nn.BetaCV(nn.GatedReLURegressor(n_gates=3, random_state=0), betas=[0.1, 0.01], cv=2).fit(X, Y)
+
+
+@cache
+def searched_classes():
+    return nn.BetaCV(nn.GatedReLUClassifier(n_gates=3, loss="logistic", random_state=0), betas=[0.1, 0.01], cv=2).fit(
+        X, LABELS
+    )
+
+
+def _search(X, y, sample_weight=None, groups=None, **parameters):
+    given = {"betas": [0.1, 0.01], "cv": 2} | parameters
+    estimator = given.pop("estimator", nn.GatedReLURegressor(n_gates=3, random_state=0))
+    return nn.BetaCV(estimator, **given).fit(X, y, sample_weight=sample_weight, groups=groups).predict(NEW)
+
+
+SEARCHED, CLASSES = Made(searched), Made(searched_classes)
+
+
+def gates():
+    return nn.sample_gates(X, 4, rng=0)
+
+
+GATES = Made(gates)
+NETWORK = Made(
+    lambda: nn.TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))
+)
+CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
+PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, rng=0))
+_PATH_OPTIONS = {
+    "bias": flag(False),
+    "loss": word("squared"),
+    "betas": sequence(np.array([0.2, 0.1])),
+    "sample_weight": weights(W),
+}
+_SOLVED = {
+    "n_betas": count(3),
+    "eps": share(0.1),
+    "tol": positive(1e-5),
+    "max_iter": count(500, missing="right"),
+    "max_time": limit(5.0),
+    "max_memory": limit(1e9),
+    "callback": function(None),
+}
+
+
+def axes():
+    from matplotlib.figure import Figure
+
+    return Figure().subplots()
+
+
+AX = Made(axes)
+_AX = thing(AX, missing="left out")
+
+CALLS = {
+    **_estimators(),
+    "nn.BetaCV": [
+        *(
+            through(_search, X, Y, **{key: value})
+            for key, value in {
+                "estimator": thing(Made(lambda: nn.GatedReLURegressor(n_gates=3, random_state=0))),
+                "betas": sequence(np.array([0.1, 0.01])),
+                "cv": count(2, missing="right", one="refused"),
+                "rule": word("best"),
+                "scoring": word("r2", missing="right", a_function="right"),
+                "max_time": limit(20.0),
+                "n_jobs": count(1, missing="right", minus_one="right"),
+                "verbose": count(0, zero="right", true="right"),
+            }.items()
+        ),
+        through(_search, X, Y, betas=None, n_betas=count(3), eps=share(0.1)),
+    ],
+    "nn.BetaCV.fit": [through(_search, rows(X), targets(Y), weights(W), groups(GROUPS))],
+    "nn.BetaCV.predict": [good(SEARCHED, rows(NEW))],
+    "nn.BetaCV.decision_function": [good(CLASSES, rows(NEW))],
+    "nn.BetaCV.predict_proba": [good(CLASSES, rows(NEW))],
+    "nn.BetaCV.score": [good(SEARCHED, rows(X), targets(Y), weights(W))],
+    "nn.BetaCV.to_onnx": [good(SEARCHED, path("cv.onnx"), dtype=word("float64"), coverage=share(0.8, missing="right"))],
+    "nn.BetaCV.to_source": [good(SEARCHED, path("cv.py", missing="right"), coverage=share(0.8, missing="right"))],
+    "nn.BetaCV.to_torch": [through(lambda model: model.to_torch().state_dict(), SEARCHED)],
+    "nn.Certificate": [through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y)],
+    "nn.Certificate.verify": [good(CERTIFICATE, rows(X), targets(Y), weights(None))],
+    "nn.Certificate.over_all_neurons": [
+        good(Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None))
+    ],
+    "nn.Gates": [
+        through(
+            lambda D, o: nn.Gates.given(D, o).on(NEW),
+            rows(X[:2], every="right", no_columns="refused"),
+            vector(np.array([0.1, 0.2])),
+        )
+    ],
+    "nn.Gates.given": [good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right"))],
+    "nn.Gates.on": [good(GATES, rows(NEW))],
+    "nn.Gates.take": [good(GATES, index(np.array([0, 2]), truth_values="right"))],
+    "nn.Gates.without_incidence": [good(X[:2], np.zeros(2), "given")],
+    "nn.activation_patterns": [good(rows(X), thing(GATES, an_array="right"))],
+    "nn.bracket_factor": [good(rows(X[:5]), max_patterns=count(1000))],
+    "nn.cross_product_dictionary": [
+        through(
+            lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(),
+            rows(X[:6]),
+            penalty=word("l1"),
+            bias=flag(True),
+            rtol=tolerance(1e-9),
+            graded=flag(False),
+            max_time=limit(5.0),
+        ),
+        through(
+            lambda **o: nn.cross_product_dictionary(X, **o).matrix(), subsample=count(8, missing="right"), rng=rng(0)
+        ),
+        through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
+    ],
+    "nn.enumerate_patterns": [good(rows(X[:6]), flag(True), max_patterns=count(1000))],
+    "nn.exhaustive_gates": [good(rows(X[:6]), flag(True), max_patterns=count(1000))],
+    "nn.pattern_count": [
+        good(count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right"))
+    ],
+    "nn.sample_gates": [
+        good(
+            rows(X),
+            count(4),
+            word("cross"),
+            count(2, missing="right"),
+            flag(True),
+            rng(0),
+            word("random"),
+            sketch=word("sjlt"),
+            mirror=flag(False),
+        ),
+        good(rows(X), 4, "gaussian", rng=0),
+    ],
+    "nn.with_linear_gate": [good(thing(GATES))],
+    "nn.refine_gates": [
+        good(
+            rows(X),
+            targets(Y),
+            thing(GATES, an_array="right"),
+            beta=positive(0.05),
+            loss=word("squared"),
+            bias=flag(True),
+            fit_intercept=flag(True),
+            sample_weight=weights(W),
+            candidates=word("cross"),
+            climb=flag(True),
+            rng=0,
+            max_rounds=1,
+        ),
+        good(
+            X,
+            Y,
+            GATES,
+            beta=0.05,
+            sketch_dim=count(2, missing="right"),
+            n_candidates=count(5, missing="right"),
+            per_round=count(2, missing="right"),
+            max_gates=count(5, missing="right"),
+            max_rounds=count(1),
+            max_time=limit(5.0),
+            tol=positive(1e-3),
+            rng=rng(0),
+            callback=function(None),
+            solver=thing(None, missing="right"),
+        ),
+        good(X, Y, GATES, beta=0.05, loss="huber", huber_delta=positive(1.0, missing="right"), rng=0, max_rounds=1),
+    ],
+    "nn.prune": [good(thing(NETWORK), rows(X), count(2, one="right", infinity="right"), fit_intercept=flag(True))],
+    "nn.gated_path": [
+        good(
+            rows(X),
+            targets(Y),
+            thing(GATES, an_array="right"),
+            penalty=word("group_l2"),
+            fit_intercept=flag(True),
+            **_PATH_OPTIONS,
+        ),
+        good(X, Y, GATES, **_SOLVED),
+        good(X, Y, GATES, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
+    ],
+    "nn.relu_path": [
+        good(
+            rows(X),
+            targets(Y),
+            thing(GATES, an_array="right", missing="left out"),
+            penalty=word("group_l2"),
+            **_PATH_OPTIONS,
+        ),
+        good(X, Y, GATES, **_SOLVED),
+        good(X, Y, GATES, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
+    ],
+    "nn.lasso_path": [
+        good(
+            rows(X),
+            targets(Y),
+            penalty=word("l1"),
+            subsample=count(10, missing="left out"),
+            rng=rng(0),
+            **_PATH_OPTIONS,
+        ),
+        good(X, Y, subsample=10, rng=0, **_SOLVED),
+        good(X, Y, subsample=10, rng=0, loss="huber", huber_delta=positive(1.0, missing="right"), n_betas=2),
+    ],
+    "nn.RegularizationPath": [
+        through(
+            lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, rng=0).n_neurons,
+            sequence(np.array([0.2, 0.1])),
+        )
+    ],
+    "nn.RegularizationPath.predict": [good(PATH, rows(NEW))],
+    "nn.Result": [through(lambda: fitted("GatedReLURegressor").result_.objective)],
+    "nn.Result.ended": [
+        through(lambda status: fitted("GatedReLURegressor").result_.ended(status).status, thing(nn.Status.MAX_TIME))
+    ],
+    "nn.TwoLayerNetwork": [
+        through(
+            lambda *a: nn.TwoLayerNetwork(*a).predict(NEW),
+            thing(np.ones((3, 2)), an_array="refused"),
+            thing(np.zeros(3), an_array="refused"),
+            thing(np.ones((3, 1)), an_array="right"),
+            thing(np.zeros(1), an_array="refused"),
+        )
+    ],
+    "nn.TwoLayerNetwork.predict": [good(NETWORK, rows(NEW))],
+    "nn.TwoLayerNetwork.penalty": [
+        good(NETWORK, count(2, one="right", infinity="right"), number(1.0, missing="right"))
+    ],
+    "nn.TwoLayerNetwork.to_onnx": [good(NETWORK, path("network.onnx"), dtype=word("float64"), coverage=0.9)],
+    "nn.TwoLayerNetwork.to_source": [good(NETWORK, path("network.py", missing="right"))],
+    "nn.TwoLayerNetwork.to_torch": [through(lambda network: network.to_torch().state_dict(), NETWORK)],
+    "nn.TwoLayerNetwork.to_neurons": [good(NETWORK, count(2, one="right", infinity="right"))],
+    "nn.TwoLayerNetwork.to_gated": [through(lambda: fitted("GatedReLURegressor").network_.to_gated())],
+    "nn.TwoLayerNetwork.to_relu": [good(NETWORK, rows(X))],
+    "nn.load_model": [good(path(Made(lambda: saved())))],
+    "nn.save_model": [good(path("saved.npz"), thing(made("GatedReLURegressor")))],
+    "nn.spiral": [good(count(5))],
+    "nn.explain": [
+        good(
+            made("ConvexNetworkRegressor"),
+            rows(NEW),
+            rows=rows(X, missing="right"),
+            targets=targets(Y, missing="right"),
+            output=word(None, missing="right", every="right"),
+            n_repeats=count(2),
+            random_state=rng(0),
+        ),
+        good(thing(made("GatedReLUClassifier")), NEW),
+    ],
+    "nn.export_onnx": [
+        good(
+            thing(made("ConvexNetworkRegressor")),
+            path("e.onnx"),
+            dtype=word("float64"),
+            coverage=share(0.8, missing="right"),
+        )
+    ],
+    "nn.export_source": [
+        good(thing(made("ConvexNetworkRegressor")), path("e.py", missing="right"), coverage=share(0.8, missing="right"))
+    ],
+}
+
+
+@cache
+def saved():
+    nn.save_model("good.npz", fitted("GatedReLURegressor"))
+    return "good.npz"

@@ -1,0 +1,104 @@
+"""What is public: every function, class and method of both packages that a user can name, and every command."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import clifford_rand as cr
+import clifford_rand_nn as nn
+from clifford_rand.calculus.operators import DifferentialOperator
+from clifford_rand.presets import cga, pga, sta
+
+ROOT = Path(cr.__file__).parent
+_OWNERS = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator, cr.Blade]
+_OWNERS += [cr.LargeBlade, cr.RotorSpline, cga.Classified, cga.VersorParts, pga.Screw]
+_OWNERS += [cr.GaussianSketch, cr.SJLT, cr.SRHT, cr.SparseSign, cr.LeverageSampling]
+
+_MADE = "takes what only the library makes and has checked"
+_LEARN = "scikit-learn's own"
+
+# Names without rows of their own, each with why.
+EXEMPT = {
+    "cr.ArgumentError": "an exception: its arguments are words",
+    "cr.MissingDependencyError": "an exception: its arguments are words",
+    "cr.FusionWarning": "a warning: its arguments are words",
+    "cr.compat": "answers as the packages whose names it has, in their errors too",
+    "cr.draw": "a module, whose names are in the table",
+    "cr.layers": "a module, whose names are in the table",
+    "cr.presets": "a module, whose names are in the table",
+    "draw.show": "scene with the same arguments, in a notebook",
+    "nn.Status": "an enumeration of words",
+    "nn.Certificate.of_its_network": _MADE,
+    "nn.Certificate.rescaled": _MADE,
+    "nn.RegularizationPath.of": _MADE,
+    "nn.TwoLayerNetwork.from_gated": _MADE,
+    "nn.TwoLayerNetwork.from_neurons": _MADE,
+    "nn.TwoLayerNetwork.from_relu": _MADE,
+    "nn.TableEncoder.from_plain": "takes what the reader of a model file has checked",
+    "nn.TableEncoder.to_plain": "takes nothing",
+    "nn.CalibrationDisplay.from_estimator": _LEARN,
+    "nn.CalibrationDisplay.from_predictions": _LEARN,
+    "nn.CalibrationDisplay.plot": _LEARN,
+    "nn.LearningCurveDisplay.from_estimator": _LEARN,
+    "nn.LearningCurveDisplay.plot": _LEARN,
+}
+# Methods that scikit-learn gives its estimators and displays: parameters of their own are those of the estimator.
+_OF_SCIKIT_LEARN = {"get_params", "set_params", "get_metadata_routing", "set_output"}
+
+
+def public_names():
+    """Return the sorted names: cr.f, Class.method, pga.f, nn.f, nn.Class.method."""
+    found = {f"cr.{name}" for name in cr.__all__}
+    for preset in (pga, cga, sta):
+        short = preset.__name__.rpartition(".")[2]
+        found |= {f"{short}.{k}" for k, v in vars(preset).items() if k[0] != "_" and not inspect.ismodule(v)}
+    for owner in _OWNERS:
+        found |= {f"{owner.__name__}.{name}" for name in _methods(owner, properties=True)}
+    for module in ("draw", "layers"):  # layers are read, as importing them imports torch
+        found |= {f"{module}.{name}" for name in _defined(ROOT / f"{module}.py")}
+    for name in nn.__all__:
+        found.add(f"nn.{name}")
+        held = getattr(nn, name)
+        if inspect.isclass(held) and name != "Status":
+            found |= {f"nn.{name}.{method}" for method in _methods(held, properties=False)}
+    return sorted(found)
+
+
+def commands():
+    from clifford_rand_nn.cli.app import COMMANDS
+
+    return sorted(COMMANDS)
+
+
+def resolve(name):
+    """Return what a public name calls; a method takes its object first."""
+    owner, *rest = name.strip().split(".")
+    places = {"cr": cr, "nn": nn, "pga": pga, "cga": cga, "sta": sta} | {o.__name__: o for o in _OWNERS}
+    if owner in ("draw", "layers"):
+        import importlib
+
+        held = importlib.import_module(f"clifford_rand.{owner}")
+    else:
+        held = places[owner]
+    for part in rest:
+        held = getattr(held, part)
+    return held
+
+
+def _methods(owner, properties):
+    fields = {"count", "index", *getattr(owner, "_fields", ())}  # of named tuples
+    for name in dir(owner):
+        if name[0] == "_" or name in fields or name in _OF_SCIKIT_LEARN or name.endswith("_request"):
+            continue
+        if owner is cr.Multivector and re.fullmatch(r"e\d+", name):
+            continue
+        held = inspect.getattr_static(owner, name)
+        if inspect.isroutine(held) or (properties and (isinstance(held, property) or hasattr(held, "__set_name__"))):
+            yield name
+
+
+def _defined(file):
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return [node.name for node in tree.body if isinstance(node, kinds) and node.name[0] != "_"]

@@ -1,0 +1,170 @@
+"""Good calls of tables, shards and what reads and writes them."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import clifford_rand_nn as nn
+from support.bad_input.good import (
+    Made,
+    count,
+    flag,
+    good,
+    labels,
+    names,
+    path,
+    rows,
+    targets,
+    thing,
+    through,
+    vector,
+    weights,
+    word,
+)
+from support.bad_input.models import LABELS, NEW, X, Y, made
+
+SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [Y[:10], Y[10:]]))
+CLASS_SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [LABELS[:10], LABELS[10:]]))
+
+
+@cache
+def _frame():
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "age": X[:, 0],
+            "city": np.where(X[:, 1] > 0, "Oslo", "Bergen"),
+            "day": pd.date_range("2020", periods=24),
+            "buys": LABELS,
+        }
+    )
+
+
+def _column(name):
+    """Return a function of a column's cells that makes a model of a table with it and predicts."""
+
+    def run(cells):
+        frame = _frame().copy()
+        frame[name] = cells
+        model = nn.table_model(frame, "buys", model=_quick())
+        return model.predict(frame.drop(columns="buys"))
+
+    return run
+
+
+def _quick():
+    return nn.GatedReLUClassifier(n_gates=3, beta=0.05, loss="squared", random_state=0)
+
+
+@cache
+def _csv():
+    where = Path(tempfile.mkdtemp()) / "table.csv"
+    _frame().to_csv(where, index=False)
+    return str(where)
+
+
+@cache
+def _folder():
+    where = Path(tempfile.mkdtemp())
+    np.save(where / "X-00000.npy", X)
+    np.save(where / "y-00000.npy", Y)
+    return str(where)
+
+
+FRAME = Made(_frame)
+ENCODER = Made(lambda: nn.TableEncoder().fit(_frame().drop(columns="buys")))
+FEATURES = Made(lambda: _frame().drop(columns="buys"))
+
+
+def _shards_fit(X, y, sample_weight=None):
+    shards = nn.Shards([X], [y], sample_weight=None if sample_weight is None else [sample_weight])
+    return nn.GatedReLURegressor(n_gates=3, beta=0.05, random_state=0, tol=1e-6).fit(shards).predict(NEW)
+
+
+CALLS = {
+    "nn.Shards": [
+        through(
+            lambda *a, **o: nn.Shards(*a, **o).n,
+            thing([X[:10], X[10:]], an_array="right"),
+            thing([Y[:10], Y[10:]], missing="right", an_array="refused"),
+            part_rows=count(5, missing="right"),
+        ),
+        through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, objects="refused")),
+        through(_shards_fit, rows(X), targets(Y), weights(np.ones(24))),
+        through(lambda where: nn.Shards(where).n, path(Made(_folder))),
+    ],
+    "nn.Shards.blocks": [through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4))],
+    "nn.Shards.whole": [through(lambda: SHARDS.make().whole())],
+    "nn.Shards.fingerprint": [through(lambda: SHARDS.make().fingerprint)],
+    "nn.evaluate_shards": [
+        good(thing(made("GatedReLURegressor")), thing(SHARDS)),
+        good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right")),
+    ],
+    "nn.predict_shards": [
+        through(
+            lambda model, shards, where="out", **o: len(
+                nn.predict_shards(model, shards, where, **({"existing": "replace"} | o))
+            ),
+            thing(made("GatedReLURegressor")),
+            thing(SHARDS),
+            path("out", a_folder="left out"),
+            method=word("predict"),
+            kind=word("npy"),
+            existing=word("replace"),
+        ),
+    ],
+    "nn.read_frame": [
+        good(
+            path(Made(_csv)),
+            text=names(["city"]),
+            as_text=names(["city"]),
+            separator=word(","),
+            decimal=word("."),
+            header=flag(True),
+            encoding=word("utf-8"),
+        )
+    ],
+    "nn.table_model": [
+        good(
+            thing(FRAME),
+            word("buys", an_array="refused"),
+            model=thing(Made(_quick), missing="left out"),
+            sample_weight=weights(np.ones(24)),
+        ),
+        *(
+            good(FRAME, "buys", model=Made(_quick), **{kind: names([column])})
+            for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
+        ),
+        through(_column("age"), vector(X[:, 0], every="right", masked="refused", ragged="refused")),
+        through(_column("city"), labels(LABELS, every="right")),
+        through(
+            lambda y: nn.table_model(_frame().assign(buys=y), "buys", model=_quick()).predict(_frame()),
+            labels(LABELS, every="right", one_class="refused"),
+        ),
+    ],
+    "nn.TableEncoder": [
+        through(
+            lambda **o: nn.TableEncoder(**o).fit_transform(FEATURES.make()),
+            min_frequency=count(5),
+            max_categories=count(100),
+            text_features=count(64),
+            text=word("leave out"),
+        ),
+        *(
+            through(
+                lambda given, kind=kind: nn.TableEncoder(**{kind: given}).fit_transform(FEATURES.make()),
+                names([column]),
+            )
+            for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
+        ),
+    ],
+    "nn.TableEncoder.fit": [through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), thing(FEATURES))],
+    "nn.TableEncoder.fit_transform": [through(lambda frame: nn.TableEncoder().fit_transform(frame), thing(FEATURES))],
+    "nn.TableEncoder.transform": [good(ENCODER, thing(FEATURES))],
+    "nn.TableEncoder.encode": [good(ENCODER, thing(FEATURES))],
+    "nn.TableEncoder.get_feature_names_out": [good(ENCODER, names(None, missing="right", every="right"))],
+    "nn.export_torch": [good(thing(made("GatedReLURegressor")), path("e.pt2"))],
+}

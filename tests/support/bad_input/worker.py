@@ -1,0 +1,114 @@
+"""Rows are tried in another process: one that hangs is killed, one that crashes is told, and memory is bounded."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+import traceback
+
+LIMIT = 10.0  # seconds of CPU time a row
+_WALL = 60.0  # seconds by the clock, where the machine does other things too
+_MEMORY = 2 * 2**30  # bytes that the machine is said to have
+_BEYOND = 3 * 2**30  # bytes of address space beyond what the worker has when it starts
+
+DONE, FAULT, NONE = "done", "fault", "does not apply"
+
+
+def try_rows(make, rows, seconds=None):
+    """Yield (row, verdict, text) for rows of the table ``make()``, which is made in the process that tries them.
+
+    ``seconds`` of CPU time of that process end it: the rows after that are left out.
+    """
+    rows = list(rows)
+    worker = _Worker(make)
+    used, at = 0.0, 0
+    again = False
+    try:
+        while at < len(rows) and (seconds is None or used + worker.used < seconds):
+            row = rows[at]
+            answer = worker.ask(row)
+            slow = answer is not None and answer[2] > LIMIT and row.place is not None
+            if slow and not again:
+                again = True  # something had to be compiled
+                continue
+            if answer is None and worker.ended_by_itself:
+                yield row, FAULT, f"the process ended: {worker.code()}"
+            elif answer is None:
+                yield row, FAULT, f"did not end within {_WALL:g} s"
+            elif slow:
+                yield row, FAULT, f"took {answer[2]:.0f} s of CPU time"
+            else:
+                yield row, answer[0], answer[1]
+            if answer is None:
+                used += worker.used
+                worker.kill()
+                worker = _Worker(make)
+            again = False
+            at += 1
+    finally:
+        worker.kill()
+
+
+class _Worker:
+    def __init__(self, make):
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_work, args=(other, make), daemon=True)
+        self._process.start()
+        other.close()
+        self.used = 0.0
+        self.ended_by_itself = False
+
+    def ask(self, row):
+        """Return (verdict, text, seconds of CPU time) of a row; None if there is no answer in time."""
+        try:
+            self._pipe.send(row)
+            if not self._pipe.poll(_WALL + (60 if self.used == 0 else 0)):
+                return None
+            verdict, text, seconds, self.used = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join(5)
+            self.ended_by_itself = True
+            return None
+        return verdict, text, seconds
+
+    def code(self):
+        return f"exit code {self._process.exitcode}"
+
+    def kill(self):
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+
+
+def _work(pipe, make):
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    real = os.sysconf
+    os.sysconf = lambda name: _MEMORY // real("SC_PAGE_SIZE") if name == "SC_PHYS_PAGES" else real(name)
+    table = make()
+    bounded = False
+    while True:
+        row = pipe.recv()
+        if not bounded:
+            _bound_memory()
+            bounded = True
+        began, used = time.process_time(), _peak()
+        try:
+            text = table.fault(row)
+        except Exception:
+            text = f"the trial itself failed: {traceback.format_exc()[-600:]}"
+        if text is None and _peak() - used > _MEMORY:
+            text = f"took {(_peak() - used) / 2**30:.1f} GiB"
+        verdict = DONE if text is None else NONE if text == NONE else FAULT
+        pipe.send((verdict, text, time.process_time() - began, time.process_time()))
+
+
+def _bound_memory():
+    with open("/proc/self/statm") as stream:
+        now = int(stream.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + _BEYOND, resource.RLIM_INFINITY))
+
+
+def _peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,301 @@
+"""Every command that writes: inputs, what it is called with, what it leaves, and when that is whole."""
+
+import faulthandler
+import io
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+import traceback
+import zipfile
+from dataclasses import dataclass
+
+import numpy as np
+
+OLD = b"what stood here before\n"
+_ROWS, _SHARD_ROWS = 60, 400
+
+
+@dataclass(frozen=True)
+class Command:
+    """Arguments, the files that it writes, and those that it keeps its work in."""
+
+    name: str
+    args: str
+    files: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Command("fit", "fit table.csv --force --no-compare --out new.npz", ("new.npz",)),
+    Command(
+        "report",
+        "fit table.csv --model gated --n-gates 4 --beta 0.02 --no-compare --force -q --out new.npz --report new.html",
+        ("new.npz", "new.html"),
+    ),
+    Command("few", "fit table.csv --model gated --n-gates 8 --no-compare --force --out new.npz", ("new.npz",)),
+    Command("predict.csv", "predict model.npz table.csv --force --out new.csv", ("new.csv",)),
+    Command("predict.parquet", "predict model.npz table.csv --force --out new.parquet", ("new.parquet",)),
+    Command("predict.npz", "predict model.npz table.csv --force --out new.npz", ("new.npz",)),
+    Command(
+        "embed",
+        "embed texts.csv --text text --target y --encoder hashing:32 --batch-size 10 --force --out new.npz",
+        ("new.npz",),
+        ("embedding-cache",),
+    ),
+    Command("path", "path table.csv --force --out new.csv --picture new.png", ("new.csv", "new.png")),
+    Command("few path", "path table.csv --model gated --n-gates 5 --n-betas 4 --force --out new.csv", ("new.csv",)),
+    Command("export.onnx", "export model.npz --force --to new.onnx", ("new.onnx",)),
+    Command("export.py", "export model.npz --force --to new.py", ("new.py",)),
+    Command("export.pt2", "export plain.npz --force --to new.pt2", ("new.pt2",)),
+    Command("explain", "explain model.npz table.csv --row 3 --force --out new.png", ("new.png",)),
+    Command(
+        "shards",
+        "fit --shards rows --model gated --n-gates 6 --beta 1e-2 --tol 1e-6 -q --force --out new.npz "
+        "--checkpoint state",
+        ("new.npz",),
+        ("state",),
+    ),
+    Command(
+        "network of shards",
+        "fit --shards rows -q --force --out new.npz --checkpoint state",
+        ("new.npz",),
+        ("state",),
+    ),
+    Command(
+        "predict shards",
+        "predict shard_model.npz --shards rows --force --out folder",
+        tuple(f"folder/prediction-{i:05d}.npy" for i in range(3)),
+    ),
+)
+_MADE = {
+    "model.npz": "fit table.csv -q --no-compare --out model.npz",
+    "plain.npz": "fit table.csv -q --no-compare --model gated --n-gates 4 --out plain.npz",
+    "shard_model.npz": "fit --shards rows -q --model gated --n-gates 6 --beta 1e-2 --out shard_model.npz",
+}
+
+
+def write_inputs(folder, args):
+    """Write a table, texts and shards, and the models that command lines ``args`` read, by the commands."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((_ROWS, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.standard_normal(_ROWS) > 0, "yes", "no")
+    rows = [f"{a:.4f},{b:.4f},{c:.4f},{label}" for (a, b, c), label in zip(X, y, strict=True)]
+    texts = [f"word{i % 7} word{i % 5} number {i},{label}" for i, label in enumerate(y)]
+    (folder / "table.csv").write_text("\n".join(["a,b,c,y", *rows, ""]))
+    (folder / "texts.csv").write_text("\n".join(["text,y", *texts, ""]))
+    (folder / "rows").mkdir()
+    for i in range(3):
+        X = rng.standard_normal((_SHARD_ROWS, 4)).astype(np.float16)
+        np.save(folder / "rows" / f"X-{i:05d}.npy", X)
+        np.save(folder / "rows" / f"y-{i:05d}.npy", (X[:, 0] > 0).astype(np.int8))
+    needed = {word for one in args for word in one.split()}
+    for name in sorted(_MADE.keys() & needed):
+        code, said = call(_MADE[name], folder)
+        assert code == 0, (name, said)
+
+
+def call(args, folder):
+    """Run a command in this process, in a folder; return its exit code and what it said on stderr."""
+    from clifford_rand_nn.cli.app import app
+
+    before, streams = os.getcwd(), (sys.stdout, sys.stderr)
+    os.chdir(folder)
+    sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
+    try:
+        app(args.split())
+    except SystemExit as end:
+        return int(end.code or 0), sys.stderr.buffer.getvalue().decode() if sys.stderr.flush() is None else ""
+    finally:
+        sys.stdout, sys.stderr = streams
+        os.chdir(before)
+
+
+def stage(inputs, folder, command, old=True):
+    """Make a folder with the inputs, and old files where the command writes."""
+    shutil.copytree(inputs, folder)
+    for file in command.files if old else ():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_bytes(OLD)
+
+
+def content(path):
+    """Return what a file says, alike for every run of its command; raise if it is not whole."""
+    data = path.read_bytes()
+    if path.suffix == ".npz":
+        with np.load(io.BytesIO(data), allow_pickle=False) as held:
+            arrays = {name: held[name] for name in held.files}
+        if "meta" not in arrays:
+            return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
+        from clifford_rand_nn import load_model
+
+        model = load_model(path)
+        for timed in ("meta", "history"):  # dates and seconds
+            arrays.pop(timed, None)
+        return type(model).__name__, {name: array.tobytes() for name, array in arrays.items()}
+    if path.suffix == ".html":
+        text = data.decode()
+        if not (text.startswith("<!") and text.rstrip().endswith("</html>")):
+            raise ValueError("a page without its end")
+        return len(re.findall("<section", text)), len(re.findall("<svg", text))
+    if path.suffix == ".pt2":
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if archive.testzip() is not None:
+                raise ValueError("a damaged archive")
+            return sorted(info.file_size > 0 for info in archive.infolist())
+    if path.suffix == ".png":
+        from PIL import Image
+
+        return np.asarray(Image.open(io.BytesIO(data))).tobytes()
+    return data
+
+
+def check_kept(folder, command):
+    """Raise if what a command keeps its work in is damaged; a journal that SQLite rolls back is no damage."""
+    for name in command.keeps:
+        path = folder / name
+        for file in path.glob("*.sqlite3") if path.is_dir() else ():
+            with sqlite3.connect(file) as opened:
+                (said,) = opened.execute("PRAGMA integrity_check").fetchone()
+            opened.close()
+            if said != "ok":
+                raise ValueError(f"{name}: {said}")
+        if path.is_file():
+            with np.load(path, allow_pickle=False) as held:
+                _ = [held[one] for one in held.files]
+
+
+def strays(folder, inputs, command):
+    """Return files that neither were there nor belong there."""
+    known = {one.relative_to(inputs).as_posix() for one in inputs.rglob("*")} | set(command.files)
+    found = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
+    return sorted(one for one in found - known if not one.startswith(tuple(command.keeps) or ("\0",)))
+
+
+class Run:
+    """A command in a forked process, in a folder. ``before`` and ``after`` it are called there."""
+
+    def __init__(self, command, folder, before=lambda: None, after=lambda: None, stdout=None):
+        self.command, self.folder, self.code = command, folder, None
+        self._began, self._said = time.monotonic(), None
+        self._read, self._write = os.pipe()  # no file: its size may be limited
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._work(before, after, os.open(os.devnull, os.O_WRONLY) if stdout is None else stdout)
+        os.close(self._write)
+
+    def _work(self, before, after, stdout):
+        code = 70
+        try:
+            os.setpgid(0, 0)
+            faulthandler.enable()
+            os.chdir(self.folder)
+            os.dup2(stdout, 1)
+            os.dup2(self._write, 2)
+            sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+            from clifford_rand_nn.cli import entry
+
+            sys.argv = ["clifford-rand", *self.command.args.split()]
+            before()
+            try:
+                entry.main()
+            finally:
+                after()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except BaseException:
+            after()
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def poll(self):
+        """Look whether it has ended; then its exit code is there, negative for a signal."""
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+        return self.code
+
+    def wait(self, seconds=180.0):
+        """Wait for its end; return the exit code, None where it took too long."""
+        while self.poll() is None:
+            if time.monotonic() - self._began > seconds:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                return None
+            time.sleep(0.001)
+        return self.code
+
+    def said(self):
+        """Return what it printed on stderr, once it has ended."""
+        if self._said is None:
+            os.set_blocking(self._read, False)
+            with open(self._read, "rb") as stream:
+                self._said = (stream.read() or b"").decode(errors="replace")
+        return self._said
+
+
+def judged(run, inputs, clean, names=None, partial=False, killed=False, other=False):
+    """Return what is wrong after a command that ended in whatever way, [] if nothing is.
+
+    ``clean`` has the content of every file after an undisturbed run. Exit code 0 promises new files. An error is one
+    sentence that names one of ``names``, those of its own files if None; () asks for no name. With ``partial``, a file
+    may say how far the command came; with ``other``, something else. One that was killed may leave hidden files.
+    """
+    command, wrong = run.command, []
+    said = run.said()
+    if run.code is None:
+        wrong.append("it hangs")
+    elif run.code not in (0, 2, 130) and not (killed and run.code == -signal.SIGKILL):
+        wrong.append(f"exit code {run.code}: {said[-200:]!r}")
+    if "Traceback" in said or "Exception ignored" in said:
+        wrong.append("a traceback: " + " / ".join(said.strip().splitlines()[-3:]))
+    elif "Current thread" in said:
+        lines = said.partition("Current thread")[2].splitlines()
+        wrong.append("it crashed in " + " / ".join(line.strip() for line in lines[1:4]))
+    if run.code == 2:
+        errors = [line for line in said.splitlines() if line.startswith("error: ")]
+        known = command.files + command.keeps if names is None else names
+        if len(errors) != 1 or len(said.splitlines()[said.splitlines().index(errors[0]) :]) != 1:
+            wrong.append(f"more, or less, than one sentence: {said!r}")
+        elif known and not any(name.partition("/")[0] in errors[0] for name in known):
+            wrong.append(f"an error that names no file: {said!r}")
+    for name in command.files:
+        path = run.folder / name
+        if path.exists() and path.read_bytes() == OLD:
+            if run.code == 0:
+                wrong.append(f"{name} is the old one, and the exit code 0")
+            continue
+        if not path.exists():
+            wrong.append(f"{name} is gone")
+            continue
+        try:
+            if content(path) != clean[name] and not other and not (partial and run.code != 0):
+                wrong.append(f"{name} says something else")
+        except Exception as error:
+            wrong.append(f"{name} is not whole: {type(error).__name__}: {error}")
+    try:
+        check_kept(run.folder, command)
+    except Exception as error:
+        wrong.append(f"what it keeps is damaged: {type(error).__name__}: {error}")
+    left = [one for one in strays(run.folder, inputs, command) if not (killed and ".partial" in one)]
+    if left:
+        wrong.append(f"it left {left}")
+    return wrong
+
+
+def clean_run(inputs, folder, command):
+    """Run a command undisturbed; return the content of its files."""
+    stage(inputs, folder, command)
+    run = Run(command, folder)
+    assert run.wait() == 0, run.said()
+    found = {name: content(folder / name) for name in command.files}
+    shutil.rmtree(folder)
+    return found
