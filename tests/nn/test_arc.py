@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.infinite.arc import arc_inplace
+from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 
 
 @pytest.mark.parametrize(("dtype", "allowed"), [(np.float64, 4e-16), (np.float32, 1e-7)])
@@ -54,3 +56,23 @@ def test_one_array_for_both_gives_what_two_give(dtype):
     arc_inplace(own[7:], own[7:], lengths[7:], lengths)
     arc_inplace(other, inner, lengths, lengths)
     np.testing.assert_array_equal(own, other)
+
+
+@pytest.mark.parametrize("angle", [False, True])
+@pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-7, 1e-5, 1e-3])
+def test_near_copies_and_opposites_keep_their_angle(apart, angle):
+    """To rounding, where a cosine knows 1e-8: bounds of networks that tell copies apart hang on it."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((5, 4))
+    X = np.vstack([X, 3 * X + apart * rng.standard_normal(X.shape), apart - X])
+    A = rng.standard_normal((5, 3)) if angle else None
+    K = GateKernel(1.0, angle=A)
+    z = np.column_stack([X, np.ones(len(X))]).astype(np.longdouble)
+    a = z if A is None else z @ A.astype(np.longdouble)
+    u = a / np.sqrt(np.sum(a**2, axis=1))[:, None]
+    near, far = (np.sqrt(np.sum((u[:, None] - sign * u[None]) ** 2, axis=2)) for sign in (1, -1))
+    share = 0.5 - np.arctan2(near, far) / np.pi
+    lengths = np.linalg.norm(z.astype(float), axis=1)
+    for found in (K(X), KernelTiles(K, X).matrix_from(X)):
+        error = np.abs(found - (z @ z.T) * share) / np.outer(lengths, lengths)
+        assert error.max() < 2e-13

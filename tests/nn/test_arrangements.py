@@ -47,13 +47,14 @@ def by_linear_programs(X, bias):
     Z = np.column_stack([X, np.ones(len(X))]) if bias else X
     zero = ~Z.any(axis=1)
     found = set()
-    for on in itertools.product([False, True], repeat=len(X)):
-        if not all(np.array(on)[zero]):
-            continue
-        s = np.where(on, 1.0, -1.0)[~zero, None]
-        program = linprog(np.zeros(Z.shape[1]), A_ub=-s * Z[~zero], b_ub=-np.ones(len(s)), bounds=(None, None))
+    for others in itertools.product([False, True], repeat=max(np.count_nonzero(~zero) - 1, 0)):
+        s = np.where([True, *others], 1.0, -1.0)[: np.count_nonzero(~zero)]
+        program = linprog(np.zeros(Z.shape[1]), A_ub=-s[:, None] * Z[~zero], b_ub=-np.ones(len(s)), bounds=(None, None))
         if program.status == 0:
-            found.add(on)
+            for sign in (s, -s):  # the opposite gate has the margins, too
+                on = zero.copy()
+                on[~zero] = sign > 0
+                found.add(tuple(on.tolist()))
     return found
 
 

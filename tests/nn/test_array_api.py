@@ -13,9 +13,10 @@ from clifford_rand_nn.solvers.arrays.fista import _State, solve_array
 from clifford_rand_nn.solvers.arrays.problem import ArrayProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
-from support.problems import FLAGS, LOSSES, delta_of, make, targets
+from support.pairwise import pairwise
+from support.problems import LOSSES, delta_of, make, targets
 
-SLOW = "its checks of every operation take long, and the other libraries go this way"
+LIBRARIES = ["numpy", "strict", "torch"]
 
 
 class Library:
@@ -47,7 +48,7 @@ class Library:
         }
 
 
-@pytest.fixture(params=["numpy", "strict", "torch"])
+@pytest.fixture(params=LIBRARIES)
 def library(request):
     return Library(request.param)
 
@@ -89,11 +90,9 @@ def check(library, result, problem, rel):
     np.testing.assert_allclose(library.back(result.fitted), f, atol=1e3 * rel * np.abs(f).max())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
-def test_agrees_with_fista(library, loss, bias, fit_intercept):
-    if library.name == "strict" and bias != fit_intercept:
-        pytest.skip(SLOW)
+@pairwise({"name": LIBRARIES, "loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
+def test_agrees_with_fista(name, loss, bias, fit_intercept):
+    library = Library(name)
     problem = make(loss, bias, fit_intercept, n=60, m=4, beta=0.035)
     if bias == fit_intercept:
         problem = weighted(problem)
@@ -196,9 +195,9 @@ def test_prox_and_map_are_those_of_numpy(library, n):
     assert twin.map.sigma == pytest.approx(ours.map.sigma, rel=0.06)  # two power iterations, from different starts
 
 
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
-@pytest.mark.parametrize("weights", [False, True])
-def test_kernel_agrees_with_fista(library, bias, fit_intercept, weights):
+@pairwise({"name": LIBRARIES, "bias": [True, False], "fit_intercept": [True, False], "weights": [False, True]})
+def test_kernel_agrees_with_fista(name, bias, fit_intercept, weights):
+    library = Library(name)
     problem = make("squared", bias, fit_intercept, n=60, m=5, beta=0.02)
     problem = weighted(problem) if weights else problem
     reference = Fista(tol=1e-9).solve(problem)
@@ -233,12 +232,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_unusual_data(library, case, dtype):
-    if library.name == "strict" and dtype == np.float32:
-        pytest.skip(SLOW)
-    about = CASES[case]
+@pairwise({"name": LIBRARIES, "case": CASES, "dtype": [np.float64, np.float32]})
+def test_unusual_data(name, case, dtype):
+    library, about = Library(name), CASES[case]
     problem = make("squared", n=about.get("n", 30), d=about.get("d", 3), m=4)
     X, y, D = problem.X, problem.datafit.y, problem.map.patterns
     rows, scale = about.get("rows", slice(None)), about.get("scale", 1.0)

@@ -11,7 +11,8 @@ from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangi
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
-from support.problems import FLAGS, ONE_OUTPUT
+from support.pairwise import pairwise
+from support.problems import ONE_OUTPUT
 from support.relu_problems import make_relu
 
 PENALTIES = ["group_l2", "group_l1"]
@@ -46,9 +47,7 @@ def check(problem, result):
         assert problem.cone_norm(result.dual_point) <= problem.n * problem.beta * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", ONE_OUTPUT)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
+@pairwise({"penalty": PENALTIES, "loss": ONE_OUTPUT, "bias": [True, False], "fit_intercept": [True, False]})
 def test_interior_points_close_the_gap(loss, penalty, bias, fit_intercept):
     problem = make_relu(loss, penalty, bias, fit_intercept)
     result = ConeInteriorPoint(tol=1e-7).solve(problem)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -46,10 +47,16 @@ def _fitted(family, y, rows=X, beta=1e-2, **params):
     return kind(beta=beta, random_state=0, tol=1e-8, **({"bias": "penalised"} | own | params)).fit(rows, y)
 
 
+@cache
+def _of(family, outputs):
+    """Return the one that several tests read."""
+    return _fitted(family, ONE if outputs == 1 else TWO)
+
+
 @pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_the_network_without_biases_on_rows_with_a_constant(family, y):
-    model = _fitted(family, y)
+    model = _of(family, y.ndim)
     assert model.bias_feature_ == C
     own = {}
     if "gates" in FAMILIES[family][1]:
@@ -72,7 +79,7 @@ def _norm(model):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_stated_objective_is_that_of_the_printed_numbers(family):
-    model = _fitted(family, TWO)
+    model = _of(family, 2)
     loss = 0.5 * ((model.predict(X) - TWO) ** 2).sum(axis=1).mean()
     if family in ("gated", "ridge"):
         square = (model.coef_**2).sum(axis=(0, 2)) + ((model.gate_intercept_ / C) ** 2).sum(axis=0)
@@ -89,7 +96,7 @@ def test_the_stated_objective_is_that_of_the_printed_numbers(family):
 @pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
-    model = _fitted(family, y)
+    model = _of(family, y.ndim)
     proof = model.certificate_
     assert proof.verify(X, y).relative_gap <= 2e-8 + 1e-12
     claim = proof.claim
@@ -105,21 +112,22 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
 
 @pytest.mark.slow
 def test_a_bound_for_every_neuron():
-    sampled = _fitted("relu", ONE)
-    every = sampled.certificate_.over_all_neurons(X, ONE)
-    best = ConvexReLURegressor(gates="exhaustive", bias="penalised", beta=1e-2, tol=1e-8).fit(X, ONE)
+    rows, y = X[:20], ONE[:20]
+    sampled = _fitted("relu", y, rows)
+    every = sampled.certificate_.over_all_neurons(rows, y)
+    best = ConvexReLURegressor(gates="exhaustive", bias="penalised", beta=1e-2, tol=1e-8).fit(rows, y)
     assert every.dual <= best.result_.objective * (1 + 1e-9) < sampled.result_.objective
     assert "global" in every.scope
     assert "global" in best.certificate_.scope
-    lasso = _fitted("lasso", ONE)
+    lasso = _fitted("lasso", y, rows)
     exact = ConvexReLURegressor(gates="exhaustive", penalty="group_l1", bias="penalised", beta=1e-2, tol=1e-8)
-    assert lasso.result_.objective == pytest.approx(exact.fit(X, ONE).result_.objective, rel=1e-7)
+    assert lasso.result_.objective == pytest.approx(exact.fit(rows, y).result_.objective, rel=1e-7)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_units_do_not_matter(family):
     s, squared = 37.3, family == "ridge"
-    model = _fitted(family, ONE)
+    model = _of(family, 1)
     params = {"gates": Gates.given(GATES.directions, GATES.offsets * s)} if "gates" in FAMILIES[family][1] else {}
     scaled = _fitted(family, ONE, X * s, beta=1e-2 * s ** (2 if squared else 1), **params)
     np.testing.assert_allclose(scaled.predict(X * s), model.predict(X), atol=2e-4)
@@ -160,7 +168,7 @@ def test_a_network_may_do_without_an_output_intercept():
 
 
 def test_refined_gates():
-    plain = _fitted("gated", ONE)
+    plain = _of("gated", 1)
     model = _fitted("gated", ONE, refine=4)
     assert model.result_.objective < 0.95 * plain.result_.objective
     assert model.certificate_.verify(X, ONE).relative_gap <= 2e-8

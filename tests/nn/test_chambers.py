@@ -7,7 +7,7 @@ from scipy import stats
 from clifford_rand_nn import activation_patterns, sample_gates
 
 FAILS = 1e-9  # probability that one chi-square test fails though the law is right
-DRAWS = 10_000
+DRAWS = 5_000
 
 
 def keys(on):
@@ -86,7 +86,7 @@ def test_incident_rows_on_or_off_miss_patterns(n, seed):
         if n > 3:  # of three rows each pattern may have one way
             assert np.count_nonzero(found) < 2 * n
             uniform = DRAWS / (2 * n)
-            assert stats.chi2.sf(((found - uniform) ** 2 / uniform).sum(), 2 * n - 1) < 1e-100  # the paper's law fails
+            assert stats.chi2.sf(((found - uniform) ** 2 / uniform).sum(), 2 * n - 1) < 1e-50  # the paper's law fails
 
 
 def test_all_sides_enumerate_every_pattern():

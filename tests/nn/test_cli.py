@@ -492,7 +492,7 @@ def test_refusals_of_scikit_learn_are_one_line_and_unknown_errors_are_not_swallo
 
 
 def _process(*arguments, cwd):
-    command = [sys.executable, "-c", "from clifford_rand_nn.cli.app import main; main()", *arguments]
+    command = [sys.executable, "-c", "from clifford_rand_nn.cli.entry import main; main()", *arguments]
     root = os.path.dirname(os.path.dirname(clifford_rand.__file__))
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}

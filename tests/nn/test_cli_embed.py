@@ -155,7 +155,7 @@ def test_a_write_that_fails_leaves_the_old_file(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    assert embed("t.csv", "--target", "label", code=2).stderr == "error: No space left on device\n"
+    assert embed("t.csv", "--target", "label", code=2).stderr == "error: o.npz: No space left on device\n"
     assert (folder / "o.npz").read_bytes() == before
     assert not list(folder.glob(".*"))
 

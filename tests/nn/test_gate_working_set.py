@@ -10,7 +10,8 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, priced, restricted
-from support.problems import FLAGS, LOSSES, make, targets
+from support.pairwise import pairwise
+from support.problems import LOSSES, make, targets
 
 
 def many(loss="squared", bias=True, fit_intercept=True, n=60, d=3, P=50, share=0.2, seed=0, low=0):
@@ -38,12 +39,10 @@ def agree(a, b):
     assert b.objective - b.duality_gap <= a.objective * (1 + 1e-12)
 
 
-# an intercept without biases takes most of the time: in the slow tests
-SOME_FLAGS = [pytest.param(*pair, marks=[pytest.mark.slow] * (pair == (False, True))) for pair in FLAGS]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), SOME_FLAGS)
+@pairwise(
+    {"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]},
+    slow=lambda loss, bias, intercept: intercept and not bias,  # these take most of the time
+)
 def test_the_optimum_is_that_over_all_gates(loss, bias, fit_intercept):
     problem = many(loss, bias, fit_intercept, n=120 if bias else 60)
     result = GateWorkingSet(tol=1e-7).solve(problem)

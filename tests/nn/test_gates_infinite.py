@@ -7,6 +7,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, load_model, save_model
 from clifford_rand_nn.infinite.kernel import GateKernel
+from support.pairwise import pairwise
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 4))
@@ -34,10 +35,7 @@ def _reference(loss, y, beta, bias, intercept, weights):
     return problem.solve(solver="CLARABEL")
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("bias", ["penalised", False])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weighted", [False, True])
+@pairwise({"loss": LOSSES, "bias": ["penalised", False], "intercept": [True, False], "weighted": [False, True]})
 def test_the_optimum_is_that_of_cvxpy(loss, bias, intercept, weighted):
     params = INFINITE | {"bias": bias, "loss": loss, "fit_intercept": intercept, "beta": 0.02}
     w = WEIGHTS if weighted else np.ones(40)

@@ -17,7 +17,8 @@ from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.terms import Norms
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
-from support.problems import FLAGS, LOSSES, targets
+from support.pairwise import pairwise
+from support.problems import LOSSES, targets
 
 KINDS = {"norms": (GatedReLUProblem, KernelInteriorPoint), "squares": (GatedRidgeProblem, KernelNewton)}
 
@@ -44,11 +45,8 @@ def network_value(problem, coefficients):
     return problem.datafit.value(f) + problem.beta * float(np.sqrt(squares).sum() if norms else 0.5 * squares.sum())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_the_kernel_methods(kind, flags, loss):
-    bias, fit_intercept = flags
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], "kind": KINDS})
+def test_agrees_with_the_kernel_methods(kind, bias, fit_intercept, loss):
     weights = np.random.default_rng(3).uniform(0.3, 3, 120)
     for share, w in ((0.5, None), (0.05, weights), (0.002, None)):
         problem = problem_of(kind, loss, share, bias=bias, fit_intercept=fit_intercept, sample_weight=w)

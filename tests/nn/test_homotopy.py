@@ -11,6 +11,7 @@ from clifford_rand_nn import spiral
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
 from clifford_rand_nn.solvers.lasso.path_following import _Follower, homotopy
+from support.pairwise import pairwise
 
 
 def pair_columns(X):
@@ -74,9 +75,7 @@ def betas_between(path, rng, least):
     return [*inside, *path.betas[(path.betas >= least)][:4]]
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", DEGENERATE)
+@pairwise({"fit_intercept": [True, False], "target": TARGETS, "kind": DEGENERATE})
 def test_the_path_is_optimal_and_obeys_its_laws(kind, target, fit_intercept):
     for seed in range(3):
         rng = np.random.default_rng(seed)

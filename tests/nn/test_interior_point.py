@@ -9,6 +9,7 @@ from clifford_rand_nn.solvers.interior.complementarity import Discs, TwoSided
 from clifford_rand_nn.solvers.lasso.central_path import NormalMatrix
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from support.lasso import KINDS, dictionary, lasso, reference
+from support.pairwise import pairwise
 from support.problems import LOSSES, ONE_OUTPUT
 
 
@@ -33,9 +34,7 @@ def check(problem, tol=1e-8, factor=1.0):
     return result
 
 
-@pytest.mark.parametrize("loss", ONE_OUTPUT)
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pairwise({"loss": ONE_OUTPUT, "fit_intercept": [True, False], "kind": KINDS})
 def test_one_output_agrees_with_cvxpy(loss, fit_intercept, kind):
     problem = lasso(loss, kind, fit_intercept, outputs=1)
     result = check(problem, 1e-9)
@@ -43,9 +42,13 @@ def test_one_output_agrees_with_cvxpy(loss, fit_intercept, kind):
     assert result.coefficients.columns.size <= rank
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "squared_hinge", "softmax"])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", ["wide", "tall", "repeated"])
+@pairwise(
+    {
+        "loss": ["squared", "huber", "squared_hinge", "softmax"],
+        "fit_intercept": [True, False],
+        "kind": ["wide", "tall", "repeated"],
+    }
+)
 def test_row_groups_agree_with_cvxpy(loss, fit_intercept, kind):
     check(lasso(loss, kind, fit_intercept, outputs=3))
 

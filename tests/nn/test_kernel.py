@@ -14,7 +14,8 @@ from clifford_rand_nn.solvers.kernel import central_path as module
 from clifford_rand_nn.solvers.kernel.central_path import KernelPath
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from support.problems import FLAGS, LOSSES, REAL_LOSSES, delta_of, make, targets
+from support.pairwise import pairwise
+from support.problems import LOSSES, REAL_LOSSES, delta_of, make, targets
 
 TIGHT = KernelInteriorPoint(tol=1e-9)
 
@@ -50,8 +51,7 @@ def check_is_solution(problem, result, tol):
     assert problem.datafit.dual_value(theta) == pytest.approx(result.objective - result.duality_gap, rel=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), FLAGS)
+@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
 def test_agrees_with_cvxpy_and_fista(loss, bias, fit_intercept):
     problem = make(loss, bias, fit_intercept, n=60, d=3, m=5, beta=0.02)
     found = TIGHT.solve(problem)
@@ -190,7 +190,7 @@ def test_warm_starts_on_one_kernel_take_no_more_steps_than_cold_ones(loss):
     problem = awkward(loss, X, m=12)
     top, solver = problem.beta_max(), KernelInteriorPoint(tol=1e-6)
     cold, warm, start, kernel = [], [], None, []
-    for share in np.geomspace(0.9, 1e-3, 12):
+    for share in np.geomspace(0.9, 1e-3, 8):
         problem.penalty.beta = share * top
         if start is not None:
             again = solver.solve(problem, start, kernel)

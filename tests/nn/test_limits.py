@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import gated_path, lasso_path, refine_gates, relu_path, sample_gates
-from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.problems.relu import ConvexReLUProblem
-from clifford_rand_nn.solvers.arrays.fista import solve_array
+from clifford_rand_nn import gated_path, refine_gates
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
@@ -24,55 +20,17 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
-
-RNG = np.random.default_rng(3)
-X = RNG.standard_normal((90, 3))
-Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(90)
-SIGNS = np.sign(Y)
-GATES = sample_gates(X, 30, rng=1)
-PATTERNS = GATES.on(X)
-K = np.maximum(X @ RNG.standard_normal((3, 400)), 0)
-BETA = 1e-3
-
-GATED = GatedReLUProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
-RIDGE = GatedRidgeProblem(X, SIGNS, PATTERNS, BETA, loss="logistic", bias=False)
-RELU = ConvexReLUProblem(X, Y, PATTERNS, BETA)
-LASSO = LassoProblem(K, SIGNS, BETA, loss="logistic")
-
-
-def on_arrays(solver):
-    def solve(**limits):
-        return solve_array(X, Y, PATTERNS, BETA, bias=False, solver=solver, **limits)
-
-    return solve
-
-
-SOLVERS = {
-    "fista": (GATED, lambda **limits: Fista(**limits, check_every=2).solve(GATED)),
-    "gate working set": (GATED, lambda **limits: GateWorkingSet(**limits).solve(GATED)),
-    "kernel": (GATED, lambda **limits: KernelInteriorPoint(**limits).solve(GATED)),
-    "newton": (RIDGE, lambda **limits: KernelNewton(**limits).solve(RIDGE)),
-    "gram": (GATED, lambda **limits: GramNewton(**limits).solve(GATED)),
-    "auto": (GATED, lambda **limits: AutoSolver(**limits).solve(GATED)),
-    "interior point": (LASSO, lambda **limits: InteriorPoint(**limits).solve(LASSO)),
-    "working set": (LASSO, lambda **limits: WorkingSet(**limits, most=20).solve_columns(LASSO)),
-    "cone": (RELU, lambda **limits: ConeInteriorPoint(**limits).solve(RELU)),
-    "lagrangian": (RELU, lambda **limits: AugmentedLagrangian(**limits, check_every=2).solve(RELU)),
-    "cvxpy": (RELU, lambda **limits: CvxpyReference(**limits).solve(RELU)),
-    "array, fista": (None, on_arrays("fista")),
-    "array, kernel": (None, on_arrays("kernel")),
-}
-OURS = [name for name in SOLVERS if name != "cvxpy"]  # a foreign solver is interrupted as a whole
-
-
-def is_sound(problem, result):
-    """The point has the objective, and the bound is below the optimum."""
-    assert np.isfinite(result.objective)
-    assert 0 <= result.relative_gap < np.inf
-    if isinstance(problem, GatedReLUProblem | GatedRidgeProblem):
-        assert problem.objective(problem.point(result.coefficients)) == pytest.approx(result.objective, rel=1e-9)
-    elif problem is not None:
-        assert problem.objective(result.coefficients) == pytest.approx(result.objective, rel=1e-9)
+from support.limited import (
+    GATED,
+    GATES,
+    OURS,
+    PATHS,
+    SOLVERS,
+    K,
+    X,
+    Y,
+    is_sound,
+)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -182,14 +140,6 @@ def test_statuses_are_their_texts():
 
 
 # ------------------------------------------------------------------------------------------------------ paths
-
-PATHS = {
-    "gated": lambda **o: gated_path(X, Y, GATES, bias=False, n_betas=8, eps=0.01, **o),
-    "ridge": lambda **o: gated_path(X, SIGNS, GATES, loss="logistic", penalty="ridge", n_betas=8, eps=0.01, **o),
-    "relu": lambda **o: relu_path(X, Y, GATES, n_betas=8, eps=0.01, **o),
-    "lasso": lambda **o: lasso_path(X, Y, subsample=100, rng=0, loss="huber", n_betas=8, eps=0.01, **o),
-    "lasso, exact": lambda **o: lasso_path(X, Y, subsample=100, rng=0, n_betas=8, eps=0.01, **o),
-}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def _draw(n, C, rng, sharp=3.0):
 @pytest.mark.parametrize("C", [2, 3])
 @pytest.mark.parametrize("start", [1.0, 1e-5])
 def test_choice_is_the_best_of_a_wide_grid(C, start):
-    X, index = _draw(80, C, np.random.default_rng(C))
+    X, index = _draw(50, C, np.random.default_rng(C))
     K = GateKernel(bias=1.0)(X)
     found = choose_logistic(K, index, C, start)
     targets, loss = encode_labels(index, C, "logistic")

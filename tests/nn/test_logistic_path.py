@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.datafits.choice import make_datafit
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.logistic import left_out as left_out_module
 from clifford_rand_nn.infinite.logistic import path as logistic
@@ -167,7 +168,7 @@ def test_leave_one_out_is_within_two_per_cent_of_refits(name, K, y):
     betas = np.trace(K) / 100**2 * np.geomspace(10, 1e-3, 9)
     fits = logistic_path(K, y, None, betas, _loss(y))
     fit = min(fits, key=lambda one: _losses(one.leave_one_out, y).mean())
-    rows = np.arange(100 if y.shape[1] == 1 else 40)
+    rows = np.arange(50 if y.shape[1] == 1 else 20)
     true = _refits(K, y, 100 * fit.beta, rows[:, None])[rows]
     found, wanted = fit.leave_one_out[rows], true - (true.mean(axis=1, keepdims=True) if y.shape[1] > 1 else 0)
     assert _losses(found, y[rows]).mean() == pytest.approx(_losses(true, y[rows]).mean(), rel=0.02)
@@ -274,3 +275,14 @@ def test_triangles_are_numpys(n):
     np.testing.assert_allclose(more, out + np.triu(s[:, None] * A * s), rtol=1e-13, atol=1e-14)
     mirror(more)
     np.testing.assert_array_equal(more, np.triu(more) + np.triu(more, 1).T)
+
+
+@pytest.mark.parametrize("C", [2, 3])
+def test_no_bound_comes_from_residuals_that_cannot_be_balanced(C):
+    K, y, _ = _rows(n=20, C=C)
+    path = logistic.LogisticPath(K, make_datafit(_loss(y), y, 20, "test"), None)
+    with np.errstate(all="ignore"):
+        for seed, size in enumerate((1.0, 30.0, 1e3, 1e5)):
+            far = size * (np.random.default_rng(seed).standard_normal(y.shape) + np.arange(y.shape[1]) - 5)
+            theta = path._look(far, 0.02)[2].theta
+            assert np.abs(theta.sum(axis=0)).max() <= 1e-9 * np.abs(theta).sum(), size

@@ -9,6 +9,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
+from support.pairwise import pairwise
 
 
 def problem_of(seed, share, weights=False, intercept=True, n=60, N=25, C=4):
@@ -21,9 +22,7 @@ def problem_of(seed, share, weights=False, intercept=True, n=60, N=25, C=4):
     return LassoProblem(K, y, share * LassoProblem(K, y, 1.0, **options).beta_max(), **options)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize("share", [0.3, 0.03, 0.003])
+@pairwise({"intercept": [True, False], "weights": [False, True], "share": [0.3, 0.03, 0.003]})
 def test_it_agrees_with_the_interior_point(share, weights, intercept):
     problem = problem_of(0, share, weights, intercept)
     result = MajorisedNewton(tol=1e-9).solve(problem)

@@ -11,6 +11,7 @@ from clifford_rand_nn.infinite.many.choice import choose
 from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.solvers.base import Status
+from support.pairwise import pairwise
 
 KERNEL = GateKernel(bias=1.5)
 WHOLE = ("eigenvectors", "factor", "gradients")
@@ -36,9 +37,7 @@ def dense(K, y, w, beta):
     return value(K, found[:-1], found[-1], y, w, beta), found[:-1], found[-1]
 
 
-@pytest.mark.parametrize("way", WHOLE)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("beta", [1e-2, 1e-4])
+@pairwise({"way": WHOLE, "weighted": [False, True], "beta": [1e-2, 1e-4]})
 def test_whole_problem_is_solved_and_its_gap_holds(way, weighted, beta):
     X, y, _ = made()
     w = np.random.default_rng(1).uniform(0.2, 2.0, len(X)) if weighted else np.ones(len(X))

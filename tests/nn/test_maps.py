@@ -103,6 +103,22 @@ def test_coordinates_span_the_rows(centred, scale, monkeypatch):
         assert np.all(variance[weights < 9] > 0.999 * 2**-0.25 * variance.max())
 
 
+@pytest.mark.parametrize("shape", [(30, 4), (3, 6)])
+@pytest.mark.parametrize("centred", [False, True])
+def test_coordinates_keep_short_directions(centred, shape):
+    """The squares in a Gram matrix lose what is 1e-8 times the longest; the span of the rows does not."""
+    X = RNG(0).standard_normal(shape)
+    X[:, 0] += 1e9
+    X[:, 1] = 0
+    X[:, 2] *= 1e-3
+    rows = X - X.mean(axis=0) if centred else X
+    basis, _ = coordinates(X, centred)
+    rest = rows - rows @ basis @ basis.T
+    assert np.abs(rest[:, 2:]).max() < 1e-6 * np.abs(rows[:, 2]).max() + 1e-16 * np.abs(rows).max()
+    equal = np.repeat(RNG(1).standard_normal((1, shape[1])), shape[0], axis=0)
+    assert coordinates(equal, False)[0].shape[1] == 1  # what is rounding is left out as before
+
+
 @pytest.mark.parametrize("flags", [(True, True), (True, False), (False, True), (False, False)])
 @pytest.mark.parametrize("dependent", [False, True])
 def test_two_ways_to_the_unpenalised_basis(dependent, flags, monkeypatch):

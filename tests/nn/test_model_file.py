@@ -346,7 +346,7 @@ def test_bombs_cost_nothing(tmp_path):
     "way", [damaged_bytes, damaged_directory, pytest.param(damaged_members, marks=pytest.mark.slow)]
 )
 def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way):
-    """A short run of tests/fuzz/fuzz_files.py."""
+    """A few of what `python -m tests.reliability fuzz_models` tries."""
     goods, path = model_files(tmp_path), tmp_path / "m.npz"
     loaded = told = 0
     for trial in range(200):

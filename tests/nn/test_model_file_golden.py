@@ -70,6 +70,7 @@ def test_info_says_when_it_was_saved_and_of_how_many_rows():
     file = str(GOLDEN / "9" / "gated.npz")
     said = json.loads(CliRunner().invoke(app, ["info", file, "--json"]).stdout)
     assert said["n_rows"] == golden.N
+    assert said["holds_rows"] is False
     assert said["saved"].startswith("20")
     assert set(said["libraries"]) == {"python", "numpy", "scipy", "scikit-learn"}
     words = " ".join(CliRunner().invoke(app, ["info", file]).output.split())

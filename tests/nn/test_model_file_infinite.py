@@ -157,8 +157,8 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     assert same.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
 
 
-def test_files_of_before_say_less(tmp_path):
-    path = _rewritten(tmp_path, lambda arrays, meta: [arrays.pop(name) for name in ADDED])
+def test_files_of_before_say_less(tmp_path, classifier):
+    path = _rewritten(tmp_path, lambda arrays, meta: [arrays.pop(name) for name in ADDED], classifier)
     back = load_model(path)
     assert back.network_rows_ is back.left_out_ is back.loo_probabilities_ is None
     assert back.history_ == ()
@@ -186,9 +186,9 @@ def test_what_is_not_fitted_is_refused(tmp_path):
         save_model(tmp_path / "m.npz", ConvexNetworkRegressor())
 
 
-def _rewritten(tmp_path, change, model=None, version=5):
+def _rewritten(tmp_path, change, model, version=5):
     path = tmp_path / "m.npz"
-    save_model(path, model or ConvexNetworkClassifier().fit(X, LABELS["text"]))
+    save_model(path, model)
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())
@@ -265,16 +265,26 @@ REGRESSOR = {
 }
 
 
+@pytest.fixture(scope="module")
+def regressor():
+    return ConvexNetworkRegressor(rounds=0).fit(X, X[:, 0] ** 2)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return ConvexNetworkClassifier().fit(X, LABELS["text"])
+
+
 @pytest.mark.parametrize("fault", REGRESSOR)
-def test_content_of_a_regressor_is_checked(tmp_path, fault):
-    path = _rewritten(tmp_path, REGRESSOR[fault], ConvexNetworkRegressor(rounds=0).fit(X, X[:, 0] ** 2))
+def test_content_of_a_regressor_is_checked(tmp_path, fault, regressor):
+    path = _rewritten(tmp_path, REGRESSOR[fault], regressor)
     with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged"):
         load_model(path)
 
 
 @pytest.mark.parametrize("fault", DAMAGE)
-def test_content_is_checked_before_it_is_used(tmp_path, fault):
-    path = _rewritten(tmp_path, DAMAGE[fault])
+def test_content_is_checked_before_it_is_used(tmp_path, fault, classifier):
+    path = _rewritten(tmp_path, DAMAGE[fault], classifier)
     with pytest.raises(ArgumentError, match=r"m\.npz: (the|this) model file is damaged") as caught:
         load_model(path)
     assert "\n" not in str(caught.value)
@@ -320,9 +330,9 @@ def test_content_of_several_labels_is_checked(tmp_path, fault, several):
         load_model(path)
 
 
-def test_nothing_is_damaged_by_writing_it_again(tmp_path, several):
+def test_nothing_is_damaged_by_writing_it_again(tmp_path, several, classifier):
     """What `_rewritten` does by itself is none of the faults above."""
-    back = load_model(_rewritten(tmp_path, lambda arrays, meta: None))
+    back = load_model(_rewritten(tmp_path, lambda arrays, meta: None, classifier))
     assert back.predict(NEW).shape == (300,)
     back = load_model(_rewritten(tmp_path, lambda arrays, meta: None, several, version=9))
     np.testing.assert_array_equal(back.predict_proba(NEW), several.predict_proba(NEW))

@@ -210,6 +210,9 @@ TABLE_DAMAGE = {
     "column": lambda arrays, told: told["columns"][0].update(kind="pickle"),
     "parameter": lambda arrays, told: told["params"].update(evil=1),
     "later": lambda arrays, told: told.update(version=99),
+    "another width": lambda arrays, told: told.update(
+        marked=[] if told["marked"] else [one["name"] for one in told["readers"] if one["kind"] == "number"]
+    ),
 }
 
 
@@ -366,6 +369,9 @@ DAMAGE = {
     "kind": lambda arrays, meta: meta["pipeline"]["steps"][0].update(kind="pickle"),
     "no steps": lambda arrays, meta: meta["pipeline"].pop("steps"),
     "name": lambda arrays, meta: meta["pipeline"].update(name=3),
+    "a step less": lambda arrays, meta: (
+        arrays.pop(f"step{len(meta['pipeline']['steps']) - 1}") is not None and meta["pipeline"]["steps"].pop()
+    ),
     "two of one name": lambda arrays, meta: meta["pipeline"].update(name="pca"),
 }
 

@@ -104,8 +104,7 @@ def test_more_rows_than_are_compared(monkeypatch):
     assert model.loo_score_ > 0.8
 
 
-@pytest.mark.parametrize("way", ["factor", "landmarks"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("way", "weighted"), [("factor", True), ("landmarks", False)])
 def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
     """The whole problem gives the network of the eigenvectors; landmarks are certified as what they are."""
     X, y = make_friedman1(400, noise=1.0, random_state=0)
@@ -237,8 +236,7 @@ def test_intervals_are_wide_where_there_are_no_rows():
     assert both[0].shape == (3, 2)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
+@pytest.mark.parametrize(("load", "weighted"), [(load_iris, True), (load_breast_cancer, False)])
 def test_the_logistic_loss_on_the_same_gates(load, weighted):
     X, y = load(return_X_y=True)
     X, y = X[::2], y[::2]
@@ -255,7 +253,7 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
     np.testing.assert_allclose(fixed.network_.predict(X), model.network_.predict(X), atol=0.3)
 
 
-@pytest.mark.parametrize("rounds", ["auto", 0])
+@pytest.mark.parametrize("rounds", ["auto", pytest.param(0, marks=pytest.mark.slow)])
 def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     """A softmax of straight scores is the logistic loss's; well separated clusters are that of squares."""
     rng = np.random.default_rng(2)
@@ -298,8 +296,8 @@ def test_the_logistic_loss_knows_its_limits(monkeypatch):
 
 
 def test_a_fit_that_time_ends_says_so(monkeypatch):
-    X, y = make_friedman1(1500, noise=1.0, random_state=0)
-    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 1000)
+    X, y = make_friedman1(600, noise=1.0, random_state=0)
+    monkeypatch.setattr("clifford_rand_nn.infinite.training.DECOMPOSED", 400)
     monkeypatch.setattr("clifford_rand_nn.infinite.training.solve_many", partial(solve_many, way="gradients"))
     with pytest.warns(ConvergenceWarning, match="stopped after"):
         model = ConvexNetworkRegressor(rounds=0, max_time=1e-3).fit(X, y)

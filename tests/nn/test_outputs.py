@@ -19,8 +19,16 @@ from clifford_rand_nn.pricing.relaxation import relaxed_lengths
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from support.descents import Descent
+from support.pairwise import pairwise
 
 PENALTIES = ["group_l1", "group_l2"]
+
+
+@pytest.fixture(autouse=True)
+def interpreted(request, monkeypatch):
+    """Compiling projections takes 8 s in a new environment, and these tests 1 s without; test_pricing has both ways."""
+    if not request.node.get_closest_marker("slow"):
+        monkeypatch.setattr(cones, "_INTERPRETED_UP_TO", 10**9)
 
 
 def relu(x):
@@ -64,10 +72,7 @@ def dual_point(n, C, bias, rng):
     return theta - theta.mean(axis=0) * bias
 
 
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize("C", [2, 3, 4])
-@pytest.mark.parametrize("d", [1, 2])
+@pairwise({"bias": [True, False], "p": [1, 2], "C": [2, 3, 4], "d": [1, 2]})
 def test_cones_and_the_sweep_agree(d, C, p, bias):
     rng = np.random.default_rng(10 * C + d)
     for X in (rng.standard_normal((7, d)), rng.integers(-1, 2, (7, d)).astype(float)):

@@ -39,7 +39,7 @@ PATHS = {
 @pytest.mark.parametrize("name", PATHS)
 def test_laws_of_the_optimal_value(name):
     """Zero neurons from beta_max on and some right below; p(beta) rises, is concave, and has the penalty as slope."""
-    path = PATHS[name](n_betas=7, eps=0.05, **({} if "exact" in name or name == "subsample" else {"tol": 1e-8}))
+    path = PATHS[name](n_betas=5, eps=0.05, **({} if "exact" in name or name == "subsample" else {"tol": 1e-8}))
     assert path.betas[0] == path.beta_max
     assert path.n_neurons[0] == 0
     assert (path.n_neurons[1:] > 0).all()

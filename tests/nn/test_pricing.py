@@ -15,6 +15,7 @@ from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.pricing.turn import running_sum
+from support.pairwise import pairwise
 
 GRID = np.stack(np.meshgrid(np.arange(3.0), np.arange(2.0)), -1).reshape(-1, 2)
 DATA = {
@@ -142,9 +143,7 @@ def test_no_neuron_is_above_the_size(p, C):
     assert values.max() >= size * (1 - 1e-3)
 
 
-@pytest.mark.parametrize("C", [1, 3])
-@pytest.mark.parametrize("p", [1, 2])
-@pytest.mark.parametrize("bias", [True, False])
+@pairwise({"C": [1, 3], "p": [1, 2], "bias": [True, False]})
 def test_kernel_and_numpy_agree(monkeypatch, p, C, bias):
     rng = np.random.default_rng(8)
     lines = [np.outer(rng.standard_normal(6), rng.standard_normal(2)) for _ in range(20)]  # half-turns between edges
@@ -225,6 +224,7 @@ def test_single_cones_against_cvxpy(p, bias):
         assert margin.min() >= -1e-11
 
 
+@pytest.mark.slow  # compiling takes 8 s
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 12])
 def test_compiled_projections_agree(monkeypatch, d, bias):

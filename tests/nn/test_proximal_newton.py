@@ -10,6 +10,7 @@ from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from support.lasso import KINDS, lasso, reference
+from support.pairwise import pairwise
 
 
 def meets_conditions(problem, result):
@@ -24,9 +25,7 @@ def meets_conditions(problem, result):
         assert np.abs(theta.sum(axis=0)).max() <= 1e-9 * np.abs(theta).sum()
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pairwise({"outputs": [1, 3], "fit_intercept": [True, False], "kind": KINDS})
 def test_agrees_with_cvxpy(kind, fit_intercept, outputs):
     problem = lasso("squared", kind, fit_intercept, outputs=outputs)
     result = ProximalNewton().solve(problem)

@@ -11,6 +11,7 @@ from clifford_rand_nn.pricing.gate_candidates import climbed, price_gates, remov
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.solvers.fista import Fista
+from support.pairwise import pairwise
 from support.problems import FLAGS, LOSSES, targets
 
 
@@ -42,12 +43,10 @@ def check(found, X, y, **options):
     return problem
 
 
-# an intercept without biases takes most of the time: in the slow tests
-SOME_FLAGS = [pytest.param(*pair, marks=[pytest.mark.slow] * (pair == (False, True))) for pair in FLAGS]
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("bias", "fit_intercept"), SOME_FLAGS)
+@pairwise(
+    {"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]},
+    slow=lambda loss, bias, intercept: intercept and not bias,  # these take most of the time
+)
 def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept):
     X, y = data(loss)
     options = {"beta": 0.02, "loss": loss, "fit_intercept": fit_intercept}
@@ -81,7 +80,7 @@ def test_every_gain_is_reached_by_solving_with_the_gate(loss, bias):
     patterns, _ = activation_patterns(X, sample_gates(X, 3, bias=bias, rng=0))
     problem = GatedReLUProblem(X, y, patterns, **options)
     result = Fista(tol=1e-9).solve(problem)
-    offered, _ = activation_patterns(X, sample_gates(X, 8, bias=bias, rng=7))
+    offered, _ = activation_patterns(X, sample_gates(X, 5, bias=bias, rng=7))
     theta, Q = problem.datafit.residual(result.fitted), problem.map.Q
     prices = price_gates(X, offered, theta, Q, 0.03, problem.datafit.curvature, bias)
     assert prices.gain.max() > 0

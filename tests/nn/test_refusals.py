@@ -12,6 +12,7 @@ from clifford_rand_nn import (
     GatedReLUClassifier,
     GatedReLURegressor,
     gated_path,
+    load_model,
     prune,
     refine_gates,
     sample_gates,
@@ -19,6 +20,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
@@ -116,3 +118,51 @@ def test_numpy_words_and_truth_values_are_words_and_truth_values(kind):
         kind(n_gates=3, beta=1e-3, bias=True, random_state=0, tol=1e-2), grid, cv=2, error_score="raise"
     ).fit(X, LABELS)
     assert search.best_estimator_.certificate_.verify(X, LABELS).relative_gap <= 1.1e-2
+
+
+@pytest.mark.parametrize("kind", [GatedReLUClassifier, GatedReLURegressor])
+def test_what_scikit_learn_refuses_is_one_sentence_without_the_data(kind):
+    y = LABELS if kind is GatedReLUClassifier else Y
+    wrong = {
+        "Reshape your data": X[:, 0],
+        "0 sample": X[:0],
+        "Complex data": X + 1j,
+        "inconsistent numbers of samples": X[:5],
+        "must be a string or a real number": object(),
+    }
+    for words, rows in wrong.items():
+        with pytest.raises(ArgumentError, match=rf"^The '[Xy]' parameter of {kind.__name__} must be .*{words}") as told:
+            kind(n_gates=2, beta=0.1).fit(rows, y)
+        assert len(str(told.value)) < 500
+        assert isinstance(told.value, TypeError) is (words == "must be a string or a real number")
+    with pytest.raises(ArgumentError, match=rf"^The 'X' parameter of {kind.__name__} must be .*expecting 2 features"):
+        kind(n_gates=2, beta=0.1).fit(X, y).predict(X[:, :1])
+
+
+def test_integers_of_numpy_are_counted_with_as_integers_of_python():
+    few = sample_gates(X, np.uint8(200), rng=0)  # 200 · (24 · 2 + 12) is beyond uint8
+    assert np.array_equal(few.directions, sample_gates(X, 200, rng=0).directions)
+
+
+def test_rows_and_numbers_of_gates_are_checked():
+    for rows in (X[:, :1], X.astype(str), X * np.nan, "text", np.ma.array(X, mask=X > 0)):
+        with pytest.raises(ArgumentError, match=r"^The 'X' parameter of Gates\.on must be"):
+            GATES.on(rows)
+    for index in (0.5, [9], "a", [[0]], [True]):
+        with pytest.raises(ArgumentError, match=r"^The 'index' parameter of Gates\.take must be"):
+            GATES.take(index)
+    assert len(GATES.take([])) == 0
+
+
+@pytest.mark.parametrize("path", [3, "", "a\0b", b"a.npz", None])
+def test_paths_are_paths(path):
+    with pytest.raises(ArgumentError, match=r"^The 'path' parameter of load_model must be the path"):
+        load_model(path)
+
+
+def test_a_penalty_too_small_for_its_square_takes_nothing_off():
+    penalty = GroupL2(1e-300, np.array([1.0, 2.0]))
+    active, tau, factors = penalty.shrinkage(np.array([[4.0, 1e-3], [1.0, 0.0]]), 1.0)
+    assert active.tolist() == [0, 1]
+    assert np.all(tau > 0)
+    np.testing.assert_allclose(factors, 1, rtol=1e-15)

@@ -360,3 +360,27 @@ def test_cross_validation_and_paths_begin_at_the_halving_beta():
     assert (np.diff(path.objectives) < 0).all()
     with pytest.raises(ArgumentError, match="'penalty' parameter of gated_path"):
         gated_path(X, signs, gates, penalty="lasso")
+
+
+def test_a_column_of_another_scale_costs_no_proof():
+    """Once the directions of the others were left out as rounding, and the network without neurons was optimal."""
+    X = np.column_stack([np.full(30, 1e8), np.random.default_rng(0).standard_normal((30, 2))])
+    y, on = np.where(X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0), np.ones((30, 1), dtype=bool)
+    for loss in ("squared", "squared_hinge", "logistic"):
+        best = KernelNewton(tol=1e-8).solve(GatedRidgeProblem(X[:, 1:], y, on, 0.1, loss=loss))
+        found = Fista(tol=1e-6).solve(GatedRidgeProblem(X, y, on, 0.1, loss=loss))
+        assert found.objective - found.duality_gap <= best.objective  # which leaves the first column out
+        np.testing.assert_allclose(found.objective, best.objective, rtol=1e-5)
+
+
+def test_the_kernel_method_is_left_out_where_its_entries_are_rounding():
+    """Rows far from the origin: squares of 1e11 lose what beta times n weighs; its objective was below the optimum."""
+    rng = np.random.default_rng(3)
+    X = 1e5 * rng.standard_normal(7) + rng.standard_normal((20, 7))
+    problem = GatedRidgeProblem(X, rng.standard_normal((20, 2)), np.ones((20, 1), dtype=bool), 2e-3)
+    solver, why = AutoSolver().choose(problem)
+    assert not isinstance(solver, KernelNewton)
+    assert "rounding" in why
+    assert AutoSolver(tol=1e-6).solve(problem).relative_gap <= 1e-6
+    near = GatedRidgeProblem(X / 1e5, problem.datafit.y, problem.map.patterns, 2e-3)
+    assert "rounding" not in AutoSolver().choose(near)[1]

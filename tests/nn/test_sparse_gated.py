@@ -140,8 +140,8 @@ def test_fits_are_those_of_dense_rows(fitted, wide):
     plain, sparse, dense, _, scale = fitted
     assert sparse.beta_ == pytest.approx(plain.beta_, rel=1e-9)
     assert sparse.loss_ == plain.loss_
-    assert sparse.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2 * sparse.tol)
-    assert sparse.certificate_.relative_gap <= sparse.tol
+    assert sparse.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2 * sparse._tolerance())
+    assert sparse.certificate_.relative_gap <= sparse._tolerance()
     assert _outputs(sparse, scale * NEW) == pytest.approx(_outputs(plain, scale * NEW), rel=1e-2, abs=1e-2)
     np.testing.assert_array_equal(_outputs(sparse, scale * NEW), _outputs(dense, scale * NEW))
     np.testing.assert_array_equal(sparse.coef_, dense.coef_)

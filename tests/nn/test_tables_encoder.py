@@ -162,6 +162,35 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
         TableEncoder.from_plain(arrays, broken)
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("readers", "date", "start"), {"a": 1}),
+        (("readers", "date", "start"), 2**63),
+        (("readers", "date", "parts"), ["days", "moon"]),
+        (("readers", "date", "parts"), []),
+        (("readers", "date", "format"), "%Q"),
+        (("readers", "category", "numeric"), 1),
+        (("params", "numeric"), 0.5),
+        (("params", "leave_out"), [1]),
+        (("params", "dates"), {"when": 3}),
+        (("params", "text"), "burn"),
+        (("params", "min_frequency"), "5"),
+        (("columns", "date", "missing"), True),
+    ],
+)
+def test_plain_values_of_other_types_are_refused(frame, place, value):
+    arrays, meta = TableEncoder().fit(frame).to_plain()
+    meta = json.loads(json.dumps(meta))
+    where = meta[place[0]]
+    if isinstance(where, list):
+        where = next(one for one in where if one["kind"] == place[1])
+    assert place[-1] in where
+    where[place[-1]] = value
+    with pytest.raises((ValueError, LookupError, TypeError)):
+        TableEncoder.from_plain(arrays, meta)
+
+
 def test_new_tables_are_matched_by_name_and_what_is_new_is_said(frame, encoder):
     new = frame.iloc[:10, ::-1].assign(extra=1)
     new["city"] = ["Rome", "Rome", "Bern", *new["city"][3:]]

@@ -131,6 +131,31 @@ ARFF = """% made here
 """
 
 
+@pytest.mark.parametrize("attribute", ["@attribute n", "@attribute n {x,x}", "@attribute n integer", "@attribute n {"])
+def test_faults_in_arff_are_the_one_error(tmp_path, attribute):
+    path = _write(tmp_path / "bad.arff", f"@relation r\n{attribute}\n@data\n1e999\n")
+    with pytest.raises(ArgumentError, match="malformed ARFF"):
+        read_frame(path)
+
+
+def test_marks_of_byte_order_within_a_file_are_part_of_cells(tmp_path):
+    path = _write(tmp_path / "t.csv", "\ufeffa\n" + "\ufeffx\n\ufeff\n1\n" * 3)
+    cells = read_frame(path)["a"].tolist()
+    assert cells[:3] == ["\ufeffx", "\ufeff", "1"]
+    for rows in (1, 2, 100):
+        assert [str(cell) for block in read_blocks(path, rows=rows) for cell in block["a"]] == cells
+    bare = _write(tmp_path / "bare.csv", "\ufeff1\n2\n")
+    assert [block["c1"].tolist() for block in read_blocks(bare, header=False)] == [[1, 2]]
+
+
+def test_names_of_two_lines_are_names_in_blocks(tmp_path):
+    path = _write(tmp_path / "t.csv", 'a;town;y,5",;"x \n|2|a;b";c\n1;2;3\n4;5;6\n')
+    whole = read_frame(path)
+    assert len(whole) == 2
+    assert [len(block) for block in read_blocks(path)] == [2]
+    assert list(next(read_blocks(path)).columns) == list(whole.columns)
+
+
 def test_arff(tmp_path):
     path = _write(tmp_path / "t.arff", ARFF)
     frame = read_frame(path)

@@ -60,7 +60,7 @@ CLASSIFIERS = {
         subsample=50, random_state=0, loss="logistic", **({"beta": 1e-3, "bias": True} | o)
     ),
 }
-SIZES = [-300, -160, -100, -30, -13, 13, 30, 100, 160, 300]
+SIZES = [-300, -160, -30, 13, 160, 300]
 
 
 def powers(exponents, even=True):
@@ -72,7 +72,7 @@ def powers(exponents, even=True):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_a_regressor_of_scaled_data_is_the_scaled_regressor(name):
     plain = REGRESSORS[name](beta=BETA).fit(X, Y)
-    for s, t in zip(powers([*SIZES, *[0] * 10, 160]), powers([*[0] * 10, *SIZES, 1]), strict=True):
+    for s, t in zip(powers([*SIZES, *[0] * 6, 160]), powers([*[0] * 6, *SIZES, 1]), strict=True):
         beta = BETA * s * (s if name == "ridge" else t)
         if not 1e-300 < beta < 1e300:
             continue

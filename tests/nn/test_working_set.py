@@ -15,6 +15,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from support.lasso import KINDS, lasso
+from support.pairwise import pairwise
 from support.problems import ONE_OUTPUT
 
 
@@ -45,9 +46,7 @@ def family(n=25, d=3, N=400, seed=0):
     return X, Neurons.free(v / np.linalg.norm(v, axis=0), rng.standard_normal(N)), rng
 
 
-@pytest.mark.parametrize("loss", ONE_OUTPUT)
-@pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
+@pairwise({"loss": ONE_OUTPUT, "fit_intercept": [True, False], "kind": KINDS})
 def test_columns_agree_with_the_whole_problem(loss, fit_intercept, kind):
     problem = lasso(loss, kind, fit_intercept, share=0.02)
     whole = InteriorPoint(tol=1e-9).solve(problem)
@@ -125,6 +124,7 @@ def test_an_infinite_family_beats_every_sample_of_it(p, scale):
     assert richer.objective >= result.objective * (1 - 2e-8)
 
 
+@pytest.mark.slow
 def test_the_spiral():
     """The optimum over the planes through two points (an interior-point solver of others: 0.80696367), and over all."""
     X, y = spiral()

@@ -15,7 +15,7 @@ from examples.paper.spiral_networks import SPIRAL_NETWORKS, between_points, fit_
 from examples.paper.spiral_path import LabelsOf, film_frames, pairs_path, path_rows
 from examples.paper.spiral_report import spiral_report
 
-SMALL = (60, 20)  # points, gates
+SMALL = (40, 16)  # points, gates
 CONVEX = tuple(SPIRAL_NETWORKS)
 
 
@@ -46,6 +46,7 @@ def test_objectives_are_ordered_as_their_families_are(fits):
         assert value["optimum"] < 0.999 * min(value["relu-cross"], value["relu-gaussian-printed"])
 
 
+@pytest.mark.slow
 def test_certificates_hold_on_the_data(fits):
     X, y = spiral(SMALL[0] // 2)
     for fit in fits.values():
@@ -54,6 +55,7 @@ def test_certificates_hold_on_the_data(fits):
         assert fit.proof.beta == pytest.approx(PAPER_BETA / (2 * len(X)))
 
 
+@pytest.mark.slow
 def test_gates_are_shared_by_seed_and_differ_between_seeds(fits):
     for kind in ("cross", "gaussian"):
         for seed in (0, 1):
@@ -64,9 +66,10 @@ def test_gates_are_shared_by_seed_and_differ_between_seeds(fits):
         assert same != SPIRAL_NETWORKS[name].random
 
 
+@pytest.mark.slow
 def test_what_gaps_are_about(fits):
     assert fits["optimum", 0].over().startswith("all ")
-    assert fits["lasso", 0].over() == "3,540 columns"  # both signs of 60·59/2 pairs
+    assert fits["lasso", 0].over() == "1,560 columns"  # both signs of 40·39/2 pairs
     assert fits["relu-cross", 0].over().endswith(" patterns")
     assert fits["gated-cross", 0].over().endswith(" patterns, no cones")
 
@@ -264,7 +267,7 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     assert len(read(tmp_path / "spiral_path.csv")) == 6
     text = (tmp_path / "spiral.md").read_text(encoding="utf-8")
     assert text == "\n".join(said[: text.count("\n")]) + "\n"
-    assert "- ReLU, 20 cross-product gates minus ReLU, 20 Gaussian gates: objective " in text
+    assert "- ReLU, 16 cross-product gates minus ReLU, 16 Gaussian gates: objective " in text
 
 
 @pytest.mark.slow
@@ -282,7 +285,7 @@ def test_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert said[0].startswith("found 2 rows in ")
     assert 'Pictures are left out, they need matplotlib: pip install "clifford-rand[app]"' in said
     assert {path.name for path in written} == {"spiral.csv", "spiral.md", "spiral.txt", "spiral_path.csv"}
-    with pytest.raises(ArgumentError, match=r"made with gates = 20, now it is 5"):
+    with pytest.raises(ArgumentError, match=r"made with gates = 16, now it is 5"):
         experiment.run(Settings(tmp_path, sizes=(SMALL[0],), say=lambda _: None), n_gates=5)
 
 

@@ -1,0 +1,83 @@
+"""From the first import to the last line of a command, Ctrl-C and a want of memory are one line."""
+
+import signal
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand_nn.cli import app, entry, info
+
+
+@pytest.fixture(autouse=True)
+def own_process(monkeypatch):
+    """Put back what the program takes for itself."""
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # where tests run in the background, it is ignored
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def ends(monkeypatch, capfd, work):
+    monkeypatch.setattr(app, "app", work)
+    with pytest.raises(SystemExit) as end:
+        entry.main()
+    return end.value.code, capfd.readouterr().err
+
+
+class Finalised:
+    """Its finaliser is where Ctrl-C comes: Python can raise nothing there."""
+
+    def __del__(self):
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_modules_are_loaded(monkeypatch, capfd):
+    def loading():
+        raise KeyboardInterrupt
+
+    said = "interrupted: the command was not finished.\n"
+    assert ends(monkeypatch, capfd, loading) == (130, said)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL  # nothing is left to be saved
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert ends(monkeypatch, capfd, loading)[0] == 130
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_ctrl_c_while_options_are_read(monkeypatch):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app._Group, "parse_args", pressed)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    assert (result.exit_code, result.stderr) == (130, "interrupted: the command was not finished.\n")
+
+
+def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
+    def work():
+        one = Finalised()
+        del one
+        for _ in range(1000):
+            time.sleep(0.001)
+
+    assert ends(monkeypatch, capfd, work) == (130, "interrupted: the command was not finished.\n")
+
+
+def test_memory_that_ends_is_one_sentence(monkeypatch, capfd):
+    def work():
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        assert ends(patch, capfd, work) == (2, "error: there is not enough memory.\n")
+
+    def refused(*_):
+        raise MemoryError("Unable to allocate 7.0 GiB for an array")
+
+    monkeypatch.setattr(info, "run_info", refused)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    assert result.exit_code == 2
+    why = "Unable to allocate 7.0 GiB for an array"
+    assert result.stderr == f"error: there is not enough memory ({why}); free some, or give fewer rows or columns.\n"
