@@ -1,14 +1,18 @@
 """Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
 
-    python tests/benchmarks/bench_shards.py --folder FOLDER [--line gated dask growth default peers faults verify]
-        [--rows 1000000] [--columns 384] [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30]
-        [--out picture.png] [--limit 120]
+    python tests/benchmarks/bench_shards.py --folder FOLDER
+        [--line gated dask growth default settings peers faults verify] [--rows 1000000] [--columns 384] [--gates 50]
+        [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
 gated: `GatedReLUClassifier` on all rows, its certified gap, its peak, and its seconds over those of the bare products
-of its passes, which are timed after each pass on resident blocks. dask: the same by two worker processes. growth: a
-sixteenth, a quarter and all rows. default: `ConvexNetworkClassifier()` on rows of 50 columns, beside 60,000 rows in
-memory. peers: what a user would take, on the same shards, until --limit seconds, in one picture. faults: kills, see
+of its passes, which are timed after each pass on resident blocks (the pass that decides patterns is one: X @ H). dask:
+the same by two worker processes. growth: a sixteenth, a quarter and all rows: seconds of fits, without imports, and of
+a pass, a row; what is done on the sample, whatever n, is beside the passes. default: `ConvexNetworkClassifier()` on
+rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD, C, sizes of trees, chosen for
+every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by training rows of the last
+shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same shards, until --limit
+seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them. faults: kills, see
 tests/fuzz/shard_kills.py. verify: the certificate of the first line from the shards. Every line prints wall seconds;
 CPU seconds beside them tell more on a busy machine.
 """
@@ -20,8 +24,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import numpy as np
 from sharded import process
 from sharded.made import made
+from sharded.peers import GRIDS
 
 _NAMES = {
     "sgd": "SGDClassifier",
@@ -30,7 +36,8 @@ _NAMES = {
     "xgboost": "XGBoost (external memory)",
     "dask_ml": "dask-ml LogisticRegression",
 }
-LINES = ("gated", "dask", "growth", "default", "peers", "faults", "verify")
+_PASSES = ("pass_seconds", "pass_cpu")
+LINES = ("gated", "dask", "growth", "default", "settings", "peers", "faults", "verify")
 
 
 def said(found):
@@ -54,7 +61,9 @@ def gated_told(title, found):
     passes = found["pass_seconds"] / found["product_seconds"]
     print(f"    {found['steps']} steps, {found['passes']} passes {found['pass_seconds']:.1f} s; bare products ", end="")
     print(f"{found['product_seconds']:.1f} s: fit {ratio:.2f} × (target ≤ 1.5){cpu}, passes {passes:.2f} ×")
-    print("    others: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in found["other"]))
+    others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
+    beside = found["seconds"] - found["pass_seconds"] - sum(seconds for _, seconds in found["other"])
+    print(f"    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s)")
     print(f"    test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}", flush=True)
 
 
@@ -107,11 +116,10 @@ class Bench:
             found[one["n"]] = one
         last = found[max(found)]
         for n, one in found.items():
-            row = one["seconds"] / n * last["n"] / last["seconds"]
-            print(f"    {n:>9,}: seconds a row {row:.2f} × those of all, ", end="")
-            print(
-                f"a row and pass {row * last['passes'] / one['passes']:.2f} ×, peak {one['peak'] / last['peak']:.2f} ×"
-            )
+            whole, passes, cpu = (one[name] / n / (last[name] / last["n"]) for name in ("seconds", *_PASSES))
+            share = last["passes"] / one["passes"]
+            print(f"    {n:>9,}: seconds a row {whole:.2f} × those of all, of a pass {passes * share:.2f} × ", end="")
+            print(f"(cpu {cpu * share:.2f} ×), peak {one['peak'] / last['peak']:.2f} ×")
 
     def default(self):
         folder = self.rows(50)
@@ -120,28 +128,75 @@ class Bench:
         memory = process.run("default", folder=folder, memory_rows=60_000, limit=1800)
         told("    60,000 rows in memory", memory, _accuracy(memory))
 
+    def settings(self):
+        """Choose settings of every method by trials on a quarter of the rows, judged by rows of the last shard."""
+        found = self._read("settings")
+        for name in self.o.peers or GRIDS:
+            tried = []
+            for setting in GRIDS[name]:
+                one = self._trial(name, setting)
+                tried.append((one, setting))
+                print(f"{_NAMES.get(name, name):<28} {_told(setting):<40} held-out log loss {one:.4f}", flush=True)
+            found[name] = min(tried, key=lambda pair: pair[0])[1]
+            self._write("settings", found)
+
+    def _trial(self, name, setting):
+        folder, rows, limit = self.rows(), self.o.rows // 4, self.o.limit / 4
+        if name == "gated":
+            found = process.run(
+                name, folder=folder, rows=rows, gates=self.o.gates, tol=0.03, threads=2, held=True, **setting
+            )
+            return found.get("log_loss", np.inf)
+        found = process.run(
+            name, folder=folder, rows=rows, limit=4 * limit + 120, seconds=limit, held=True, settings=setting
+        )
+        return np.inf if "failed" in found else found["points"][-1][2]
+
     def peers(self):
-        folder, curves = self.rows(), {}
-        for name in self.o.peers or _NAMES:
-            found = process.run(name, folder=folder, limit=4 * self.o.limit + 120, seconds=self.o.limit)
-            if "failed" in found:
-                print(f"{_NAMES[name]:<32} FAILED: {found['failed']}", flush=True)
-                continue
-            seconds, accuracy, loss = found["points"][-1]
-            curves[f"{_NAMES[name]}, {found['rows']:,} rows"] = found["points"]
-            print(f"{_NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s, ", end="")
-            print(f"peak {found['peak'] / 1e9:.2f} GB, accuracy {accuracy:.4f}, log loss {loss:.4f}", flush=True)
+        if set(self.o.peers or GRIDS) - set(self._read("settings")):
+            self.settings()
+        folder, settings, curves = self.rows(), self._read("settings"), self._read("curves")
+        for name in self.o.peers or GRIDS:
+            setting = settings[name]
+            if name == "gated":
+                curves |= self._ours(setting)
+            else:
+                found = process.run(
+                    name, folder=folder, limit=4 * self.o.limit + 120, seconds=self.o.limit, settings=setting
+                )
+                if "failed" in found:
+                    print(f"{_NAMES[name]:<32} FAILED: {found['failed']}", flush=True)
+                    continue
+                seconds, accuracy, loss = found["points"][-1]
+                curves[f"{_NAMES[name]}, {found['rows']:,} rows"] = found["points"]
+                print(f"{_NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s, ", end="")
+                print(f"peak {found['peak'] / 1e9:.2f} GB, accuracy {accuracy:.4f}, log loss {loss:.4f}", end="")
+                print(f", {_told(setting)}", flush=True)
+            self._write("curves", curves)
+        picture(curves, self.o.out)
+
+    def _ours(self, setting):
+        points, name = [], "gated network"
         for tol in (0.3, 0.1, 0.03, 0.01):
-            found = self.plain() if tol == self.o.tol else self.fit(tol=tol)
-            gated_told(f"gated network, gap {tol}", found)
+            found = process.run(
+                "gated", folder=self.rows(), gates=self.o.gates, tol=tol, threads=self.o.threads, **setting
+            )
+            gated_told(f"gated network, {_told(setting)}, gap {tol}", found)
             if "failed" not in found:
-                point = (found["seconds"], found["accuracy"], found["log_loss"])
-                curves.setdefault(f"gated network, {found['n']:,} rows", []).append(point)
-        found = process.run("default", folder=folder)
-        told("default network", found, _accuracy(found))
+                points.append((found["seconds"], found["accuracy"], found["log_loss"]))
+        curves = {f"{name}, {self.o.rows:,} rows": sorted(points)}
+        found = process.run("default", folder=self.rows())
+        told("default network, nothing given", found, _accuracy(found))
         if "failed" not in found:
             curves["default network"] = [(found["seconds"], found["accuracy"], found["log_loss"])]
-        picture(curves, self.o.out)
+        return curves
+
+    def _read(self, what):
+        file = Path(self.rows()) / f"{what}.json"
+        return json.loads(file.read_text()) if file.exists() else {}
+
+    def _write(self, what, value):
+        (Path(self.rows()) / f"{what}.json").write_text(json.dumps(value))
 
     def faults(self):
         script = Path(__file__).parents[1] / "fuzz" / "shard_kills.py"
@@ -157,6 +212,10 @@ class Bench:
         told("certificate checked from the shards", found, more)
 
 
+def _told(setting):
+    return ", ".join(f"{name} {value:g}" for name, value in setting.items())
+
+
 def _accuracy(found):
     return "" if "failed" in found else f", test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}"
 
@@ -168,16 +227,19 @@ def picture(curves, out):
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     for name, points in curves.items():
+        if not points:
+            continue
         seconds, accuracy, loss = zip(*points, strict=True)
         for axis, values in zip(axes, (accuracy, loss), strict=True):
             ours = "network" in name
             axis.plot(seconds, values, "o-" if ours else ".--", label=name, linewidth=2 if ours else 1)
     for axis, what in zip(axes, ("accuracy", "log loss"), strict=True):
         axis.set(xscale="log", xlabel="seconds", ylabel=f"{what} on 20,000 test rows")
+        axis.grid(alpha=0.3)
     axes[0].legend(fontsize=7)
-    figure.savefig(out, dpi=130)
+    figure.savefig(out, dpi=110)
     print(f"picture: {out}")
 
 
@@ -185,7 +247,8 @@ def task(name, options):
     if name in _NAMES:
         from sharded import peers
 
-        return peers.PEERS[name](options["folder"], limit=options["seconds"])
+        more = {key: options[key] for key in ("rows", "held") if key in options}
+        return peers.PEERS[name](options["folder"], limit=options["seconds"], **more, **options["settings"])
     from sharded import fits
 
     return {"gated": fits.gated, "default": fits.default, "verify": fits.verify}[name](**options)
@@ -203,7 +266,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of training of a peer")
-    parser.add_argument("--peers", nargs="+", choices=_NAMES)
+    parser.add_argument("--peers", nargs="+", choices=GRIDS)
     parser.add_argument("--out", default="shards.png")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     parser.add_argument("--options", default="{}", help=argparse.SUPPRESS)

@@ -8,12 +8,12 @@ import numpy as np
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.source import Shards
-from sharded.made import files, judged, test_rows
+from sharded.made import files, judged, judges
 from sharded.process import Clock, peak
 from sharded.products import Counted
 
 
-def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, keep=None):
+def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, keep=None, held=False):
     """Fit the gated network on the first rows; its certificate, its passes and their bare products."""
     shards = Shards(*files(folder, rows))
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
@@ -40,10 +40,12 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, k
         "steps": model.n_iter_,
         "passes": len(sums),
         "pass_seconds": sum(one["seconds"] for one in sums),
+        "pass_cpu": sum(one["cpu"] for one in sums),
+        "beside_cpu": measured["cpu"] - engine.bare_cpu - sum(one["cpu"] for one in engine.passes),
         "product_seconds": sum(one["products"][0] for one in sums),
         "product_cpu": sum(one["products"][1] for one in sums),
         "other": [(one["name"], round(one["seconds"], 2)) for one in engine.passes if not one["products"]],
-        **_test(model, folder),
+        **_test(model, folder, held),
     }
 
 
@@ -90,8 +92,8 @@ def verify(folder, rows=None, kept=None, threads=2):
     }
 
 
-def _test(model, folder):
-    X, y = test_rows(folder)
+def _test(model, folder, held=False):
+    X, y = judges(folder, held)
     accuracy, loss = judged(model.predict_proba(X)[:, 1], y)
     return {"accuracy": accuracy, "log_loss": loss}
 

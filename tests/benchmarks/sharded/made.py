@@ -62,8 +62,11 @@ def files(folder, rows=None):
     return tuple(paths[: max(1, round(share * len(paths)))] for paths in found)
 
 
-def test_rows(folder):
-    """Rows that no fit sees, in float32."""
+def judges(folder, held=False):
+    """Rows that judge, in float32: those that no fit sees, or training rows, of the last shard, for trials."""
+    if held:
+        X, y = (np.load(paths[-1], mmap_mode="r")[:_TEST] for paths in files(folder))
+        return X.astype(np.float32), y.astype(int)
     with np.load(Path(folder) / "test.npz") as found:
         return found["X"].astype(np.float32), found["y"].astype(int)
 

@@ -1,22 +1,23 @@
 """What a user would take instead, on the same shards: accuracy and log loss on test rows after so many seconds.
 
 Every peer returns points (seconds, accuracy, log loss) of training alone, without the time to judge them, and says how
-many rows it could take.
+many rows it could take. Its settings are chosen from `GRIDS`, as ours are: by trials on the first shards, judged by
+training rows of the last one (``held``).
 """
 
 import time
 
 import numpy as np
 
-from sharded.made import files, judged, test_rows
+from sharded.made import files, judged, judges
 from sharded.process import peak
 
 
 class Curve:
     """Points over seconds of work; the clock stands still while a point is judged."""
 
-    def __init__(self, folder):
-        self._X, self._y = test_rows(folder)
+    def __init__(self, folder, held):
+        self._X, self._y = judges(folder, held)
         self.points, self._spent, self._since = [], 0.0, time.perf_counter()
 
     @property
@@ -52,21 +53,21 @@ def _in_memory(folder, rows, most):
     return np.concatenate(kept)[:n], np.concatenate(labels)[:n]
 
 
-def sgd(folder, rows=None, limit=120.0, seed=0):
+def sgd(folder, rows=None, limit=120.0, held=False, seed=0, eta0=0.01, power_t=0.25):
     """`SGDClassifier.partial_fit`, epoch after epoch, on columns scaled by a first pass, averaged.
 
-    With its default steps, 1/(alpha t), ten epochs end at a log loss above 1: these steps are 0.01 t^(-1/4).
+    Its steps are eta0 t^(-power_t).
     """
     from sklearn.linear_model import SGDClassifier
     from sklearn.preprocessing import StandardScaler
 
-    curve = Curve(folder)
+    curve = Curve(folder, held)
     scaler, n = StandardScaler(), 0
     for X, _ in _shards(folder, rows):
         scaler.partial_fit(X)
         n += len(X)
     model = SGDClassifier(
-        loss="log_loss", learning_rate="invscaling", eta0=0.01, power_t=0.25, average=True, random_state=seed
+        loss="log_loss", learning_rate="invscaling", eta0=eta0, power_t=power_t, average=True, random_state=seed
     )
     rng = np.random.default_rng(seed)
     while curve.seconds < limit and len(curve.points) < 10:
@@ -77,14 +78,14 @@ def sgd(folder, rows=None, limit=120.0, seed=0):
     return curve.result(n)
 
 
-def saga(folder, rows=None, limit=120.0, most=0.4e9):
+def saga(folder, rows=None, limit=120.0, held=False, most=0.4e9, C=1.0):
     """`LogisticRegression(solver="saga")`, on as many rows as take 0.4 GB in float32: it copies them."""
     from sklearn.linear_model import LogisticRegression
 
-    curve = Curve(folder)
+    curve = Curve(folder, held)
     X, y = _in_memory(folder, rows, most)
     steps = 1
-    model = LogisticRegression(solver="saga", warm_start=True, max_iter=steps, random_state=0)
+    model = LogisticRegression(C=C, solver="saga", warm_start=True, max_iter=steps, random_state=0)
     while curve.seconds < limit and len(curve.points) < 8:
         model.max_iter = steps
         model.fit(X, y)
@@ -97,7 +98,7 @@ def _judged_after(trees):
     return trees in (5, 10) or trees % 25 == 0
 
 
-def lightgbm(folder, rows=None, limit=120.0):
+def lightgbm(folder, rows=None, limit=120.0, held=False, **settings):
     """LightGBM, rows of the shards as `lightgbm.Sequence`; points after 5, 10, 25, 50, … trees."""
     import lightgbm
 
@@ -113,11 +114,11 @@ def lightgbm(folder, rows=None, limit=120.0):
         def __getitem__(self, index):
             return np.asarray(self._rows[index], dtype=np.float64)
 
-    curve = Curve(folder)
+    curve = Curve(folder, held)
     paths, labels = files(folder, rows)
     y = np.concatenate([np.load(path) for path in labels])
     data = lightgbm.Dataset([Rows(path) for path in paths], y, params={"verbose": -1})
-    parameters = {"objective": "binary", "verbose": -1, "num_threads": 2, "seed": 0}
+    parameters = {"objective": "binary", "verbose": -1, "num_threads": 2, "seed": 0, **settings}
 
     def watch(env):
         late = curve.seconds > limit
@@ -130,7 +131,7 @@ def lightgbm(folder, rows=None, limit=120.0):
     return curve.result(len(y))
 
 
-def xgboost(folder, rows=None, limit=120.0):
+def xgboost(folder, rows=None, limit=120.0, held=False, **settings):
     """XGBoost, histograms in external memory, shard by shard; points after 5, 10, 25, 50, … trees."""
     import tempfile
 
@@ -152,7 +153,7 @@ def xgboost(folder, rows=None, limit=120.0):
         def reset(self):
             self._at = 0
 
-    curve = Curve(folder)
+    curve = Curve(folder, held)
 
     class Watch(xgboost.callback.TrainingCallback):
         def after_iteration(self, model, epoch, evals_log):
@@ -163,36 +164,38 @@ def xgboost(folder, rows=None, limit=120.0):
 
     with tempfile.TemporaryDirectory() as cache:
         data = xgboost.ExtMemQuantileDMatrix(Shards(cache), max_bin=256)
-        parameters = {"objective": "binary:logistic", "nthread": 2, "tree_method": "hist", "seed": 0}
+        parameters = {"objective": "binary:logistic", "nthread": 2, "tree_method": "hist", "seed": 0, **settings}
         xgboost.train(parameters, data, num_boost_round=400, callbacks=[Watch()])
         n = data.num_row()
     return curve.result(n)
 
 
-def dask_ml(folder, rows=None, limit=120.0):
+def dask_ml(folder, rows=None, limit=120.0, held=False, C=1.0):
     """dask-ml's `LogisticRegression` (L-BFGS of dask-glm) on two worker processes; a point for each number of steps."""
     import dask.array as da
     from dask_ml.linear_model import LogisticRegression
     from distributed import Client, LocalCluster
 
     paths, labels = files(folder, rows)
-    test, labelled = test_rows(folder)
-    held = [(np.load(path, mmap_mode="r"), np.load(label)) for path, label in zip(paths, labels, strict=True)]
+    test, labelled = judges(folder, held)
+    stored = [(np.load(path, mmap_mode="r"), np.load(label)) for path, label in zip(paths, labels, strict=True)]
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="4GB")
     with cluster, Client(cluster) as client:
-        lazy = [da.from_delayed(_lazy(path), one.shape, np.float32) for path, (one, _) in zip(paths, held, strict=True)]
+        lazy = [
+            da.from_delayed(_lazy(path), one.shape, np.float32) for path, (one, _) in zip(paths, stored, strict=True)
+        ]
         X = da.concatenate(lazy)
-        y = da.concatenate([da.from_array(one.astype(np.int32), chunks=len(one)) for _, one in held])
+        y = da.concatenate([da.from_array(one.astype(np.int32), chunks=len(one)) for _, one in stored])
         points, seconds = [], 0.0
         for steps in (2, 5, 10, 25):
             if seconds > limit / 2:
                 break
             begin = time.perf_counter()
-            model = LogisticRegression(solver="lbfgs", max_iter=steps, C=1e3).fit(X, y)
+            model = LogisticRegression(solver="lbfgs", max_iter=steps, C=C).fit(X, y)
             seconds = time.perf_counter() - begin
             points.append((round(seconds, 3), *judged(model.predict_proba(test)[:, 1], labelled)))
         peaks = list(client.run(peak).values())
-    return {"points": points, "peak": max(peaks), "rows": sum(len(one) for _, one in held)}
+    return {"points": points, "peak": max(peaks), "rows": sum(len(one) for _, one in stored)}
 
 
 def _lazy(path):
@@ -205,4 +208,12 @@ def _read(path):
     return np.load(path).astype(np.float32)
 
 
+GRIDS = {
+    "gated": [{"beta": beta} for beta in (3e-3, 1e-3, 3e-4, 1e-4)],
+    "sgd": [{"eta0": eta, "power_t": power} for eta, power in ((0.1, 0.5), (0.03, 0.25), (0.01, 0.25), (0.001, 0.0))],
+    "saga": [{"C": C} for C in (1e-4, 1e-3, 1e-2, 1.0)],
+    "lightgbm": [{"learning_rate": rate, "num_leaves": n} for rate in (0.1, 0.3) for n in (31, 127)],
+    "xgboost": [{"learning_rate": rate, "max_depth": n} for rate in (0.1, 0.3) for n in (6, 9)],
+    "dask_ml": [{"C": C} for C in (1e-3, 1e-1, 10.0, 1e3)],
+}
 PEERS = {"sgd": sgd, "saga": saga, "lightgbm": lightgbm, "xgboost": xgboost, "dask_ml": dask_ml}
