@@ -48,11 +48,15 @@ class _Parser:
 
     def __init__(self, algebra: "Algebra", text: str, names: Mapping[str, Any], exact: bool) -> None:
         self.algebra, self.text, self.names = algebra, text, names
+        self.line = text.encode()  # one line, in which nodes have their places in bytes
         self.suspect = _TRAP.search(text) is not None
         self.exact = exact or any(_is_exact(value) for value in names.values())
 
     def error(self, rule: str, what: str, hint: str = "") -> Exception:
         return fail("text", "Algebra", rule, describe(what), hint)
+
+    def source(self, node: ast.expr) -> str:
+        return self.line[node.col_offset : node.end_col_offset].decode()
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of a node; a long sum, which nests to the left, without recursion."""
@@ -86,7 +90,7 @@ class _Parser:
         )
 
     def number(self, node: ast.Constant) -> Any:
-        literal = (ast.get_source_segment(self.text, node) or "") if self.suspect else ""
+        literal = self.source(node) if self.suspect else ""
         found = _TRAP.fullmatch(literal)
         if found is not None and self.algebra.names.parse(f"e{found.group(2)}") is not None:
             blade = f"{found.group(1)}*e{found.group(2)}"
@@ -99,7 +103,7 @@ class _Parser:
     def bounded(self, value: Any, node: ast.expr, power: float = 1) -> Any:
         """Return ``value`` unless its integers and fractions, to a power, have more digits than Python writes."""
         if power * _bits(value) > _LARGEST_NUMBER * math.log2(10):
-            raise self.error(f"made of numbers of at most {_LARGEST_NUMBER} digits", _source(self.text, node))
+            raise self.error(f"made of numbers of at most {_LARGEST_NUMBER} digits", repr(self.source(node)))
         return value
 
     def combined(self, node: ast.BinOp, left: Any, right: Any) -> Any:
@@ -107,7 +111,7 @@ class _Parser:
             return self.applied(operator.mul, node, left, Fraction(1, right))
         if isinstance(node.op, ast.Pow) and isinstance(right, int | float):
             if abs(right) > _HIGHEST_POWER:
-                raise self.error(f"free of powers above {_HIGHEST_POWER}", _source(self.text, node))
+                raise self.error(f"free of powers above {_HIGHEST_POWER}", repr(self.source(node)))
             self.bounded(left, node, abs(right))
         if isinstance(node.op, _OF_BLADES) and not (hasattr(left, "keys") or hasattr(right, "keys")):
             left = self.algebra.scalar(left)  # 2 ^ 3 is the outer product of scalars, where Python would combine bits
@@ -119,9 +123,9 @@ class _Parser:
         try:
             return operation(*values)
         except OverflowError:
-            raise self.error("within the range of float64", _source(self.text, node)) from None
+            raise self.error("within the range of float64", repr(self.source(node))) from None
         except TypeError as error:  # of what a name stands for: a function that is not called, a list
-            raise self.error("made of operations that its values have", _source(self.text, node), f"{error}.") from None
+            raise self.error("made of operations that its values have", repr(self.source(node)), f"{error}.") from None
 
     def named(self, name: str) -> Any:
         if name in self.names:
@@ -138,10 +142,6 @@ class _Parser:
             f"{name!r} in {self.text!r}",
             self.algebra.names.hint + hint,
         )
-
-
-def _source(text: str, node: ast.expr) -> str:
-    return f"{ast.get_source_segment(text, node)!r}"
 
 
 def _bits(value: Any) -> float:
