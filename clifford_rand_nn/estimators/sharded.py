@@ -93,7 +93,7 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
                 counted,
                 task.feature,
                 bounds,
-                None if state is None else state._replace(aim=min(state.aim, bounds.tol)),
+                state,
                 lambda state: keeper.offer(lambda: (seed, now, state)),
             )
             keeper.write((seed, now, trained.state))
@@ -114,7 +114,7 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
                 in_time = lambda: runs.agreed(time.perf_counter() - began < half)  # noqa: E731
                 progress, state = follow(progress, train, judge, mass, state, in_time)
             if state is None and progress.best is not None:
-                state = moved(progress.best, tol)
+                state = moved(progress.best)
             trained = train(progress, state)
         there.beta_ = progress.beta
         there.candidates_ = progress.scores or scores

@@ -83,5 +83,5 @@ def follow(
         least = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - least >= PATIENCE or trained.result.status.ends_all or not go_on():
             return Progress(scores, best.beta, True, at_best), None
-        progress, state = Progress(scores, progress.beta / 2, False, at_best), moved(trained.state, np.inf)
+        progress, state = Progress(scores, progress.beta / 2, False, at_best), moved(trained.state)
     return progress, state

@@ -11,6 +11,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, load_model, save_model
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.gated.steps import ShardedFista
 from clifford_rand_nn.shards.source import Shards
 
 
@@ -171,6 +172,29 @@ def test_one_pass_checks_the_certificate(case):
     except ArgumentError:
         return
     assert found.relative_gap > 1e-3
+
+
+def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
+    """Not when the estimate, which may be 0 of residuals that are not balanced, has fallen."""
+    X, y = data(GatedReLUClassifier, 0)
+    prove, tried = ShardedFista.prove, []
+
+    def failing(self, state):
+        tried.append(state.steps)
+        found = prove(self, state)
+        return found._replace(gap=1.0) if len(tried) < 3 else found
+
+    monkeypatch.setattr(ShardedFista, "prove", failing)
+    monkeypatch.setattr(ShardedFista, "_stepped", _with_gap_zero(ShardedFista._stepped))
+    model = GatedReLUClassifier(6, beta=1e-2, tol=1e-2, loss="logistic", random_state=0, max_iter=100)
+    model.fit(shards_of(X, y))
+    assert model.certificate_.relative_gap <= 1e-2
+    assert len(tried) > 2
+    assert set(np.diff(tried)) == {4}
+
+
+def _with_gap_zero(stepped):
+    return lambda *given: stepped(*given)._replace(gap=0.0)
 
 
 @pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
