@@ -8,6 +8,7 @@ from scipy.special import entr, expit, logit
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import entropy, library, log_softmax, peak, sigmoid, softmax, softplus, solve
+from clifford_rand_nn.datafits.logistic_rays import logistic_rays
 from clifford_rand_nn.datafits.loss import Loss
 
 _ROUNDING = 4.5  # roundings, 1e-15 in double precision
@@ -49,6 +50,14 @@ class Logistic(Loss):
         """Return the binary entropy of y·theta."""
         a = y * theta
         return entropy(a) + entropy(1 - a)
+
+    def along_rays(self, f: Any, y: Any, weights: Any, scales: Any) -> tuple[Any, Any, Any]:
+        """Return the three, of NumPy's arrays in one loop."""
+        if library(f) is not np:
+            return super().along_rays(f, y, weights, scales)
+        w, theta = np.broadcast_to(weights, f.shape)[:, 0], np.empty_like(f)
+        sums = logistic_rays(f[:, 0], y[:, 0], w, scales, theta[:, 0])
+        return sums[0], theta, sums[1:]
 
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return the bounds that y·theta lies in [0, 1]."""

@@ -77,6 +77,15 @@ class Loss:
         """Return minus the conjugate at -theta, entry by entry, in the domain and on its boundary."""
         raise NotImplementedError
 
+    def along_rays(self, f: Any, y: Any, weights: Any, scales: Any) -> tuple[Any, Any, Any]:
+        r"""Return :math:`\sum\omega\ell`, :math:`\omega\theta`, and :math:`-\sum\omega\ell^*(-s\theta)` of every s.
+
+        ``weights`` are (n, 1) or a number, θ is the residual.
+        """
+        xp, theta = library(f), self.residual(f, y)
+        duals = [xp.sum(weights * self.dual_value(s * theta, y)) for s in scales]
+        return xp.sum(weights * self.value(f, y)), weights * theta, xp.stack(duals)
+
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return bounds of theta: numbers, or arrays of the shape of y."""
         return -float("inf"), float("inf")

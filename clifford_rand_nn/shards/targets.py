@@ -87,6 +87,8 @@ class Targets(NamedTuple):
         last = len(self.classes) - 1  # rows of weight zero may have other labels
         xp = library(block.X)
         labels: Any = block.y.reshape((-1,))
+        if last == 1 and xp is np:
+            return np.asarray(labels == self.classes[1]).astype(np.intp)
         if not isinstance(labels, np.ndarray):
             return xp.clip(xp.searchsorted(self.classes, cast(labels, self.classes.dtype)), 0, last)
         found: Any = np.minimum(np.searchsorted(self.classes, labels), last)

@@ -327,3 +327,21 @@ def test_the_unpenalised_fit_of_classes_that_columns_separate_ends_far_out_witho
     with np.errstate(all="raise"):
         fitted = unpenalised_fit(datafit, Q)
     assert datafit.value(fitted) <= 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LOSSES)
+def test_what_a_loss_says_along_rays_is_what_its_formulas_say(name, weighted):
+    """Also where predictions are far beyond the range of exponentials, and at the ends of the domain."""
+    rng, loss = np.random.default_rng(3), fit_of(name).loss
+    n = 300
+    y = targets(name, n, rng).reshape(n, -1)
+    f = rng.standard_normal(y.shape) * np.exp(3 * rng.standard_normal((n, 1)))
+    f[:3] = [[-800.0], [800.0], [0.0]]
+    weights, scales = rng.random((n, 1)) if weighted else 1.0, np.array([0.3, 0.97, 1.0])
+    value, theta, duals = loss.along_rays(f, y, weights, scales)
+    plain = loss.residual(f, y)
+    np.testing.assert_allclose(theta, weights * plain, rtol=1e-14, atol=1e-300)
+    assert value == pytest.approx(np.sum(weights * loss.value(f, y)), rel=1e-13)
+    expected = [np.sum(weights * loss.dual_value(s * plain, y)) for s in scales]
+    np.testing.assert_allclose(duals, expected, rtol=1e-12, atol=1e-12)

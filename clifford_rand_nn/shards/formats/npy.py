@@ -2,8 +2,10 @@
 
 import math
 import os
+from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -49,18 +51,27 @@ class RawFile(Stored):
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
         with open(self.name, "rb", buffering=0) as file:
-            about = os.fstat(file.fileno())
-            if (about.st_size, about.st_mtime_ns) != self._seen:
-                raise OSError("the file has changed since Shards was made")
-            width, size = math.prod(self.shape[1:]), self._type.itemsize
-            if self._by_columns:
-                columns = np.empty((width, stop - start), self._type)
-                for j, column in enumerate(columns):
-                    _fill(file, self._offset + (j * self.shape[0] + start) * size, column)
-                found = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], stop - start).T)
-            else:
-                found = np.empty((stop - start, *self.shape[1:]), self._type)
-                _fill(file, self._offset + start * width * size, found.reshape(-1))
+            return self._rows(file, start, stop)
+
+    def blocks(self, start: int, stop: int, rows: int) -> Iterator[NDArray[Any]]:
+        """Yield rows; the file is opened once."""
+        with open(self.name, "rb", buffering=0) as file:
+            for first in range(start, stop, rows):
+                yield self._rows(file, first, min(first + rows, stop))
+
+    def _rows(self, file: FileIO, start: int, stop: int) -> NDArray[Any]:
+        about = os.fstat(file.fileno())
+        if (about.st_size, about.st_mtime_ns) != self._seen:
+            raise OSError("the file has changed since Shards was made")
+        width, size = math.prod(self.shape[1:]), self._type.itemsize
+        if self._by_columns:
+            columns = np.empty((width, stop - start), self._type)
+            for j, column in enumerate(columns):
+                _fill(file, self._offset + (j * self.shape[0] + start) * size, column)
+            found = np.ascontiguousarray(columns.reshape(*self.shape[:0:-1], stop - start).T)
+        else:
+            found = np.empty((stop - start, *self.shape[1:]), self._type)
+            _fill(file, self._offset + start * width * size, found.reshape(-1))
         return found.astype(self.dtype, copy=False)
 
     def identity(self) -> str:
@@ -112,12 +123,12 @@ def mapped_file(array: Any) -> RawFile | None:
     return RawFile(array.filename, offset, array.shape, array.dtype, by_columns)
 
 
-def _fill(file: IO[bytes], offset: int, array: NDArray[Any]) -> None:
+def _fill(file: FileIO, offset: int, array: NDArray[Any]) -> None:
     """Read an array that lies as one piece in a file."""
     rest = array.view(np.uint8).data
     file.seek(offset)
     while len(rest):
-        count = file.readinto(rest)  # type: ignore[attr-defined]
+        count = file.readinto(rest)
         if not count:
             raise EOFError(f"the file ends {len(rest)} bytes too early")
         rest = rest[count:]

@@ -6,6 +6,7 @@ patterns is in the array API.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -131,23 +132,18 @@ class Judge(_Forward):
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the fields of `Judged` for a block."""
-        X, on, loss = self._rows(block), self._on(block, kept), self.targets.loss
+        X, on = self._rows(block), self._on(block, kept)
         y, w = self.targets.of(block), self.targets.weights(block)
         f = self._gated(X, on) + self.intercept
-        plain = loss.residual(f, y)
-        theta = w * plain
+        loss = self.targets.loss
+        # passes that prove, in double precision, are made of the plain formulas of the loss
+        rays = loss.along_rays if self.dtype == np.float32 else partial(Loss.along_rays, loss)
+        value, theta, duals = rays(f, y, w, self.scales)
         xp = library(theta)
-        duals = xp.stack([xp.sum(w * loss.dual_value(s * plain, y)) for s in self.scales])
         k, P, C = len(X), on.shape[1], theta.shape[1]
         gated = (on[:, :, None] * cast(theta, on.dtype)[:, None, :]).reshape((k, P * C))
         gradient = cast(X.T @ gated, theta.dtype).reshape((X.shape[1], P, C))
-        return (
-            xp.asarray(xp.sum(w * loss.value(f, y))),
-            xp.sum(theta, axis=0),
-            xp.asarray(xp.sum(xp.abs(theta))),
-            duals,
-            gradient,
-        )
+        return xp.asarray(value), xp.sum(theta, axis=0), xp.asarray(xp.sum(xp.abs(theta))), duals, gradient
 
 
 class Balance(_Forward):
