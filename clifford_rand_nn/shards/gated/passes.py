@@ -16,6 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.shards.gated.masks import masked, masked_sums
 from clifford_rand_nn.shards.half import double, single
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.sums import Kept, RowMap, RowSum, Sums
@@ -81,11 +82,11 @@ class _Forward(RowSum):
         return X
 
     def _on(self, block: Block, kept: Kept) -> Any:
-        """Return the patterns (k, P) as zeros and ones in the precision of the products."""
+        """Return the patterns (k, P) as zeros and ones: bytes of NumPy's, else in the precision of the products."""
         bits, P = kept[0], self._shape[1]
         xp = library(bits)
         if xp is np:
-            return np.unpackbits(bits, axis=1, count=P).astype(self.dtype)
+            return np.unpackbits(bits, axis=1, count=P)
         shifts = xp.arange(7, -1, -1, dtype=bits.dtype, device=bits.device)
         ones = xp.reshape((bits[:, :, None] >> shifts) & 1, (bits.shape[0], -1))
         return cast(ones[:, :P], getattr(xp, self.dtype.name))
@@ -97,14 +98,21 @@ class _Forward(RowSum):
         on = on if self._active is None else xp.take(on, self._active, axis=1)  # indexing would lay it out by columns
         if on.shape[1] == 0:
             return zeros(X, (len(X), C), xp.float64)
-        Z = (X @ self._columns).reshape((len(X), on.shape[1], C))
-        if xp is not np:
-            return cast((on[:, None, :] @ Z)[:, 0, :], xp.float64)
-        return np.einsum("kpc,kp->kc", Z, on).astype(np.float64) if C > 1 else _rowwise(Z[:, :, 0], on)
+        Z = X @ self._columns
+        if xp is np and C == 1:
+            return masked_sums(Z, on)[:, None]
+        Z = Z.reshape((len(X), on.shape[1], C))
+        if xp is np:
+            return np.einsum("kpc,kp->kc", Z, on.astype(self.dtype)).astype(np.float64)
+        return cast((on[:, None, :] @ Z)[:, 0, :], xp.float64)
 
-
-def _rowwise(Z: NDArray[Any], on: NDArray[Any]) -> Array:
-    return np.asarray(np.einsum("kp,kp->k", Z, on)[:, None], dtype=np.float64)
+    def _gated_residuals(self, on: Any, theta: Any) -> Any:
+        """Return on[j, p] theta[j, c], (k, PC), in the precision of the products."""
+        xp, (k, C) = library(theta), theta.shape
+        if xp is np and C == 1:
+            return masked(on, theta[:, 0], self.dtype)
+        dtype = self.dtype if xp is np else on.dtype
+        return (cast(on, dtype)[:, :, None] * cast(theta, dtype)[:, None, :]).reshape((k, -1))
 
 
 class Judged(NamedTuple):
@@ -140,9 +148,7 @@ class Judge(_Forward):
         rays = loss.along_rays if self.dtype == np.float32 else partial(Loss.along_rays, loss)
         value, theta, duals = rays(f, y, w, self.scales)
         xp = library(theta)
-        k, P, C = len(X), on.shape[1], theta.shape[1]
-        gated = (on[:, :, None] * cast(theta, on.dtype)[:, None, :]).reshape((k, P * C))
-        gradient = cast(X.T @ gated, theta.dtype).reshape((X.shape[1], P, C))
+        gradient = cast(X.T @ self._gated_residuals(on, theta), theta.dtype).reshape((X.shape[1], on.shape[1], -1))
         return xp.asarray(value), xp.sum(theta, axis=0), xp.asarray(xp.sum(xp.abs(theta))), duals, gradient
 
 
