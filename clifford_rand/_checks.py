@@ -73,7 +73,11 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
         hint = f"NumPy says: {error}"
         rule = "an array of numbers" if isinstance(error, TypeError) else "an array, its rows of one length"
         raise fail(name, owner, rule, describe(f"a {type(value).__name__}"), hint) from error
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.isnative:
+        return array
+    # of numbers the dtype itself, not an equal one: what asks by `is` takes the same way
+    kind = array.dtype.type if array.dtype.kind in "biufc" else array.dtype.newbyteorder("=")
+    return array.astype(kind)
 
 
 def _is_masked(value: object) -> bool:
@@ -155,7 +159,7 @@ def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to 
     array = None if frame else as_array(value, name, owner)
     dtypes = [array.dtype] if array is not None else list(value.dtypes)
     for dtype in dtypes:
-        if getattr(dtype, "kind", "O") in tuple("USMm"):
+        if getattr(dtype, "kind", "O") in tuple("USMmV"):
             raise fail(name, owner, "real numbers", describe(f"dtype {dtype}"), hint)
     if any(getattr(dtype, "kind", "O") == "O" for dtype in dtypes):
         entries = np.asarray(value, dtype=object).ravel()

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.blades.gram import is_euclidean, lowered
 from clifford_rand.blades.relations import Relations
@@ -92,6 +92,8 @@ class Projections(Relations):
     def _coefficients(self, rows: Array, owner: str, rtol: float | None) -> Array:
         """Return W with W Q the projections of ``rows`` (..., n, d) on the span of the blade's orthonormal Q."""
         self._need_subspace(owner)
+        if rtol is not None:
+            check_tolerance(rtol, 0.0, owner)
         Q, metric = self._frame.basis, self.algebra.form
         if is_euclidean(metric):
             return np.asarray(rows @ Q.swapaxes(-1, -2))
@@ -105,6 +107,8 @@ class Projections(Relations):
         Q = self._frame.basis
         if is_euclidean(self.algebra.form):
             self._need_subspace(owner)
+            if rtol is not None:
+                check_tolerance(rtol, 0.0, owner)
             return outside(rows, Q)
         return np.asarray(rows - self._coefficients(rows, owner, rtol) @ Q)
 

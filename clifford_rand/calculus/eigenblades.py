@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand.basis.coefficients import is_symbolic
 
 if TYPE_CHECKING:
     from clifford_rand.calculus.linear_map import LinearMap
@@ -81,6 +82,12 @@ def eigenblades(f: "LinearMap", rtol: float | None = None) -> list[Eigenblade]:
         rule = "one map of an algebra into itself, its entries real"
         raise fail("f", "eigenblades", rule, describe(repr(f)), "Take f[i] of a batch.")
     limit = check_tolerance(rtol, _RTOL, "eigenblades")
+    entries = f.matrix.ravel().tolist()
+    if f.matrix.dtype == object and any(isinstance(entry, float) for entry in entries):
+        if not any(map(is_symbolic, entries)):
+            return eigenblades(f.astype(np.float64), rtol)
+        hint = "Write them as fractions, as sympy.nsimplify does."
+        raise fail("f", "eigenblades", "a map of exact numbers and symbols", describe("floats beside symbols"), hint)
     if f.matrix.dtype == object:
         from clifford_rand.symbolic import primary_decomposition
 

@@ -61,7 +61,7 @@ class DifferentialOperator:
         for word, coefficient in terms.items():
             place = tuple(sorted(word)) if flat else tuple(word)
             found[place] = found[place] + coefficient if place in found else coefficient
-        self.terms = {word: found[word] for word in sorted(found, key=_order) if not found[word].is_zero()}
+        self.terms = {word: found[word] for word in sorted(found, key=_order) if not np.all(found[word].is_zero())}
 
     # ---- products
 

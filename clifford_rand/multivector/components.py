@@ -134,9 +134,16 @@ def filtered(A: "Multivector", function: Callable[..., Any] | None = None) -> "M
     """
     if function is None:
         return sparse(A)
-    kept = [i for i, value in enumerate(_called(A, function)) if np.any(np.asarray(value, dtype=bool))]
+    kept = [i for i, value in enumerate(_called(A, function)) if _holds_somewhere(value)]
     keys = keys_of_masks(A.algebra.d, tuple(int(A.keys.masks[i]) for i in kept))
     return A._make(keys, A.coefficients[..., kept])
+
+
+def _holds_somewhere(value: Any) -> bool:
+    try:
+        return bool(np.any(np.asarray(value, dtype=bool)))
+    except (TypeError, ValueError):  # an inequality of a symbol is neither
+        raise fail("function", "filter", "true or false of every coefficient", value) from None
 
 
 def _called(A: "Multivector", function: Callable[..., Any]) -> list[Any]:

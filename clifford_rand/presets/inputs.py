@@ -11,6 +11,24 @@ from clifford_rand.basis.coefficients import as_coefficients
 from clifford_rand.multivector.multivector import Multivector
 
 
+def floats(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+    """Return exact numbers as float64, for what has roots and angles; others as they are, and symbols are refused."""
+    if array.dtype != object:
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        hint = "Substitute numbers first, as by A.subs."
+        raise fail(name, owner, "of real numbers", describe("symbols, complex or too large numbers"), hint) from None
+
+
+def with_floats(A: Any, name: str, owner: str) -> Any:
+    """Return a multivector with `floats` for coefficients; what is none as it is."""
+    if not isinstance(A, Multivector) or A.dtype != object:
+        return A
+    return A._make(A.keys, floats(A.coefficients, name, owner))
+
+
 def _finite(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     if array.dtype.kind == "i":
         array = array.astype(np.float64)
@@ -37,7 +55,7 @@ def numbers_of(value: ArrayLike, dtype: np.dtype, name: str, owner: str) -> NDAr
     """Return one number for each element of a batch. A Python number takes ``dtype``, so that float32 stays float32."""
     array = as_coefficients(value, name, owner)
     if type(value) in (int, float) and dtype.kind in "fc":
-        array = array.astype(dtype)
+        array = floats(array, name, owner).astype(dtype)
     return _finite(array, name, owner)
 
 
@@ -107,8 +125,10 @@ def unit_scale(A: Any) -> Any:
     """Return ``A`` times a power of two, so that its largest component is near 1 and squares do not overflow."""
     if A.dtype == object:
         return A
-    real = np.finfo(A.dtype)
     exponent = np.frexp(largest(A.coefficients))[1]
+    if A.dtype.kind == "f":  # of denormal numbers, too, whose factor is no number
+        return A._make(A.keys, np.ldexp(A.coefficients, -exponent[..., None]))
+    real = np.finfo(A.dtype)
     factor = np.ldexp(np.ones((), dtype=real.dtype), -np.clip(exponent, real.minexp + 2, real.maxexp - 2))
     return A._make(A.keys, A.coefficients * factor[..., None])
 
@@ -135,7 +155,7 @@ def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol
         raise fail(
             name, owner, "one axis: a simple bivector, B ∧ B = 0", describe("a sum of two"), "Multiply two rotors."
         )
-    half = numbers_of(angle, B.dtype, "angle", owner) / 2
+    half = floats(numbers_of(angle, B.dtype, "angle", owner), "angle", owner) / 2
     if half.dtype.kind != "f":
         raise fail("angle", owner, "a real number, or an array of them", describe(f"dtype {half.dtype}"))
     return B.algebra.scalar(np.cos(half)) - B * (np.sin(half) / np.sqrt(square))

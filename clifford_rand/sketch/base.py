@@ -31,7 +31,8 @@ class Sketch(ABC):
     A subclass sets ``shape`` and ``rng``, names its ``_arguments``, and writes two methods on the columns of a matrix;
     ``S @ x``, ``X @ S.T``, ``S.T @ v`` and ``V @ S`` follow, with float32 kept, and so do ``redraw`` and ``repr``.
     NumPy leaves the operators to this class. A SciPy sparse matrix may stand for a dense one; sketches that are sparse
-    themselves then give a sparse result, the others a dense one.
+    themselves then give a sparse result, the others a dense one. A data frame decides what ``frame @ S.T`` is, and
+    knows nothing of sketches: ``frame.to_numpy() @ S.T``.
 
     Attributes
     ----------
@@ -139,6 +140,11 @@ def log_falling(r: int, k: int) -> float:
     return math.lgamma(r + 1) - math.lgamma(r - k + 1) if k <= r else -math.inf
 
 
+def log_minor_of_draws(r: int, k: int) -> float:
+    """Return log of r!/((r-k)! r^k), -inf for k > r: of r independent rows of covariance I/r."""
+    return log_falling(r, k) - k * math.log(r) if k <= r else -math.inf
+
+
 def drawn_seed(rng: object, owner: str) -> tuple[int, np.random.Generator]:
     """Return a seed and its generator: ``rng`` itself if it is an integer, else one that ``rng`` draws."""
     generator = as_generator(rng, owner)
@@ -198,7 +204,7 @@ def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
     transposed = S.T
     if isinstance(blocks, str | bytes) or not isinstance(blocks, Iterable):
         raise fail("blocks", "sketch_rows", "blocks of rows, one after the other", blocks)
-    return (block @ transposed for block in blocks)
+    return (transposed.__rmatmul__(block) for block in blocks)  # frames would ask NumPy about ``transposed``
 
 
 def check_accuracy(k: object, eps: object, delta: object, owner: str) -> tuple[int, float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_fits, check_integer
-from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_falling, own_stream
+from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_minor_of_draws, own_stream
 
 _BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
 _KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
@@ -86,7 +86,7 @@ class GaussianSketch(Sketch):
 
     def log_minor(self, k: int) -> float:
         """Return log c_k = log r!/((r-k)! r^k), -inf for k > r: C(r, k) sets of rows of mean k!/r^k (Cauchy-Binet)."""
-        return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * math.log(self.r)
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         result = np.empty((self.r, x.shape[1]), x.dtype)

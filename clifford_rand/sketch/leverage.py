@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import as_real, check_fits, check_integer, check_number, describe, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.crossproduct.scaled import unit_scaled
-from clifford_rand.sketch.base import Sketch, check_accuracy, chernoff_exponent, drawn_seed, log_falling, own_stream
+from clifford_rand.sketch.base import (
+    Sketch,
+    check_accuracy,
+    chernoff_exponent,
+    drawn_seed,
+    log_minor_of_draws,
+    own_stream,
+)
 from clifford_rand.sketch.sparse import KERNEL_FROM, SparseTable
 
 
@@ -184,7 +191,7 @@ class LeverageSampling(Sketch):
         """Return the smallest r of the rule in the notes, for a matrix of rank ``k``."""
         owner = "LeverageSampling.suggest_dim"
         k, eps, delta = check_accuracy(k, eps, delta, owner)
-        beta = check_number(beta, "beta", owner, "a number in (0, 1]", lambda x: 0 < x <= 1)
+        beta = check_number(beta, "beta", owner, "a number from 1e-100 to 1", lambda x: 1e-100 <= x <= 1)
         return math.ceil(k * math.log(2 * k / delta) / (beta * chernoff_exponent(eps)))
 
     def log_minor(self, k: int) -> float:
@@ -192,7 +199,7 @@ class LeverageSampling(Sketch):
 
         It needs positive scores wherever A and B have columns other than 0.
         """
-        return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * math.log(self.r)
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
 
     def _apply(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(x[self.rows] * self._scale.astype(x.dtype)[:, None])

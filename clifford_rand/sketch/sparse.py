@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from clifford_rand._checks import check_fits, check_integer, describe, fail
-from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_falling, own_stream
+from clifford_rand.sketch.base import Sketch, check_accuracy, drawn_seed, log_minor_of_draws, own_stream
 
 # Entries of X from which the kernels pay: 1 s to compile, once per machine and precision, and 0.4 s to load, once per
 # process. 20,000 rows of 512 to 64 columns, s = 8, 1 thread: 38 ms, the dense product 60, SciPy 100 and a copy before.
@@ -295,7 +295,7 @@ class SparseSign(SignColumns):
         The signs are independent, so J ≠ J' has mean zero, and of det(S_IJ)² the squares of its terms remain: k
         distinct rows in order, each in its column with probability s/r, over s^k.
         """
-        return log_falling(self.r, check_integer(k, "k", "log_minor", low=0)) - k * float(np.log(self.r))
+        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor", low=0))
 
 
 def _balanced_rows(r: int, d: int, s: int, rng: np.random.Generator) -> NDArray[np.int64]:

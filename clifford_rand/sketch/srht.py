@@ -84,9 +84,9 @@ class SRHT(Sketch):
     def __init__(self, r: int, d: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.d = check_integer(d, "d", "SRHT")
         self.padded = _next_power(self.d)
+        check_fits(16 * self.padded, "d", "SRHT")  # the permutation, and one row of a product
         hint = f"The transform of {self.d} features has {self.padded} rows to choose from."
         self.r = check_integer(r, "r", "SRHT", high=self.padded, hint=hint)
-        check_fits(16 * self.padded, "d", "SRHT")  # the permutation, and one row of a product
         self.rng, _ = drawn_seed(rng, "SRHT")
         generator = own_stream(self.rng)
         self.shape = (self.r, self.d)
@@ -99,7 +99,7 @@ class SRHT(Sketch):
         owner = "SRHT.suggest_dim"
         k, eps, delta = check_accuracy(k, eps, delta, owner)
         padded = _next_power(check_integer(d, "d", owner, low=k, hint="A subspace of R^d has at most d dimensions."))
-        rows = (math.sqrt(k) + math.sqrt(8 * math.log(2 * padded / delta))) ** 2
+        rows = (math.sqrt(k) + math.sqrt(8 * (math.log(2 * padded) - math.log(delta)))) ** 2
         return min(padded, math.ceil(rows * math.log(4 * k / delta) / chernoff_exponent(eps)))
 
     def log_minor(self, k: int) -> float:

@@ -400,3 +400,12 @@ def test_joins_and_meets_of_large_blades_with_and_without_common_vectors():
         assert (J.grade, M.grade) == (37, 3)
         for larger, smaller in ((A, M), (B, M), (J, A), (J, B)):
             assert np.all(larger.contains(smaller))
+
+
+@pytest.mark.parametrize("rtol", ["no such word", np.nan, -1.0, [1e-9], True, 1e300])
+def test_a_tolerance_is_one_in_every_metric(rtol):
+    blade, other = cr.Blade(np.eye(4)[:2]), cr.Blade(np.ones((1, 4)))
+    for move, x in ((blade.project, other), (blade.reject, other), (blade.project_vectors, np.ones(4)),
+                    (blade.reject_vectors, np.ones(4))):  # fmt: skip
+        with pytest.raises(cr.ArgumentError, match=f"'rtol' parameter of {move.__name__} must be"):
+            move(x, rtol)

@@ -177,3 +177,8 @@ def test_batches_weights_and_multivectors():
 def test_bad_input_gets_one_clear_error(work, message):
     with pytest.raises(cr.ArgumentError, match=message):
         work(MODELS[3, True])
+
+
+def test_points_whose_squares_overflow_are_refused():
+    with pytest.raises(cr.ArgumentError, match="'X' parameter of fit_plane must be small enough for its square"):
+        cga.fit_plane(MODELS[3, False], 1e300 * np.random.default_rng(0).standard_normal((6, 3)))

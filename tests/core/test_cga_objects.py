@@ -272,3 +272,30 @@ def test_what_is_no_blade_is_refused(null):
             cga.classify(X)
     with pytest.raises(cr.ArgumentError, match="must be blades"):
         cga.distance(circles.sum(), circles[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [({"count": None}, "count"), ({"count": 2.5}, "count"), ({"count": 10**12}, "count"), ({"count": 10**400}, "count"),
+     ({"extent": None}, "extent"), ({"extent": "wide"}, "extent"), ({"extent": -1.0}, "extent")],
+)  # fmt: skip
+def test_samples_are_of_counted_points_and_some_extent(given, name):
+    alg = MODELS[3, False]
+    for X in (cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]), cga.line(alg, [1, 2, 3], [0, 0, 1])):
+        with pytest.raises(cr.ArgumentError, match=f"'{name}' parameter of sample"):
+            cga.sample(X, **({"count": 4} | given))
+
+
+@pytest.mark.parametrize("measure", [cga.radius, cga.radius_squared])
+def test_what_is_no_blade_has_no_radius(measure):
+    alg = MODELS[3, False]
+    with pytest.raises(cr.ArgumentError, match=r"must be a blade of a round or a flat. Got a multivector that is none"):
+        measure(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]).map(round))
+
+
+def test_denormal_blades_are_classified_as_their_multiples():
+    X = cga.circle(MODELS[3, False], [0, 0, 0], 1, [0, 0, 1])
+    tiny = X.map(lambda x: np.sign(round(float(x), 9)) * 5e-324)
+    found = cga.classify(tiny)
+    assert found.name == "circle"
+    assert found.location.tolist() == [0.0, 0.0, 0.0]

@@ -122,3 +122,16 @@ def test_bad_input_gets_one_clear_error(work, message):
     for null in (False, True):
         with pytest.raises(cr.ArgumentError, match=message):
             work(MODELS[3, null])
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_exact_shifts_and_inversions_of_exact_numbers(null):
+    from fractions import Fraction
+
+    alg = MODELS[3, null]
+    line = cga.line(alg, [1, 0, 0], [0, 0, 1])
+    for angle in (Fraction(1, 2), np.array(0.5, dtype=object)):
+        assert cga.motor(alg, line, angle, Fraction(3)).isclose(cga.motor(alg, line, 0.5, 3.0))
+        assert cga.rotor(alg, line.dual(), angle).isclose(cga.rotor(alg, line.dual(), 0.5))
+    b = [Fraction(1, 2), Fraction(0), Fraction(1)]
+    assert cga.transversion(alg, b).isclose(cga.transversion(alg, [0.5, 0, 1]))

@@ -310,3 +310,15 @@ def test_an_error_is_one_line_that_prints():
     assert told.endswith(" Name one of é, ×.")
     assert len(told) == 2000
     assert str(pickle.loads(pickle.dumps(ArgumentError("a\nb")))) == "a b"
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8", ">c16"])
+def test_numbers_of_the_other_byte_order_get_the_dtype_itself(dtype):
+    found = _checks.as_array(np.arange(3).astype(dtype), "X", "f")
+    assert found.dtype is np.arange(3).astype(dtype[1:]).dtype  # code that asks by `is` takes one way for both
+    assert found.tolist() == [0, 1, 2]
+
+
+def test_records_are_no_numbers():
+    with pytest.raises(ArgumentError, match=r"'y' parameter of f must be real numbers. Got dtype \[\('a'"):
+        _checks.refuse_unreal(np.zeros(3, [("a", float), ("b", int)]), "y", "f")

@@ -522,3 +522,13 @@ def test_christoffel_symbols_of_the_sphere():
     assert sphere.as_field(theta) == sphere.algebra.scalar(theta)
     with pytest.raises(cr.ArgumentError, match="as_field"):
         sphere.as_field(cr.Algebra(3).e1)
+
+
+def test_operators_take_batches_of_coefficients():
+    alg = cr.Algebra(2)
+    x = alg.symbols("x", 1)
+    grad = cr.gradient(x)
+    batch = alg.vector([[1.0, 0.0], [0.0, 2.0]])
+    found = (batch | grad) * (x * x)
+    assert [sp.simplify(found[i].scalar_part() - k * x.values[i]) for i, k in ((0, 2), (1, 4))] == [0, 0]
+    assert ((0 * batch) | grad).is_zero()

@@ -142,3 +142,27 @@ def test_targets_out_of_reach_are_approached():
 def test_bad_input_gets_one_clear_error(work, message):
     with pytest.raises(cr.ArgumentError, match=message):
         work(arm()[0])
+
+
+def test_exact_targets_are_numbers_and_symbols_are_refused():
+    import sympy
+
+    joints = pga.screw_axis(PLANE, pga.point(PLANE, [[0.0, 0], [1, 0]]))
+    home, target, q = pga.translator(PLANE, [2.0, 0]), pga.translator(PLANE, [1.0, 1]), [0.3, 0.2]
+    exact = target.map(lambda x: sympy.Rational(x))
+    assert exact.dtype == object
+    found = pga.inverse_kinematics(joints, exact, q, home)
+    np.testing.assert_allclose(found.q, pga.inverse_kinematics(joints, target, q, home).q)
+    np.testing.assert_allclose(pga.damped_step(joints, q, exact)[0], pga.damped_step(joints, q, target)[0])
+    for solve in (pga.inverse_kinematics, lambda S, T, q: pga.damped_step(S, q, T)):
+        with pytest.raises(cr.ArgumentError, match=r"'target' parameter of .* must be of real numbers. Got symbols"):
+            solve(joints, target * sympy.Symbol("s"), q)
+
+
+def test_steps_of_any_damping_and_lengths_within_reason():
+    joints = pga.screw_axis(PLANE, pga.point(PLANE, [[0.0, 0], [1, 0]]))
+    step, error = pga.damped_step(joints, [0.3, 0.2], pga.translator(PLANE, [1.0, 1]), damping=1e300)
+    assert (step == 0).all() or (abs(step) < 1e-290).all()
+    assert error > 0
+    with pytest.raises(cr.ArgumentError, match=r"'length' parameter .* must be a number from 1e-100 to 1e100"):
+        pga.inverse_kinematics(joints, pga.translator(PLANE, [1.0, 1]), [0.3, 0.2], length=1e-300)

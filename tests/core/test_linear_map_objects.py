@@ -254,3 +254,14 @@ def test_failures():
         f + 1
     with pytest.raises(TypeError):
         hash(f)
+
+
+def test_eigenblades_of_objects_that_are_floats():
+    matrix = np.random.default_rng(0).standard_normal((3, 3))
+    matrix += matrix.T
+    f, same = cr.LinearMap(cr.Algebra(3), matrix), cr.LinearMap(cr.Algebra(3), matrix.astype(object))
+    for one, other in zip(f.eigenblades(), same.eigenblades(), strict=True):
+        assert one.blade.isclose(other.blade)
+        assert one.factor == other.factor
+    with pytest.raises(cr.ArgumentError, match="'f' parameter of eigenblades must be a map of exact numbers"):
+        cr.LinearMap(cr.Algebra(2), [[T, 0.5], [0, 1]]).eigenblades()

@@ -311,3 +311,11 @@ def test_points_from_vectors_and_batches_that_broadcast():
 def test_bad_input_gets_one_clear_error(work, message):
     with pytest.raises(cr.ArgumentError, match=message):
         work(ALGEBRAS[3])
+
+
+def test_coordinates_of_symbols_ask_for_no_rounding():
+    import sympy
+
+    s = sympy.Symbol("s", positive=True)
+    P = pga.point(ALGEBRAS[3], [s, 1, 2])
+    assert pga.coordinates(P, 1e-9).tolist() == pga.coordinates(P).tolist() == [s, 1, 2]

@@ -352,3 +352,12 @@ def test_the_migration_page_names_what_there_is():
 def test_bad_input_gets_one_clear_error(work, message):
     with pytest.raises(cr.ArgumentError, match=message):
         work(SPACE)
+
+
+@pytest.mark.parametrize("number", [Fraction(1, 2), np.array(0.5, dtype=object), sympy.Rational(1, 2)])
+def test_motors_of_exact_turns_and_shifts(number):
+    line = pga.line(SPACE, [1.0, 0, 0], [1.0, 0, 1])
+    assert pga.motor(SPACE, line, number, number).astype(float).isclose(pga.motor(SPACE, line, 0.5, 0.5))
+    assert pga.rotor(SPACE, line, number).isclose(pga.rotor(SPACE, line, 0.5))
+    with pytest.raises(cr.ArgumentError, match=r"'angle' parameter of rotor must be of real numbers. Got symbols"):
+        pga.rotor(SPACE, line, sympy.Symbol("t"))

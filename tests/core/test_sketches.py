@@ -394,7 +394,7 @@ def test_errors():
         ),
         (lambda: GaussianSketch.suggest_dim(3, 0.5, 0), r"'delta' parameter of GaussianSketch\.suggest_dim"),
         (lambda: SRHT.suggest_dim(30, d=20), r"'d' parameter of SRHT\.suggest_dim must be an integer ≥ 30"),
-        (lambda: scores.suggest_dim(3, beta=2.0), r"'beta' parameter .* a number in \(0, 1\]\. Got 2\.0"),
+        (lambda: scores.suggest_dim(3, beta=2.0), r"'beta' parameter .* a number from 1e-100 to 1\. Got 2\.0"),
         (lambda: SJLT(3, 5, rng=0).T.redraw(), r"'S' parameter of redraw must be a sketch that can be drawn again"),
         (
             lambda: SJLT(3, 5, rng=0).T.log_minor(2),
@@ -411,3 +411,26 @@ def test_errors():
     for call, message in cases:
         with pytest.raises(cr.ArgumentError, match=message):
             call()
+
+
+@pytest.mark.parametrize("kind", [GaussianSketch, SparseSign, LeverageSampling])
+def test_minors_of_more_rows_than_any_float_are_nothing(kind):
+    made = kind(np.ones(6), 3, rng=0) if kind is LeverageSampling else kind(3, 6, rng=0)
+    assert made.log_minor(10**400) == -np.inf
+    assert made.log_minor(4) == -np.inf
+
+
+def test_sizes_beyond_floats_are_refused_by_name():
+    with pytest.raises(cr.ArgumentError, match=r"'d' parameter of SRHT must be such that"):
+        SRHT(3, 10**6000)
+    assert SRHT.suggest_dim(3, d=10**400) == SRHT.suggest_dim(3, d=10**400 - 1)
+    with pytest.raises(cr.ArgumentError, match=r"'beta' parameter of LeverageSampling.suggest_dim"):
+        LeverageSampling.suggest_dim(3, beta=5e-324)
+
+
+def test_blocks_of_rows_may_be_data_frames():
+    import pandas as pd
+
+    X, S = np.arange(24.0).reshape(4, 6), SJLT(3, 6, rng=0)
+    (found,) = cr.sketch_rows([pd.DataFrame(X)], S)
+    np.testing.assert_array_equal(found, X @ S.T)

@@ -275,3 +275,27 @@ def test_dtypes_and_batches():
 def test_bad_input_gets_one_clear_error(work, message):
     with pytest.raises(cr.ArgumentError, match=message):
         work()
+
+
+@pytest.mark.parametrize("of", [sta.gamma, sta.rapidity, sta.velocity_of_rapidity, lambda v: sta.add_velocities(v, v),
+                                lambda v: sta.boost(STA, v).coefficients, lambda v: sta.four_velocity(STA, v).values,
+                                lambda v: sta.rotation(STA, v, 1).coefficients])  # fmt: skip
+def test_exact_velocities_are_numbers_and_symbols_are_refused(of):
+    import sympy
+
+    exact = np.array([sympy.Rational(1, 2), sympy.Rational(1, 4), 0], object)
+    np.testing.assert_allclose(of(exact), of([0.5, 0.25, 0.0]), rtol=1e-15)
+    with pytest.raises(cr.ArgumentError, match=r"must be of real numbers. Got symbols"):
+        of([sympy.Symbol("v"), 0, 0])
+
+
+def test_paths_and_versors_of_exact_numbers():
+    import sympy
+
+    path = sta.event(STA, [0.0, 5, 10], [[0.0, 0, 0], [4, 0, 0], [0, 0, 0]])
+    assert float(sta.proper_time(path.map(lambda x: x.astype(object)))) == float(sta.proper_time(path))
+    V = sta.boost(STA, [0.6, 0, 0])
+    L, _ = sta.boost_and_rotation(V.map(lambda x: sympy.Rational(x)))
+    assert L.isclose(V)
+    with pytest.raises(cr.ArgumentError, match="'V' parameter of boost_and_rotation must be"):
+        sta.boost_and_rotation(V * sympy.Symbol("s", positive=True))

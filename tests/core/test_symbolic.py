@@ -395,3 +395,9 @@ def test_is_zero_multiplies_out():
     assert is_zero(Fraction(0))
     assert is_zero(sp.Float(0))
     assert not is_zero(1e-300)
+
+
+def test_a_filter_needs_true_or_false():
+    x = cr.Algebra(2).symbols("x", 1)
+    with pytest.raises(cr.ArgumentError, match="'function' parameter of filter must be true or false of every"):
+        x.filter(lambda c: c > 0)

@@ -12,7 +12,7 @@ from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.assembly import FLAT, assemble
 from clifford_rand.presets.cga.classification import Classified, classify
-from clifford_rand.presets.cga.measures import down, model_of
+from clifford_rand.presets.cga.measures import down, model_of, squared
 from clifford_rand.presets.cga.parts import euclidean
 from clifford_rand.presets.inputs import coordinates_of, is_dual, of_algebra
 
@@ -183,7 +183,7 @@ def _points(
     w = w / w.sum(axis=-1, keepdims=True)
     mean = (w[..., None, :] @ Y)[..., 0, :]
     Y = Y - mean[..., None, :]
-    unit = np.sqrt((w * (Y * Y).sum(axis=-1)).sum(axis=-1))
+    unit = np.sqrt((w * squared(Y, "X", owner)).sum(axis=-1))
     unit = np.where(unit > 0, unit, 1)
     return Y / unit[..., None, None], np.sqrt(w), mean, unit
 

@@ -223,7 +223,16 @@ def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = N
     if flat.any():
         raise fail("X", "radius_squared", "round", describe("a flat"), "Lines and planes have no radius.")
     Y = infinity(X.algebra, X.dtype) << X
-    return -X.inner(X).scalar_part() / Y.inner(Y).scalar_part()  # type: ignore[operator]
+    below = np.asarray(Y.inner(Y).scalar_part())
+    _refuse_none(below, "radius_squared")
+    return -X.inner(X).scalar_part() / below[()]  # type: ignore[operator]
+
+
+def _refuse_none(size: NDArray[Any], owner: str) -> None:
+    """Refuse what has no direction: multivectors of a round's grade that are no blades."""
+    if (size == 0).any():
+        hint = "Coefficients that were rounded or changed by hand seldom are."
+        raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is none"), hint)
 
 
 def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
@@ -277,7 +286,9 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
     if not is_plane and (X.grades != (n,) or flat.any()):
         raise fail("X", "normal", "a hyperplane, or a round in one", describe(f"a blade of grade {X.grades[0]}"))
     E, _, _ = parts_of((X if is_plane else made).dual(), null)
-    return np.asarray(E / np.asarray(lengths(E))[..., None])
+    size = np.asarray(lengths(E))
+    _refuse_none(size, "normal")
+    return np.asarray(E / size[..., None])
 
 
 def split_point_pair(

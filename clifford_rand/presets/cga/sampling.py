@@ -1,15 +1,16 @@
 """Points on conformal objects, to draw them: curves and grids of coordinates."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import check_fits, check_integer, check_listed, describe, fail, is_whole
 from clifford_rand.presets.cga.assembly import FLAT, ROUND
 from clifford_rand.presets.cga.classification import Classified, Object, classify
-from clifford_rand.presets.inputs import coordinates_of, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, floats, numbers_of
 
 
 def sample(
@@ -73,8 +74,10 @@ def sample(
     U = found.directions()
     m = U.shape[-2]
     counts = _counts(count, m if kind == FLAT else m - 1)
+    half = floats(numbers_of(extent, U.dtype, "extent", "sample"), "extent", "sample")
+    if half.dtype.kind != "f" or (half <= 0).any():
+        raise fail("extent", "sample", "numbers > 0", extent)
     if kind == FLAT:
-        half = numbers_of(extent, U.dtype, "extent", "sample")
         ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
         weights = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if m else np.zeros((0,))
         middle = found.location
@@ -92,10 +95,13 @@ def sample(
 
 
 def _counts(count: Any, p: int) -> tuple[int, ...]:
-    given = (count,) * p if isinstance(count, int | np.integer) else tuple(count)
+    rule = f"one number of points, or {p}"
+    given = [count] * p if is_whole(count) else check_listed(count, "count", "sample", rule)
     if len(given) != p:
-        raise fail("count", "sample", f"one number, or {p}", describe(f"{len(given)} numbers"))
-    return tuple(check_integer(size, "count", "sample") for size in given)
+        raise fail("count", "sample", rule, describe(f"{len(given)} numbers"))
+    counts = tuple(check_integer(size, "count", "sample") for size in given)
+    check_fits(8 * (p + 2) ** 2 * math.prod(counts), "count", "sample")
+    return counts
 
 
 def _sphere(counts: tuple[int, ...]) -> NDArray[Any]:

@@ -78,7 +78,7 @@ def motor(
     B = L.dual() if null else -L.dual()  # eo ∧ ei = -e4 ∧ e5: the two pseudoscalars differ in sign
     e23, e13, e12 = (B.coefficients[..., B.keys.find(mask)] for mask in (0b110, 0b101, 0b011))
     u = np.stack([e23, -e13, e12], axis=-1)
-    along = numbers_of(shift, u.dtype, "shift", "motor") / lengths(u)
+    along = np.asarray(numbers_of(shift, u.dtype, "shift", "motor") / lengths(u))
     return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
 
 
@@ -144,5 +144,5 @@ def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:
     """
     n, null = model_of(alg, "transversion")
     B = coordinates_of(b, n, "b", "transversion")
-    zero = np.zeros((), dtype=B.dtype)
-    return 1 - (from_parts(alg, null, B, zero, zero) ^ from_parts(alg, null, 0 * B, zero + 1, zero))
+    zero, one = np.zeros((), dtype=B.dtype), np.ones((), dtype=B.dtype)
+    return 1 - (from_parts(alg, null, B, zero, zero) ^ from_parts(alg, null, 0 * B, one, zero))

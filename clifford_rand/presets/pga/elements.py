@@ -132,7 +132,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
     n = dimension_of(getattr(P, "algebra", P), "coordinates")
     values = blade_of(P, "P", "coordinates", "a point", grade=n, exact=True).coefficients
     weight = values[..., -1:]
-    rtol = check_tolerance(rtol, 0.0, "coordinates")
+    rtol = check_tolerance(rtol, 0.0, "coordinates") if values.dtype != object else 0  # exact numbers have no rounding
     limit = rtol * np.abs(values).max(axis=-1, keepdims=True) if rtol else 0
     if np.asarray(abs(weight) <= limit if rtol else weight == 0, dtype=bool).any():
         raise fail("P", "coordinates", "a point of weight ≠ 0", describe("an ideal point"), "It is a direction.")

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, check_number, check_positive, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_number, describe, fail
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import of_algebra
+from clifford_rand.presets.inputs import lengths, of_algebra, with_floats
 from clifford_rand.presets.pga.kinematics import body_jacobian, forward_kinematics
 from clifford_rand.presets.pga.measures import has_e0
 
@@ -57,10 +57,14 @@ def damped_step(
     >>> step.round(12), float(error)
     (array([3., 2.]), 5.0)
     """
+    owner = "damped_step"
+    screws, target, home = (
+        with_floats(A, name, owner) for A, name in ((screws, "screws"), (target, "target"), (home, "home"))
+    )
     M = forward_kinematics(screws, q, home)
-    V = _twist(M, target, length, "damped_step")
+    V = _twist(M, target, length, owner)
     J = _columns(body_jacobian(screws, q, home), length)
-    return _step(J, V, _damping(damping)), np.sqrt(np.square(V).sum(axis=-1))
+    return _step(J, V, _damping(damping)), lengths(V)
 
 
 def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> NDArray[Any]:
@@ -73,7 +77,8 @@ def _twist(M: Multivector, target: Multivector, length: float, owner: str) -> ND
 
 
 def _weighted(B: Any, length: float) -> NDArray[Any]:
-    length = check_positive(length, "length", "clifford_rand.presets.pga")
+    rule = "a number from 1e-100 to 1e100"
+    length = check_number(length, "length", "clifford_rand.presets.pga", rule, lambda value: 1e-100 <= value <= 1e100)
     return np.asarray(B.coefficients * np.where(has_e0(B), 1 / length, 1))
 
 
@@ -96,7 +101,8 @@ def _step(J: NDArray[Any], V: NDArray[Any], damping: NDArray[Any]) -> NDArray[An
         )
     U, S, Wt = np.linalg.svd(J, full_matrices=False)
     small = float(np.finfo(S.dtype).eps) * S[..., :1]
-    gain = np.where(small < S, S / np.maximum(S * S + damping[..., None] ** 2, np.finfo(S.dtype).tiny), 0)
+    size = np.maximum(np.hypot(S, damping[..., None]), np.finfo(S.dtype).tiny)
+    gain = np.where(small < S, S / size / size, 0)  # S/(S² + λ²), of which squares may overflow
     along = gain * (np.swapaxes(U, -1, -2) @ V[..., None])[..., 0]
     return np.asarray((np.swapaxes(Wt, -1, -2) @ along[..., None])[..., 0])
 
@@ -169,12 +175,15 @@ def inverse_kinematics(
     max_steps = check_integer(max_steps, "max_steps", owner)
     rule = "a finite number ≥ 0"
     tolerance = check_number(tolerance, "tolerance", owner, rule, lambda value: 0 <= value < np.inf)
+    screws, target, home = (
+        with_floats(A, name, owner) for A, name in ((screws, "screws"), (target, "target"), (home, "home"))
+    )
     M = forward_kinematics(screws, q, home)
     of_algebra(target, M.algebra, "target", owner)
     batch = np.broadcast_shapes(M.shape, target.shape)
     at = np.array(np.broadcast_to(as_real(q, "q", owner), (*batch, screws.shape[-1])), dtype=np.float64)
     V = _twist(forward_kinematics(screws, at, home), target, length, owner)
-    error = np.sqrt(np.square(V).sum(axis=-1))
+    error = lengths(V)
     J = _columns(body_jacobian(screws, at, home), length)
     size_of_J = np.linalg.norm(J, 2, axis=(-2, -1))
     damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
@@ -182,7 +191,7 @@ def inverse_kinematics(
     while steps < max_steps and ((error > tolerance) & (damping < most)).any():
         trial = at + _step(J, V, damping)
         V_trial = _twist(forward_kinematics(screws, trial, home), target, length, owner)
-        size = np.sqrt(np.square(V_trial).sum(axis=-1))
+        size = lengths(V_trial)
         better = size < error
         at = np.where(better[..., None], trial, at)
         V, error = np.where(better[..., None], V_trial, V), np.where(better, size, error)

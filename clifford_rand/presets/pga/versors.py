@@ -88,4 +88,4 @@ def motor(
     B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction
     along = numbers_of(shift, B.dtype, "shift", "motor")
-    return translator(alg, u * (along / lengths(u))[..., None]) * R
+    return translator(alg, u * np.asarray(along / lengths(u))[..., None]) * R

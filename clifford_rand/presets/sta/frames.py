@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.rotation_matrix import rotor_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, lengths, numbers_of, refuse_tensors
+from clifford_rand.presets.inputs import coordinates_of, floats, lengths, numbers_of, refuse_tensors, with_floats
 
 SIGNATURE = (1, -1, -1, -1)
 RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
@@ -25,7 +25,7 @@ def spacetime_model(alg: object, owner: str) -> Algebra:
 
 def speeds_of(velocity: ArrayLike, name: str, owner: str) -> tuple[NDArray[Any], Any]:
     """Return velocities (..., 3) and their Lorentz factors, or the error that some are not below 1."""
-    v = coordinates_of(velocity, 3, name, owner)
+    v = floats(coordinates_of(velocity, 3, name, owner), name, owner)
     speed = lengths(v)
     if np.any(speed >= 1):
         raise fail(name, owner, "slower than light, |v| < 1", describe(f"a speed of {np.max(speed):.6g}"))
@@ -148,11 +148,11 @@ def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     True
     """
     spacetime_model(alg, "rotation")
-    n = coordinates_of(axis, 3, "axis", "rotation")
+    n = floats(coordinates_of(axis, 3, "axis", "rotation"), "axis", "rotation")
     size = np.asarray(lengths(n))
     if (size == 0).any():
         raise fail("axis", "rotation", "not zero", axis)
-    half = numbers_of(angle, n.dtype, "angle", "rotation") / 2
+    half = floats(numbers_of(angle, n.dtype, "angle", "rotation"), "angle", "rotation") / 2
     scale = np.sin(half) / size
     parts = scale[..., None] * n
     turned = np.zeros((*parts.shape[:-1], 6), dtype=parts.dtype)  # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
@@ -220,6 +220,7 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     (True, True)
     """
     alg = spacetime_model(getattr(V, "algebra", V), "boost_and_rotation")
+    V = with_floats(V, "V", "boost_and_rotation")
     if any(k % 2 for k in V.grades) or not np.all(V.is_versor()):
         raise fail("V", "boost_and_rotation", "a rotor, even and a versor", describe(f"grades {V.grades}"))
     square = (V * ~V).scalar_part()

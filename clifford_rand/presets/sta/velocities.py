@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, lengths, of_algebra
+from clifford_rand.presets.inputs import coordinates_of, floats, lengths, of_algebra
 from clifford_rand.presets.sta.frames import spacetime_model, speeds_of, timelike
 
 
@@ -48,7 +48,7 @@ def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
     >>> (sta.velocity_of_rapidity([w, 0, 0]).round(12) + 0.0).tolist()
     [0.8, 0.0, 0.0]
     """
-    W = coordinates_of(w, 3, "w", "velocity_of_rapidity")
+    W = floats(coordinates_of(w, 3, "w", "velocity_of_rapidity"), "w", "velocity_of_rapidity")
     size = np.asarray(lengths(W))
     return np.asarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
 
@@ -135,7 +135,7 @@ def proper_time(path: Multivector) -> Any:
     spacetime_model(getattr(path, "algebra", path), "proper_time")
     if path.grades != (1,) or not path.ndim:
         raise fail("path", "proper_time", "vectors of batch shape (..., N)", describe(f"shape {path.shape}"))
-    values = np.diff(path.values, axis=-2)
+    values = np.diff(floats(path.values, "path", "proper_time"), axis=-2)
     size = lengths(values[..., 1:])
     product = (values[..., 0] - size) * (values[..., 0] + size)
     if (product < -8 * np.finfo(np.float64).eps * size**2).any():
