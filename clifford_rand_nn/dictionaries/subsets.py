@@ -157,6 +157,7 @@ def draw_subsets(
     and those on few say most.
     """
     n, d = X.shape
+    wanted = int(wanted)  # of NumPy's integers products overflow
     k = d - 1 + bias
     n_rows = n if family == "rows" else n + d
     total = count_subsets(n, d, family, bias)
@@ -190,10 +191,10 @@ def draw_subsets(
             break
     notes = []
     if late and len(found) < wanted:
-        notes.append(f"only {len(found)} of {wanted} subsets: there was no time for more")
+        notes.append(f"only {len(found)} of {about(wanted)} subsets: there was no time for more")
     elif len(found) < wanted:
         reason = f"all {about(total)} subsets" if few else f"{len(drawn)} random subsets"
-        notes.append(f"only {len(found)} of {wanted} subsets: no more of {reason} are independent")
+        notes.append(f"only {len(found)} of {about(wanted)} subsets: no more of {reason} are independent")
     return found, tuple(notes)
 
 

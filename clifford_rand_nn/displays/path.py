@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
+from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
@@ -199,7 +200,9 @@ class RegularizationPathDisplay:
             targets = encode_labels(index, len(model.classes_), "squared")[0]
         else:
             targets = np.asarray(labels[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
-        of = None if groups is None else np.unique(np.asarray(groups)[kept], return_inverse=True)[1].astype(np.intp)
+        of = (
+            None if groups is None else np.unique(group_numbers(groups, len(rows), owner)[kept], return_inverse=True)[1]
+        )
         problem = Distinct.of(Data(rows[kept], targets, weights, of)).problem
         if len(problem.X) > _MOST:
             problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))

@@ -19,6 +19,7 @@ from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.front import Front
+from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
@@ -150,9 +151,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         classifier = is_classifier(self.estimator)
         cv = self.cv
         if groups is not None:
-            if len(np.asarray(groups)) != len(targets):
-                value = describe(f"{len(np.asarray(groups))} of them")
-                raise fail("groups", "BetaCV", f"one for each of the {len(targets)} rows", value)
+            group_numbers(groups, len(targets), "BetaCV")
             if cv is None or isinstance(cv, int | np.integer):
                 folds = 5 if cv is None else int(cv)
                 cv = StratifiedGroupKFold(folds) if classifier else GroupKFold(folds)

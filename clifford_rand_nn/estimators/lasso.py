@@ -123,7 +123,7 @@ class CrossProductLasso(ConvexNetwork):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._require_intercept()
-        if self.subsample is not None and self.subsample != "auto":
+        if self.subsample is not None and not (isinstance(self.subsample, str) and self.subsample == "auto"):
             check_integer(self.subsample, "subsample", type(self).__name__)
         check_choice(self.linear, "linear", type(self).__name__, (True, False, "auto"))
 

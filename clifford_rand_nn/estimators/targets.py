@@ -157,7 +157,8 @@ class NetworkRegressor(RegressorMixin, ConvexNetwork):
         self._target_ndim = targets.ndim
         data = self._training_rows(rows, 1 if targets.ndim == 1 else targets.shape[1])
         data, targets, weights = self._weighted_rows(data, targets, sample_weight)
-        targets = np.asarray(targets, dtype=np.float64).reshape(data.shape[0], -1)
+        # the same sums whatever the layout was
+        targets = np.ascontiguousarray(targets, dtype=np.float64).reshape(data.shape[0], -1)
         return Task(data, targets, self.loss, None, weights, began)
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ _SHAPES = ((0,), (0, 1), (0, 2))
 _LEAST = 1e-3  # slope of outputs of which nothing is known: outputs of 1 move a probability of a half by 0.0005
 _STEPS = 100
 _TINY = np.finfo(np.float64).tiny
+_FAR = 1e150  # outputs of rows that are nothing like those of training, whose squares overflow
 _DONE = 1e-12  # decrement of Newton's method, in units of a row's loss
 _SHORTEST = 1e-6  # step, as a share of Newton's, that is still tried
 
@@ -234,6 +235,7 @@ def _shrunk(outputs: Array, v: Array, share: float) -> Array:
 
 def _shapes(g: Array) -> NDArray[np.float64]:
     """Return three increasing functions of the outputs, (n, C, 3)."""
+    g = np.clip(g, -_FAR, _FAR)
     soft = np.logaddexp(0, _KNEE * (g + 1))
     # far below -1 the logarithm of e^x is x
     return np.stack([g, g * np.abs(g), np.where(soft > 0, np.log(np.maximum(soft, _TINY)), _KNEE * (g + 1))], axis=2)

@@ -48,12 +48,14 @@ class Standardisation(NamedTuple):
             size = np.full(len(unit), top * np.sqrt(np.mean((deviation[varies] * (unit[varies] / top)) ** 2)))
         else:
             size = deviation * unit
-        rate = np.divide(1.0, size, out=np.zeros_like(size), where=varies & (size > 0))
+        with np.errstate(over="ignore"):  # of denormal deviations, which are left out
+            rate = np.divide(1.0, size, out=np.zeros_like(size), where=varies & (size > 0))
         return cls(mean * unit, np.where(np.isfinite(rate), rate, 0.0), _SOFT if scaling == "soft" else 0.0)
 
     def rows(self, X: NDArray[np.floating]) -> Array:
         """Return rows (n, d) as the kernel sees them."""
-        out = np.asarray((X - self.mean) * self.rate, dtype=np.float64)
+        # in one order, whatever that of X is, so that products of it are the same to the last bit
+        out = np.ascontiguousarray((X - self.mean) * self.rate, dtype=np.float64)
         if self.bound:
             out /= np.hypot(1.0, out / self.bound)
         return out

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from clifford_rand._blas import blas_threads
 from clifford_rand._checks import as_real, describe, fail
@@ -13,6 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
 
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _TILE = 2**22  # entries of a kernel matrix that are held at a time
 
 
@@ -43,11 +44,19 @@ class PredictiveVariance:
     def _solved(self) -> tuple[Array, Array, float]:
         """The factor, :math:`L^{-1}1` and its squared norm: made when they are needed, n³/3 steps of them."""
         with blas_threads(len(self._rows)):
-            A = self._kernel(self._rows)
-            A[np.diag_indices_from(A)] += self._noise
-            factor = cholesky(A.T, lower=True, overwrite_a=True, check_finite=False)
-            ones = solve_triangular(factor, np.ones(len(A)), lower=True, check_finite=False)
+            try:
+                factor = self._factor(0.0)
+            except LinAlgError:  # rows that are alike to rounding, and less noise than that
+                factor = self._factor(_ROUNDING * len(self._rows))
+            ones = solve_triangular(factor, np.ones(len(factor)), lower=True, check_finite=False)
         return factor, ones, float(ones @ ones)
+
+    def _factor(self, least: float) -> Array:
+        """Return L with L Lᵀ = A; ``least`` is added to the noise, a share of the largest K(x, x)."""
+        A = self._kernel(self._rows)
+        more = least * float(A.diagonal().max())
+        A[np.diag_indices_from(A)] += self._noise + more
+        return np.asarray(cholesky(A.T, lower=True, overwrite_a=True, check_finite=False))
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return type(self), (self._kernel, self._rows, self._noise)  # the factor is made again

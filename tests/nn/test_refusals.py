@@ -6,6 +6,9 @@ from sklearn.model_selection import GridSearchCV
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
+    BetaCV,
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
     ConvexReLUClassifier,
     ConvexReLURegressor,
     CrossProductLassoRegressor,
@@ -18,6 +21,7 @@ from clifford_rand_nn import (
     sample_gates,
     with_linear_gate,
 )
+from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.penalties import GroupL2
@@ -166,3 +170,56 @@ def test_a_penalty_too_small_for_its_square_takes_nothing_off():
     assert active.tolist() == [0, 1]
     assert np.all(tau > 0)
     np.testing.assert_allclose(factors, 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [np.where(np.arange(12) == 0, np.nan, 1.0), np.where(np.arange(12) == 0, np.inf, 1.0), np.ones(12) * 1j,
+     np.ma.array(np.arange(12), mask=np.arange(12) == 0), ["a", None] * 6, [[1], "a"] * 6,
+     np.array(["a", 1.5] * 6, object),
+     np.array(["NaT", "2020"] * 6, "M8[D]"), np.arange(5), np.zeros(12, [("a", float), ("b", int)])],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "model", [ConvexNetworkClassifier(), BetaCV(GatedReLUClassifier(n_gates=2), betas=[0.1], cv=2)]
+)
+def test_groups_are_names_of_one_kind(groups, model):
+    with pytest.raises(ArgumentError, match=r"'groups' parameter of (ConvexNetworkClassifier|BetaCV) must be"):
+        model.fit(X, LABELS, groups=groups)
+
+
+def test_groups_of_words_objects_and_dates_are_the_same_groups():
+    numbers = np.arange(12) // 3
+    same = [numbers.astype(str), numbers.astype(object), numbers.astype("M8[D]"), numbers.astype(float), numbers > 1]
+    for groups in same[:-1]:
+        assert group_numbers(groups, 12, "f").tolist() == numbers.tolist()
+    assert group_numbers(same[-1], 12, "f").tolist() == (numbers > 1).tolist()
+
+
+@pytest.mark.parametrize("beta", [1e300, 5e-324, 1e-160, np.nan, True])
+def test_penalties_of_the_default_network_leave_room_for_their_squares(beta):
+    with pytest.raises(ArgumentError, match="'beta' parameter of ConvexNetworkRegressor must be a number from 1e-150"):
+        ConvexNetworkRegressor(beta=beta).fit(X, Y)
+
+
+@pytest.mark.parametrize("subsample", [np.array([2, 2]), [2], 2.5, "all"])
+def test_a_subsample_is_a_number_or_auto(subsample):
+    with pytest.raises(ArgumentError, match="'subsample' parameter of CrossProductLassoRegressor must be an integer"):
+        CrossProductLassoRegressor(subsample=subsample).fit(X, Y)
+
+
+def test_more_subsets_than_numbers_have_digits_are_all_of_them():
+    every = CrossProductLassoRegressor(beta=0.1, subsample=10**6).fit(X, Y).predict(X)
+    for subsample in (10**6000, np.uint64(2**64 - 1)):
+        model = CrossProductLassoRegressor(beta=0.1, subsample=subsample).fit(X, Y)
+        np.testing.assert_allclose(model.predict(X), every, rtol=1e-12)  # in another order
+
+
+@pytest.mark.parametrize("kind", [GatedReLURegressor, ConvexReLURegressor, CrossProductLassoRegressor])
+def test_targets_with_others_between_them_give_the_same_bits(kind):
+    apart = np.full((12, 2), 7.0)
+    apart[:, 0] = Y
+    options = {"beta": 0.05, "random_state": 0}
+    same = [kind(**options).fit(X, y).predict(X) for y in (Y, apart[:, 0])]
+    np.testing.assert_array_equal(*same)
+    with pytest.raises(ArgumentError, match=r"'y' parameter of .* must be real numbers. Got dtype"):
+        kind(**options).fit(X, np.zeros(12, [("a", float), ("b", int)]))

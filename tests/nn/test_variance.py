@@ -23,3 +23,10 @@ def test_variance_is_that_of_the_bordered_system_and_of_leave_one_out():
         others = np.delete(np.arange(40), i)
         left = PredictiveVariance(kernel, X[others], noise[others])(X[[i]])
         np.testing.assert_allclose(left, loo[i], rtol=1e-8)
+
+
+def test_rows_that_are_alike_and_hardly_any_noise():
+    X = np.ones((6, 2))
+    variance = PredictiveVariance(GateKernel(bias=1.0), X, np.full(6, 1e-18))
+    assert np.isfinite(variance(X)).all()
+    assert (variance(X) < 1e-12).all()

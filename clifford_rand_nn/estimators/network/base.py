@@ -9,10 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import check_choice, check_integer, check_positive, describe, fail
+from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.distinct import Data, Distinct, LeftOut
 from clifford_rand_nn.estimators.network.few import FewChoices, NeuronScore, Proved, TrainedFew, train_few
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, tell
@@ -159,7 +160,8 @@ class NetworkWithoutKnobs(Planned, Parameters):
 
     def _check_parameters(self) -> None:
         if not (isinstance(self.beta, str) and self.beta == "auto"):
-            check_positive(self.beta, "beta", type(self).__name__, "Or 'auto'.")
+            rule = "a number from 1e-150 to 1e150, or 'auto'"
+            check_number(self.beta, "beta", type(self).__name__, rule, lambda value: 1e-150 <= value <= 1e150)
         if not (isinstance(self.rounds, str) and self.rounds == "auto"):
             check_integer(self.rounds, "rounds", type(self).__name__, low=0, high=_ROUNDS)
         self._check_gates()
@@ -210,11 +212,7 @@ class NetworkWithoutKnobs(Planned, Parameters):
         """Return the groups of the rows that count as integers from 0."""
         if groups is None:
             return None
-        labels = np.asarray(groups)
-        if labels.shape != kept.shape:
-            rule = f"of shape ({len(kept)},), one label per row"
-            raise fail("groups", type(self).__name__, rule, describe(f"shape {labels.shape}"))
-        return np.unique(labels[kept], return_inverse=True)[1].astype(np.intp)
+        return np.unique(group_numbers(groups, len(kept), type(self).__name__)[kept], return_inverse=True)[1]
 
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""
