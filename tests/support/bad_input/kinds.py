@@ -380,7 +380,7 @@ def _index():
 
 def _groups():
     found = _labels()
-    for name in ("one class", "a class of one", "all different", "continuous", "truth values"):
+    for name in ("one class", "a class of one", "all different", "continuous", "truth values", "with a number"):
         found[name] = (RIGHT, found[name][1])
     found["None"] = _constant(None, RIGHT)
     found["one class"] = (RIGHT, found["one class"][1])

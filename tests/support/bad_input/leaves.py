@@ -30,7 +30,7 @@ def leaves(value, depth=0):
         return [leaf for _, held in zip(range(50), value, strict=False) for leaf in leaves(held, depth + 1)]
     if hasattr(value, "coefficients") and hasattr(value, "keys"):  # a multivector
         return [value.grades if hasattr(value, "grades") else (), *leaves(np.asarray(value.coefficients), depth + 1)]
-    if type(value).__module__.split(".")[0] in ("sympy", "fractions", "decimal", "datetime", "pathlib"):
+    if (type(value).__module__ or "sympy").split(".")[0] in ("sympy", "fractions", "decimal", "datetime", "pathlib"):
         return [str(value)]
     if hasattr(value, "free_symbols"):
         return [str(value)]

@@ -1,5 +1,6 @@
 """Good calls of the networks: estimators and what belongs to them, paths, gates, certificates, files."""
 
+from collections.abc import Sized
 from functools import cache
 
 import numpy as np
@@ -152,8 +153,8 @@ def _estimators():
             calls[f"nn.{name}.predict_proba"] = [through(_proba(name), rows(NEW))]
         calls[f"nn.{name}.score"] = [
             through(
-                lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)]),
-                rows(X, transposed="left out", no_rows="left out", one_row="left out"),
+                lambda X, name=name, y=plain_y: fitted(name).score(X, y[: len(X)] if isinstance(X, Sized) else y),
+                rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
             )
         ]
         if hasattr(getattr(nn, name), "beta_max"):
@@ -161,7 +162,12 @@ def _estimators():
         if hasattr(getattr(nn, name), "plan"):
             calls[f"nn.{name}.plan"] = [good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))]
         calls[f"nn.{name}.to_onnx"] = [
-            good(made(name), path("model.onnx"), dtype=word("float64"), coverage=share(0.8, missing="right"))
+            good(
+                made(name),
+                path("model.onnx"),
+                dtype=word("float64", as_bytes="right"),
+                coverage=share(0.8, missing="right"),
+            )
         ]
         calls[f"nn.{name}.to_source"] = [
             good(made(name), path("model.py", missing="right"), coverage=share(0.8, missing="right"))
@@ -284,7 +290,9 @@ CALLS = {
     "nn.BetaCV.decision_function": [good(CLASSES, rows(NEW))],
     "nn.BetaCV.predict_proba": [good(CLASSES, rows(NEW))],
     "nn.BetaCV.score": [good(SEARCHED, rows(X), targets(Y), weights(W))],
-    "nn.BetaCV.to_onnx": [good(SEARCHED, path("cv.onnx"), dtype=word("float64"), coverage=share(0.8, missing="right"))],
+    "nn.BetaCV.to_onnx": [
+        good(SEARCHED, path("cv.onnx"), dtype=word("float64", as_bytes="right"), coverage=share(0.8, missing="right"))
+    ],
     "nn.BetaCV.to_source": [good(SEARCHED, path("cv.py", missing="right"), coverage=share(0.8, missing="right"))],
     "nn.BetaCV.to_torch": [through(lambda model: model.to_torch().state_dict(), SEARCHED)],
     "nn.Certificate": [through(lambda X, y: fitted("GatedReLURegressor").certificate_.verify(X, y).relative_gap, X, Y)],
@@ -433,7 +441,9 @@ CALLS = {
     "nn.TwoLayerNetwork.penalty": [
         good(NETWORK, count(2, one="right", infinity="right"), number(1.0, missing="right"))
     ],
-    "nn.TwoLayerNetwork.to_onnx": [good(NETWORK, path("network.onnx"), dtype=word("float64"), coverage=0.9)],
+    "nn.TwoLayerNetwork.to_onnx": [
+        good(NETWORK, path("network.onnx"), dtype=word("float64", as_bytes="right"), coverage=0.9)
+    ],
     "nn.TwoLayerNetwork.to_source": [good(NETWORK, path("network.py", missing="right"))],
     "nn.TwoLayerNetwork.to_torch": [through(lambda network: network.to_torch().state_dict(), NETWORK)],
     "nn.TwoLayerNetwork.to_neurons": [good(NETWORK, count(2, one="right", infinity="right"))],
@@ -458,7 +468,7 @@ CALLS = {
         good(
             thing(made("ConvexNetworkRegressor")),
             path("e.onnx"),
-            dtype=word("float64"),
+            dtype=word("float64", as_bytes="right"),
             coverage=share(0.8, missing="right"),
         )
     ],

@@ -81,8 +81,8 @@ CALLS = {
     "pga.meet": [good(element(LINE3), element(PLANE3))],
     "pga.project": [good(element(POINT), element(LINE3))],
     "pga.reject": [good(element(POINT), element(PLANE3))],
-    "pga.body_jacobian": [good(element(JOINTS), vector(Q, every="other"), element(HOME))],
-    "pga.forward_kinematics": [good(element(JOINTS), vector(Q, every="other"), element(HOME))],
+    "pga.body_jacobian": [good(element(JOINTS), vector(Q, every="other"), element(HOME, missing="right"))],
+    "pga.forward_kinematics": [good(element(JOINTS), vector(Q, every="other"), element(HOME, missing="right"))],
     "pga.joint_motors": [good(element(JOINTS), vector(Q, every="other"))],
     "pga.space_jacobian": [good(element(JOINTS), vector(Q, every="other"))],
     "pga.screw_axis": [good(thing(P3), element(LINE3), amount(0.1))],
@@ -101,7 +101,7 @@ CALLS = {
             element(JOINTS),
             vector(Q, every="other"),
             element(TARGET),
-            element(HOME),
+            element(HOME, missing="right"),
             damping=numbers(0.1, every="right", NaN="other"),
             length=positive(1.0),
         )
@@ -111,7 +111,7 @@ CALLS = {
             element(JOINTS),
             element(TARGET),
             vector(Q, every="other"),
-            element(HOME),
+            element(HOME, missing="right"),
             length=positive(1.0),
             tolerance=positive(1e-10, zero="right", minus_zero="right"),
             max_steps=count(30, **_PATIENT),
@@ -152,7 +152,7 @@ CALLS = {
             element(SPHERE),
             element(PLANE),
             dual=flag(False),
-            rtol=tolerance(1e-9, missing="refused"),
+            rtol=tolerance(1e-9),
         )
     ],
     "cga.carrier": [good(element(CIRCLE), dual=flag(False), rtol=tolerance(1e-9))],
@@ -176,14 +176,14 @@ CALLS = {
     "cga.sample": [
         good(
             element(CIRCLE),
-            count(8),
-            extent=positive(1.0),
+            count(8, a_list_of_it="right"),
+            extent=numbers(1.0, every="right"),
             around=numbers([0.0, 0, 0], every="right", missing="right", NaN="other"),
             dual=flag(False),
             rtol=tolerance(1e-9),
         )
     ],
-    "cga.dilator": [good(thing(C3), amount(3.0), point([1.0, 0, 1]))],
+    "cga.dilator": [good(thing(C3), amount(3.0), numbers(np.array([1.0, 0, 1]), missing="right"))],
     "cga.inversion": [good(thing(C3), point([1.0, 0, 1]), amount(2.0))],
     "cga.motor": [
         good(thing(C3), element(cga.line(C3, [1.0, 0, 0], [0.0, 0, 1])), amount(0.7), amount(5.0), rtol=tolerance(1e-9))
@@ -191,7 +191,7 @@ CALLS = {
     "cga.rotor": [good(thing(C3), element(1.0 * C3.e12), amount(0.7), rtol=tolerance(1e-9))],
     "cga.translator": [good(thing(C3), point([1.0, 2, 3]))],
     "cga.transversion": [good(thing(C3), point([0.0, 1, 0.5]))],
-    "sta.electric_and_magnetic": [good(element(FARADAY), element(FOUR))],
+    "sta.electric_and_magnetic": [good(element(FARADAY), element(FOUR, missing="right"))],
     "sta.energy_momentum": [good(element(FARADAY), element(FOUR))],
     "sta.faraday": [good(thing(STA), point([2.0, 0, 1]), point([0.0, 1, 3]))],
     "sta.field_invariants": [good(element(FARADAY))],

@@ -3,6 +3,7 @@
 import numpy as np
 
 import clifford_rand as cr
+from support.bad_input.algebra import _PATIENT
 from support.bad_input.good import (
     count,
     dtype,
@@ -109,8 +110,8 @@ CALLS = {
         f"{name}.@": [
             through(
                 _products(sketch),
-                rows(RNG.standard_normal((12, 3)), a_row_less="refused"),
-                rows(WIDE, one_column="refused"),
+                rows(RNG.standard_normal((12, 3)), a_row_less="refused", **_LINEAR),
+                rows(WIDE, one_column="refused", a_frame="left out", **_LINEAR),  # whose product is its own
             )
         ]
         for name, sketch in SKETCHES.items()
@@ -148,17 +149,22 @@ CALLS = {
         for name in SKETCHES
     },
     "cr.sketch_rows": [
-        good(rows(WIDE), thing(S)),
-        through(lambda one: cr.sketch_rows(iter([RNG2, one]), cr.SJLT(2, 3, rng=0)), rows(RNG.standard_normal((2, 3)))),
+        good(rows(WIDE, empty_list="right", a_frame="refused", **_LINEAR), thing(S)),
+        through(
+            lambda one: cr.sketch_rows(iter([RNG2, one]), cr.SJLT(2, 3, rng=0)),
+            rows(RNG.standard_normal((2, 3)), **_LINEAR),
+        ),
     ],
     "cr.sketched_cross": [
         good(rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), rtol=tolerance(1e-12))
     ],
     "cr.sketched_star": [good(rows(WIDE), thing(S), rtol=tolerance(1e-12))],
     "cr.sketched_wedge": [good(rows(WIDE), thing(S))],
-    "cr.sketched_inner": [good(rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2))],
+    "cr.sketched_inner": [
+        good(rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **_PATIENT))
+    ],
     "cr.sketched_volume": [
-        good(rows(WIDE), thing(S), repeats=count(3), rng=rng(0), rtol=tolerance(1e-12)),
+        good(rows(WIDE), thing(S, a_number="right"), repeats=count(3, **_PATIENT), rng=rng(0), rtol=tolerance(1e-12)),
         good(WIDE, count(6), rng=0),
     ],
     "cr.sketched_leverage_scores": [

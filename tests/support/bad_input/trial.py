@@ -140,14 +140,14 @@ class _Outcome:
             return None
         if path and isinstance(self.error, OSError | ArgumentError):  # what a file system says of a file
             return None
-        asked = isinstance(self.error, KeyError) and SENTENCE.search(str(self.error))  # of a dict of blades
+        asked = isinstance(self.error, KeyError) and SENTENCE.search(str(self.error.args[0]))  # of a dict of blades
         if not isinstance(self.error, ArgumentError) and not asked:
             last = traceback.extract_tb(self.error.__traceback__)[-1]
             ours = [f for f in traceback.extract_tb(self.error.__traceback__) if "/clifford_rand" in f.filename]
             place = f"{ours[-1].filename.rpartition('clifford_rand')[2]}:{ours[-1].lineno}" if ours else ""
             said = f"{type(self.error).__name__}: {str(self.error)[:200]}"
             return f"raw {said} ({last.name}, last of ours {place})"
-        if not SENTENCE.search(str(self.error)):
+        if not asked and not SENTENCE.search(str(self.error)):
             return f"another sentence: {str(self.error)[:300]}"
         if len(str(self.error)) > LONGEST:
             return f"a sentence of {len(str(self.error))} characters: {str(self.error)[:200]}"
