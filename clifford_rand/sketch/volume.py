@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, fail
+from clifford_rand._checks import as_generator, as_real, check_integer, fail
 from clifford_rand.crossproduct.paths import check_rtol
 from clifford_rand.sketch.base import Sketch, redraws
 from clifford_rand.sketch.gaussian import GaussianSketch
@@ -152,6 +152,8 @@ def sketched_volume(
         if not isinstance(S, int | np.integer):
             raise fail("S", owner, "a sketch, or an integer r for a Gaussian one", S)
         S = GaussianSketch(check_integer(S, "S", owner), A.shape[-1], rng=rng)
+    elif rng is not None:
+        as_generator(rng, owner)  # it draws nothing here, and still is one
     check_factors(A, S, owner)
     k, r = A.shape[-2], S.shape[0]
     m = check_integer(repeats, "repeats", owner)

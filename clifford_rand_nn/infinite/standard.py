@@ -11,6 +11,7 @@ from clifford_rand_nn.export.program import Value, apply, constant
 
 SCALINGS = ("column", "soft", "common")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
+_FAR = 1e140  # deviations: of rows that are nothing like those of training, whose squares would overflow
 _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP does (Holzmüller et al., NeurIPS 2024)
 
 
@@ -55,7 +56,9 @@ class Standardisation(NamedTuple):
     def rows(self, X: NDArray[np.floating]) -> Array:
         """Return rows (n, d) as the kernel sees them."""
         # in one order, whatever that of X is, so that products of it are the same to the last bit
-        out = np.ascontiguousarray((X - self.mean) * self.rate, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            out = np.ascontiguousarray((X - self.mean) * self.rate, dtype=np.float64)
+        np.clip(out, -_FAR, _FAR, out=out)
         if self.bound:
             out /= np.hypot(1.0, out / self.bound)
         return out

@@ -393,3 +393,10 @@ def test_intervals_in_batches_scales_and_at_zero():
         for wrong in (0, 1, 95, "0.9", None):
             with pytest.raises(cr.ArgumentError, match="'confidence' parameter of interval must be a number between 0"):
                 call(wrong)
+
+
+@pytest.mark.parametrize("rng", ["0", 1.5, -1, [0.5], True])
+def test_a_seed_is_one_even_where_a_sketch_has_its_own(rng):
+    A = np.eye(2, 6)
+    with pytest.raises(cr.ArgumentError, match="'rng' parameter of sketched_volume must be"):
+        cr.sketched_volume(A, cr.SJLT(3, 6, rng=0), rng=rng)

@@ -334,3 +334,22 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
         assert model.history_[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
         assert model.history_[0].relative_gap > 0.1
         assert [row.seconds for row in model.history_] == sorted(row.seconds for row in model.history_)
+
+
+@pytest.mark.parametrize("kind", [ConvexNetworkRegressor, ConvexNetworkClassifier])
+def test_rows_unlike_those_of_training_by_any_factor_have_outputs(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 2))
+    y = X[:, 0] + np.abs(X[:, 1])
+    y = y if kind is ConvexNetworkRegressor else y > np.median(y)
+    model = kind(rounds=0, beta=0.1).fit(X * 2.0**-997, y)
+    with np.errstate(over="raise", invalid="raise"):
+        out = model.predict(X) if kind is ConvexNetworkRegressor else model.predict_proba(X)
+    assert np.isfinite(out).all()
+
+
+def test_outputs_do_not_depend_on_the_order_of_entries_in_memory():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    model = ConvexNetworkRegressor(rounds=0, beta=0.1).fit(X, X[:, 0])
+    np.testing.assert_array_equal(model.predict(np.asfortranarray(X)), model.predict(X))

@@ -164,7 +164,13 @@ CALLS = {
         good(rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **_PATIENT))
     ],
     "cr.sketched_volume": [
-        good(rows(WIDE), thing(S, a_number="right"), repeats=count(3, **_PATIENT), rng=rng(0), rtol=tolerance(1e-12)),
+        good(
+            rows(WIDE),
+            thing(S, a_number="right"),
+            repeats=count(3, one="other", **_PATIENT),
+            rng=rng(0),
+            rtol=tolerance(1e-12),
+        ),
         good(WIDE, count(6), rng=0),
     ],
     "cr.sketched_leverage_scores": [

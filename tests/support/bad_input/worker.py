@@ -7,9 +7,11 @@ import sys
 import tempfile
 import time
 import traceback
+from pathlib import Path
 
 LIMIT = 10.0  # seconds of CPU time a row
-_WALL = 60  # seconds by the clock, where the machine does other things too
+_MOST = 60.0  # seconds of CPU time until it is given up: the first row imports, and something may be compiled
+_ASLEEP = 60  # seconds of waiting for something that does not come
 _MEMORY = 2 * 2**30  # bytes that the machine is said to have
 _BEYOND = 3 * 2**30  # bytes of address space beyond what the worker has when it starts
 
@@ -40,7 +42,7 @@ def _try_rows(make, rows, seconds, folder):
             if answer is None and worker.ended_by_itself:
                 yield row, FAULT, f"the process ended: {worker.code()}"
             elif answer is None:
-                yield row, FAULT, f"did not end within {_WALL} s"
+                yield row, FAULT, f"did not end within {_MOST:g} s"
             elif slow:
                 yield row, FAULT, f"took {answer[2]:.0f} s of CPU time"
             else:
@@ -69,8 +71,7 @@ class _Worker:
         """Return (verdict, text, seconds of CPU time) of a row; None if there is no answer in time."""
         try:
             self._pipe.send(row)
-            # by seconds waited, not by the clock, which goes on where this process is stopped
-            if not any(self._pipe.poll(1) for _ in range(_WALL + (60 if self.used == 0 else 0))):
+            if not self._answers():
                 return None
             verdict, text, seconds, self.used = self._pipe.recv()
         except (EOFError, OSError):
@@ -78,6 +79,25 @@ class _Worker:
             self.ended_by_itself = True
             return None
         return verdict, text, seconds
+
+    def _answers(self):
+        """Wait by what the worker takes, as the clock goes on where it is stopped or has no processor."""
+        _, began = self._state()
+        asleep = 0
+        while not self._pipe.poll(1):
+            state, used = self._state()
+            asleep += state in "SD"
+            if asleep > _ASLEEP or used - began > _MOST:
+                return False
+        return True
+
+    def _state(self):
+        """Return the state of the process, a letter, and the CPU time that it has used."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            return "X", 0.0
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def code(self):
         return f"exit code {self._process.exitcode}"
