@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._checks import check_bool, check_fits, check_instance, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import dense_keys
@@ -29,6 +29,7 @@ class _OfAlgebra(nn.Module):
 
     def __init__(self, algebra: Algebra) -> None:
         super().__init__()
+        check_instance(algebra, Algebra, "algebra", type(self).__name__, "an algebra")
         if algebra.form.diagonal is None or not algebra.form.is_numeric:
             rule = "an algebra with a diagonal metric of numbers"
             raise fail("algebra", type(self).__name__, rule, describe(repr(algebra)))
@@ -42,6 +43,13 @@ class _OfAlgebra(nn.Module):
         self.register_buffer("grade_of", torch.tensor(keys.grade_of.copy()), persistent=False)
         forms = torch.tensor(squares[:, None] * of_grade, dtype=torch.get_default_dtype())
         self.register_buffer("forms", forms, persistent=False)
+
+    def _channels(self, value: object, name: str = "channels", *, numbers: int = 1) -> int:
+        """Return a number of channels, of which ``numbers`` weights for each grade are to be held."""
+        owner = type(self).__name__
+        count = check_integer(value, name, owner, low=1)
+        check_fits(8 * count * numbers * self.grades, name, owner)
+        return count
 
     def squares(self, x: Tensor) -> Tensor:
         """Return ⟨x_k ~x_k⟩_0 of every grade part, (..., channels, d + 1)."""
@@ -71,8 +79,9 @@ class EquivariantLinear(_OfAlgebra):
 
     def __init__(self, algebra: Algebra, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__(algebra)
-        n_in = check_integer(in_channels, "in_channels", "EquivariantLinear", low=1)
-        n_out = check_integer(out_channels, "out_channels", "EquivariantLinear", low=1)
+        bias = check_bool(bias, "bias", "EquivariantLinear")
+        n_in = self._channels(in_channels, "in_channels")
+        n_out = self._channels(out_channels, "out_channels", numbers=n_in)
         self.weight = nn.Parameter(torch.randn(n_out, n_in, self.grades) / math.sqrt(n_in))
         self.bias = nn.Parameter(torch.zeros(n_out)) if bias else None
 
@@ -96,7 +105,7 @@ class GradeNorm(_OfAlgebra):
 
     def __init__(self, algebra: Algebra, channels: int) -> None:
         super().__init__(algebra)
-        count = check_integer(channels, "channels", "GradeNorm", low=1)
+        count = self._channels(channels)
         self.share = nn.Parameter(torch.zeros(count, self.grades))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -117,7 +126,7 @@ class GradeGate(_OfAlgebra):
 
     def __init__(self, algebra: Algebra, channels: int) -> None:
         super().__init__(algebra)
-        count = check_integer(channels, "channels", "GradeGate", low=1)
+        count = self._channels(channels)
         self.slope = nn.Parameter(torch.ones(count, self.grades))
         self.offset = nn.Parameter(torch.zeros(count, self.grades))
 
@@ -142,7 +151,7 @@ class WeightedProduct(_OfAlgebra):
 
     def __init__(self, algebra: Algebra, channels: int) -> None:
         super().__init__(algebra)
-        self.channels = check_integer(channels, "channels", "WeightedProduct", low=1)
+        self.channels = self._channels(channels)
         keys = dense_keys(algebra.d)
         table = product_table(algebra.form, "gp", keys, keys)
         grade = keys.grade_of
@@ -156,6 +165,7 @@ class WeightedProduct(_OfAlgebra):
         self.register_buffer("place", torch.tensor(place), persistent=False)
         coef = torch.tensor(table.coef.astype(np.float64), dtype=torch.get_default_dtype())
         self.register_buffer("coef", coef, persistent=False)
+        self._channels(channels, numbers=len(distinct))
         self.weight = nn.Parameter(torch.randn(self.channels, len(distinct)) / math.sqrt(self.grades))
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
@@ -189,6 +199,8 @@ class GeometricProductLayer(_OfAlgebra):
 
     def __init__(self, algebra: Algebra, channels: int, *, normalize: bool = True) -> None:
         super().__init__(algebra)
+        normalize = check_bool(normalize, "normalize", "GeometricProductLayer")
+        self._channels(channels, numbers=self._channels(channels))
         self.left = EquivariantLinear(algebra, channels, channels)
         self.right = EquivariantLinear(algebra, channels, channels, bias=False)
         self.norm: Any = GradeNorm(algebra, channels) if normalize else nn.Identity()

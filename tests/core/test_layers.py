@@ -78,3 +78,23 @@ def test_layers_differentiate_and_are_finite_at_zero():
 def test_a_metric_that_is_not_diagonal_is_refused():
     with pytest.raises(cr.ArgumentError, match="diagonal metric"):
         layers.GradeNorm(cr.Algebra.cga(2, null_basis=True), 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: layers.EquivariantLinear("no algebra", 2, 3), "algebra"),
+        (lambda: layers.GradeNorm(None, 2), "algebra"),
+        (lambda: layers.GeometricProductLayer(3, 2), "algebra"),
+        (lambda: layers.EquivariantLinear(cr.Algebra(3), 10**400, 3), "in_channels"),
+        (lambda: layers.EquivariantLinear(cr.Algebra(3), 2, 10**12), "out_channels"),
+        (lambda: layers.GradeGate(cr.Algebra(3), 2**63), "channels"),
+        (lambda: layers.WeightedProduct(cr.Algebra(3), 10**12), "channels"),
+        (lambda: layers.GeometricProductLayer(cr.Algebra(3), 10**12), "channels"),
+        (lambda: layers.EquivariantLinear(cr.Algebra(3), 2, 3, bias="yes"), "bias"),
+        (lambda: layers.GeometricProductLayer(cr.Algebra(3), 2, normalize=[True]), "normalize"),
+    ],
+)
+def test_parameters_are_refused_by_name(make, name):
+    with pytest.raises(cr.ArgumentError, match=f"'{name}' parameter of"):
+        make()

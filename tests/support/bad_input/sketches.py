@@ -171,7 +171,7 @@ CALLS = {
             rng=rng(0),
             rtol=tolerance(1e-12),
         ),
-        good(WIDE, count(6), rng=0),
+        good(WIDE, count(6, **_PATIENT), rng=0),
     ],
     "cr.sketched_leverage_scores": [
         good(rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), rtol=tolerance(1e-12))
