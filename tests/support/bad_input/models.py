@@ -224,7 +224,7 @@ def searched_classes():
 
 def _search(X, y, sample_weight=None, groups=None, **parameters):
     given = {"betas": [0.1, 0.01], "cv": 2} | parameters
-    estimator = given.pop("estimator", nn.GatedReLURegressor(n_gates=3, random_state=0))
+    estimator = given.pop("estimator", nn.GatedReLURegressor(n_gates=3, random_state=0, max_iter=300))
     return nn.BetaCV(estimator, **given).fit(X, y, sample_weight=sample_weight, groups=groups).predict(NEW)
 
 
@@ -273,7 +273,7 @@ CALLS = {
         *(
             through(_search, X, Y, **{key: value})
             for key, value in {
-                "estimator": thing(Made(lambda: nn.GatedReLURegressor(n_gates=3, random_state=0))),
+                "estimator": thing(Made(lambda: nn.GatedReLURegressor(n_gates=3, random_state=0, max_iter=300))),
                 "betas": sequence(np.array([0.1, 0.01])),
                 "cv": count(2, missing="right", one="refused"),
                 "rule": word("best"),
