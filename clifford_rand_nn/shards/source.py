@@ -182,8 +182,10 @@ class Shards:
         found.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
         return found
 
-    def blocks(self, part: Part, rows: int, *, targets: bool = True) -> Iterator[Block]:
+    def blocks(self, part: Part, rows: int, *, targets: bool = True, columns: bool = True) -> Iterator[Block]:
         """Yield the rows of a part, at most ``rows`` at a time, with their targets and weights if these are wanted.
+
+        Without ``columns`` their X is (k, 0), and nothing is read of them.
 
         Raises
         ------
@@ -195,7 +197,7 @@ class Shards:
         X, y, weights = (None if one is None else _read(name, one, part, rows) for name, one in named)
         assert X is not None
         first = part.first
-        for block in X:
+        for block in X if columns else _narrow(self.dtype, part, rows):
             w = None if weights is None else next(weights).astype(np.float64).reshape(len(block))
             yield Block(block, None if y is None else next(y), w, first)
             first += len(block)
@@ -228,6 +230,12 @@ def _said(stored: Stored) -> str:
 def _unreadable(name: str, where: str, error: BaseException) -> ArgumentError:
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
     return fail(name, "Shards", "readable shards", describe(f"{where}: {' '.join(said.split())}"))
+
+
+def _narrow(dtype: Any, part: Part, rows: int) -> Iterator[NDArray[Any]]:
+    """Yield arrays (k, 0) for the rows of a part."""
+    for start in range(part.start, part.stop, rows):
+        yield np.empty((min(rows, part.stop - start), 0), dtype)
 
 
 def _read(name: str, stored: Stored, part: Part, rows: int) -> Iterator[NDArray[Any]]:

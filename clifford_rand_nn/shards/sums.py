@@ -25,6 +25,8 @@ class RowSum(ABC):
     ----------
     rows : int
         Of a block.
+    columns : bool
+        Whether `of` looks at the columns of the rows; where rows are read for it, it gets (k, 0) arrays otherwise.
     tensors : bool
         Whether `of` works on arrays of the library in which it gets them (`library` of the datafits). Then an engine
         that keeps rows on a device calls `placed`, and hands over blocks and kept arrays there; else NumPy's.
@@ -32,6 +34,7 @@ class RowSum(ABC):
 
     rows = BLOCK_ROWS
     tensors = False
+    columns = True
 
     @abstractmethod
     def of(self, block: Block, kept: Kept) -> Sums:
@@ -70,7 +73,7 @@ def part_sum(shards: Shards, part: Part, term: RowSum, kept: Kept) -> Sums:
     """Return the sums over the rows of a part; ``kept`` has a row for each of them."""
     total: Sums | None = None
     start = 0
-    for block in shards.blocks(part, term.rows):
+    for block in shards.blocks(part, term.rows, columns=term.columns):
         rows = slice(start, start + len(block.X))
         total = added(total, term.of(block, tuple(array[rows] for array in kept)))
         start = rows.stop

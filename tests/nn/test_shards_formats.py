@@ -4,6 +4,7 @@ import os
 import pickle
 import warnings
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
+from clifford_rand_nn.shards.formats.npy import RawFile
 from clifford_rand_nn.shards.formats.stored import regrouped
 from clifford_rand_nn.shards.formats.zarr import ZarrArray
 
@@ -435,3 +437,21 @@ def test_chunks_that_a_cluster_holds_are_read_in_its_tasks():
         assert len(pickle.dumps(shards)) < len(pickle.dumps(X)) + 5000
         for found in (all_rows(shards)[0], client.submit(all_rows, shards).result()[0]):  # one thread: no other task
             np.testing.assert_array_equal(found, -X)
+
+
+def test_targets_are_read_without_their_rows(tmp_path, monkeypatch):
+    X, y, w = np.arange(30.0).reshape(10, 3), np.arange(10), np.ones(10)
+    for name, array in (("X", X), ("y", y), ("w", w)):
+        np.save(tmp_path / f"{name}.npy", array)
+    shards = Shards([tmp_path / "X.npy"], [tmp_path / "y.npy"], sample_weight=[tmp_path / "w.npy"])
+    read = []
+    monkeypatch.setattr(RawFile, "_rows", _noting(RawFile._rows, read))
+    found = list(shards.blocks(shards.parts[0], 4, columns=False))
+    assert [block.X.shape for block in found] == [(4, 0), (4, 0), (2, 0)]
+    assert np.concatenate([block.y for block in found]).tolist() == y.tolist()
+    assert [block.first for block in found] == [0, 4, 8]
+    assert {Path(name).name for name in read} == {"y.npy", "w.npy"}
+
+
+def _noting(rows, read):
+    return lambda file, *given: read.append(file.name) or rows(file, *given)

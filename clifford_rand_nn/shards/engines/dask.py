@@ -255,7 +255,7 @@ class _Held(NamedTuple):
 
     blocks_of: dict[int, Block]
 
-    def blocks(self, part: Part, rows: int) -> Iterator[Block]:
+    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         X, y, weights, first = self.blocks_of[part.first]
         for start in range(0, part.size, rows):
             at = slice(start, min(start + rows, part.size))

@@ -116,7 +116,7 @@ class TorchEngine(Engine):
             return part_sum(_Placed(self), part, term, tuple(kept))  # type: ignore[arg-type]
         return part_sum(self.shards, part, term, tuple(map(self._array, kept)))
 
-    def blocks(self, part: Part, rows: int) -> Iterator[Block]:
+    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         """Yield rows as tensors: those on the device, which are put there as long as they fit, or from the shards."""
         if part not in self._rows:
             size = sum(_width(one) * part.size for one in self.shards.shards[part.shard] if one is not None)

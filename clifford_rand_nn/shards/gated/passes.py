@@ -27,9 +27,10 @@ _ENTRIES = 2**20
 _FEW = 0.75  # share of gates in use below which the others are left out of the forward product
 
 
-def block_rows(width: int) -> int:
+def block_rows(width: int, dtype: Any = np.float32) -> int:
     """Return how many rows of so many numbers stay in the cache between the two products: a power of two."""
-    return int(2 ** np.clip(np.floor(np.log2(_ENTRIES / width)), 8, 13))
+    singles = width * np.dtype(dtype).itemsize / 4
+    return int(2 ** np.clip(np.floor(np.log2(_ENTRIES / singles)), 8, 13))
 
 
 class Network(NamedTuple):
@@ -44,6 +45,7 @@ class Patterns(RowMap):
 
     def __init__(self, gates: Gates) -> None:
         self.gates = gates
+        self.rows = block_rows(gates.d + len(gates), np.float64)
 
     def of(self, block: Block) -> NDArray[np.uint8]:
         """Return (k, ⌈P/8⌉) bytes."""
@@ -160,13 +162,13 @@ class Balance(_Forward):
     ) -> None:
         super().__init__(network, targets, feature, dtype)
         self.intercepts = intercepts
+        self.columns = 0 not in self._columns.shape  # of a constant nothing is read but targets
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the sums for every intercept, in a row."""
         loss, y, w = self.targets.loss, self.targets.of(block), self.targets.weights(block)
         xp = library(y)
-        used = 0 not in self._columns.shape
-        g = self._gated(self._rows(block), self._on(block, kept)) if used else xp.zeros_like(y)
+        g = self._gated(self._rows(block), self._on(block, kept)) if self.columns else xp.zeros_like(y)
         found: list[Sums] = []
         for t in self.intercepts:
             f = g + t
