@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, check_squares, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import exhaustive_gates
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
@@ -50,6 +50,7 @@ def bracket_factor(X: ArrayLike, *, max_patterns: int = 100_000) -> float:
     """
     owner = "bracket_factor"
     data = np.asarray(as_real(X, "X", owner), dtype=np.float64)
+    check_squares(data, "X", owner)
     if data.ndim != 2 or 0 in data.shape or np.linalg.matrix_rank(data) < data.shape[1]:
         rule = "an (n, d) array of rank d"
         raise fail("X", owner, rule, describe(f"shape {data.shape}"), "Chambers of lower rank contain lines.")

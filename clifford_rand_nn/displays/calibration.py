@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.calibration import CalibrationDisplay as _CalibrationDisplay
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, as_real, check_choice, check_fits, check_integer, describe, fail
+from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, axes_of, literal, network_of
+
+_SLACK = 1e-6  # of a probability, which rounding may leave above 1
 
 
 class CalibrationDisplay(_CalibrationDisplay):
@@ -58,15 +61,19 @@ class CalibrationDisplay(_CalibrationDisplay):
             There are no such probabilities: another estimator, or one from a file of an older version. Or y has another
             length.
         """
-        model, labels = network_of(estimator), np.asarray(y)
+        model, owner = network_of(estimator), cls.__name__
+        labels = as_array(y, "y", owner)
         told = getattr(model, "loo_probabilities_", None)
         if told is None:
             rule, hint = "a ConvexNetworkClassifier that was fitted here", "Else use from_predictions on new rows."
-            raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        if len(labels) != len(told):
-            raise fail("y", cls.__name__, f"the {len(told)} labels of the training", describe(f"{len(labels)} labels"))
+            raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
+        if labels.shape[:1] != (len(told),):
+            raise fail("y", owner, f"the {len(told)} labels of the training", describe(f"shape {labels.shape}"))
         kept = np.isfinite(told).all(axis=1)
-        if labels.ndim == 2:  # several labels a row: of each whether a row has it
+        if labels.ndim == 2 and getattr(model, "_several", False):  # labels a row: of each whether a row has it
+            if labels.shape != told.shape or labels.dtype.kind not in "biuf":
+                rule = f"0 and 1 of shape {told.shape}"
+                raise fail("y", owner, rule, describe(f"dtype {labels.dtype}, shape {labels.shape}"))
             pairs = np.column_stack([1 - told[kept].ravel(), told[kept].ravel()])
             marks = (labels[kept].ravel() != 0).astype(int)
             shown = cls.from_probabilities(pairs, marks, (0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs)
@@ -89,11 +96,21 @@ class CalibrationDisplay(_CalibrationDisplay):
         **kwargs: Any,
     ) -> Self:
         """Draw the probabilities (n, k) of k classes for rows with labels y (n,), as `from_left_out` does."""
-        p, labels, names = np.asarray(probabilities), np.asarray(y), np.asarray(classes)
+        owner = cls.__name__
+        p, names = as_real(probabilities, "probabilities", owner), as_array(classes, "classes", owner)
+        if p.ndim != 2 or names.ndim != 1 or p.shape[1] != len(names) or not len(p):
+            rule = f"of shape (n, {names.size}), one for each class"
+            raise fail("probabilities", owner, rule, describe(f"shape {p.shape}"))
+        if p.min() < -_SLACK or p.max() > 1 + _SLACK:
+            raise fail("probabilities", owner, "numbers from 0 to 1", describe(f"from {p.min():.3g} to {p.max():.3g}"))
+        n_bins = check_integer(n_bins, "n_bins", owner)
+        check_fits(64 * n_bins, "n_bins", owner)
+        strategy = check_choice(strategy, "strategy", owner, ("uniform", "quantile"))
+        places = places_of(y, names, len(p), owner)
         if len(names) == 2:
-            right, sure, of = labels == names[1], p[:, 1], f"probability of {names[1]}"
+            right, sure, of = places == 1, p[:, 1], f"probability of {names[1]}"
         else:
-            right, sure, of = names[p.argmax(axis=1)] == labels, p.max(axis=1), "probability of the predicted class"
+            right, sure, of = p.argmax(axis=1) == places, p.max(axis=1), "probability of the predicted class"
         axes = axes_of(ax)
         look = {"color": FIRST, "name": "rows left out"} | kwargs
         shown: Self = cls.from_predictions(

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, check_listed, describe, fail
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.solvers.base import HistoryRow
 
@@ -48,7 +48,11 @@ class ConvergenceDisplay:
     figure_: Any
 
     def __init__(self, history: Sequence[HistoryRow], *, seconds: bool = True) -> None:
-        self.history, self.seconds = tuple(history), seconds
+        owner, rule = type(self).__name__, "a sequence of HistoryRow, one or more"
+        rows = check_listed(history, "history", owner, rule)
+        if not rows or not all(isinstance(row, HistoryRow) for row in rows):
+            raise fail("history", owner, rule, history)
+        self.history, self.seconds = tuple(rows), check_bool(seconds, "seconds", owner)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, seconds: bool = True, ax: Any = None, **kwargs: Any) -> Self:
@@ -69,6 +73,7 @@ class ConvergenceDisplay:
 
     def plot(self, *, ax: Any = None, objective: bool = True) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot; the objective too, if asked for."""
+        objective = check_bool(objective, "objective", type(self).__name__)
         self.ax_ = ax = axes_of(ax)
         self.figure_, self.objective_ax_ = ax.figure, None
         across = np.array([row.seconds if self.seconds else row.n_iter for row in self.history], dtype=np.float64)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
-from sklearn.utils import _safe_indexing, resample
+from sklearn.utils import _safe_indexing, check_random_state, resample
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, as_real, check_integer, describe, fail, refuse_unreal
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 
@@ -78,13 +78,18 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             hint = "Others have from_estimator, by cross-validation."
             rule = "a fitted network without knobs"
             raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
-        shares, labels = np.unique(np.asarray(train_sizes, dtype=np.float64)), np.asarray(y)
+        shares, labels = np.unique(as_real(train_sizes, "train_sizes", owner)), as_array(y, "y", owner)
+        n_draws = check_integer(n_draws, "n_draws", owner)
+        if not is_classifier(model):
+            refuse_unreal(labels, "y", owner)
+        if labels.ndim not in (1, 2) or not len(labels):
+            raise fail("y", owner, "the targets of the training", describe(f"shape {labels.shape}"))
         if not len(shares) or shares[0] <= 0 or shares[-1] > 1:
             raise fail("train_sizes", owner, "shares of the rows, above 0 and at most 1", train_sizes)
         n, classes = len(labels), is_classifier(model)
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         given = {name: np.asarray(value) for name, value in of_rows.items() if value is not None}
-        rng = np.random.RandomState(random_state)
+        rng = _drawn(random_state, owner)
         sizes, seen, unseen = [], [], []
         for m in np.unique(np.round(shares * n).astype(int)):
             if m == n:
@@ -115,6 +120,17 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
+
+
+def _drawn(random_state: Any, owner: str) -> np.random.RandomState:
+    """Return scikit-learn's kind of generator for a seed."""
+    try:
+        made: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise fail(
+            "random_state", owner, "None, a RandomState or an integer from 0 to 2^32 - 1", random_state
+        ) from None
+    return made
 
 
 def _part(

@@ -1,15 +1,16 @@
 """What beta does: loss or score on rows that were not fitted to, objective and number of neurons."""
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, as_real, as_rows, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss, encode_labels, encode_marks, split_weights
+from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.groups import group_numbers
@@ -112,8 +113,13 @@ class RegularizationPathDisplay:
             raise fail("y", cls.__name__, "given with X, and only with it", y)
         unseen = None
         if X is not None:
-            targets = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-            judged = as_loss(loss, cls.__name__)
+            owner, judged = cls.__name__, as_loss(loss, cls.__name__)
+            X, targets = as_rows(X, owner), np.asarray(as_real(cast(Any, y), "y", owner), dtype=np.float64)
+            outputs = path.networks[0].predict(X[:1]).size
+            if targets.ndim not in (1, 2) or targets.shape not in ((len(X),), (len(X), outputs)):
+                rule = f"{len(X)} targets, one for each row"
+                raise fail("y", owner, rule, describe(f"shape {targets.shape}"))
+            targets = targets.reshape(len(X), -1)
             out = [network.predict(X).reshape(targets.shape) for network in path.networks]
             unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
         return cls(
@@ -191,15 +197,21 @@ class RegularizationPathDisplay:
         if X is None or y is None:
             hint = "A network of infinitely many gates keeps no curve."
             raise fail("X", owner, "the rows of the training, with y", describe("None"), hint)
-        rows, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+        rows, labels = as_rows(X, owner), as_array(y, "y", owner)
+        if rows.shape[1] != model.n_features_in_:
+            rule = f"rows of {model.n_features_in_} columns, those of the training"
+            raise fail("X", owner, rule, describe(f"shape {rows.shape}"))
+        if labels.shape[:1] != (len(rows),) or labels.ndim > 2:
+            raise fail("y", owner, f"{len(rows)} targets, one for each row", describe(f"shape {labels.shape}"))
         kept, weights, _ = split_weights(sample_weight, len(rows), owner)
         if is_classifier(model) and labels.ndim == 2:
             targets = encode_marks(labels[kept])
         elif is_classifier(model):
-            index = np.searchsorted(model.classes_, labels[kept])
+            index = places_of(labels, model.classes_, len(rows), owner)[kept]
             targets = encode_labels(index, len(model.classes_), "squared")[0]
         else:
-            targets = np.asarray(labels[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
+            numbers = np.asarray(as_real(labels, "y", owner), dtype=np.float64)
+            targets = numbers[kept].reshape(int(kept.sum()), -1)
         of = (
             None if groups is None else np.unique(group_numbers(groups, len(rows), owner)[kept], return_inverse=True)[1]
         )

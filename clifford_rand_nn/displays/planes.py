@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_real, check_listed, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.displays.style import network_of
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -58,7 +58,14 @@ def planes_of(model: Any, planes: Any = True) -> Planes | None:
     if planes is False or planes is None:
         return None
     if planes is not True:
-        directions, offsets = planes
+        rule = "true, false, gates, or directions (d, m) and offsets (m,)"
+        listed = check_listed(planes, "planes", "DecisionRegionsDisplay", rule)
+        if len(listed) != 2:
+            raise fail("planes", "DecisionRegionsDisplay", rule, planes)
+        directions, offsets = (as_real(one, "planes", "DecisionRegionsDisplay") for one in listed)
+        if directions.ndim != 2 or offsets.shape != directions.shape[1:]:
+            found = describe(f"shapes {directions.shape} and {offsets.shape}")
+            raise fail("planes", "DecisionRegionsDisplay", rule, found)
         known = getattr(planes, "incident", np.zeros((len(offsets), 0), dtype=np.intp))
         return Planes(np.asarray(directions), np.asarray(offsets), list(known), True)
     inner = network_of(model)

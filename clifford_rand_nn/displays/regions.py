@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_array, as_real, check_bool, check_fits, check_integer, check_listed, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.displays.planes import Planes, planes_of, segments
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, encoded, literal
+from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 
 _TINT = 0.72  # how far a region's colour is mixed with white
 _ROWS = 50_000  # grid points predicted at once
@@ -117,15 +118,20 @@ class DecisionRegionsDisplay:
         MissingDependencyError
             matplotlib is not installed.
         """
-        owner, labels = cls.__name__, np.asarray(y)
+        owner = cls.__name__
         resolution = check_integer(resolution, "resolution", owner, low=2)
         if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
             hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns."
             raise fail("estimator", owner, "a classifier", describe(f"a {type(estimator).__name__}"), hint)
-        classes, index = np.unique(labels, return_inverse=True)
+        check_fits(64 * resolution**2, "resolution", owner)
+        with refused_by_scikit_learn(owner, y=y):
+            labels = training_labels(as_array(y, "y", owner), owner)
+            classes, index = np.unique(labels, return_inverse=True)
         if len(classes) > len(PALETTE):
             raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
         rows = _Rows(X, columns, owner)
+        if len(rows.points) != len(labels):
+            raise fail("y", owner, f"the labels of the {len(rows.points)} rows", describe(f"{len(labels)} of them"))
         low, high = np.nanmin(rows.points, axis=0), np.nanmax(rows.points, axis=0)  # a missing entry has no place
         margin = _MARGIN * np.where(high > low, high - low, 1.0)
         low, high = low - margin, high + margin
@@ -162,6 +168,7 @@ class DecisionRegionsDisplay:
 
     def plot(self, *, ax: Any = None, title: str = "", legend: bool = True) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot, with a title and a legend if asked for."""
+        legend = check_bool(legend, "legend", type(self).__name__)
         self.ax_ = ax = axes_of(ax)
         self.figure_ = ax.figure
         from matplotlib.collections import LineCollection
@@ -206,13 +213,19 @@ class _Rows:
         self._given, self._frame = X, X if hasattr(X, "iloc") else None
         data = None if self._frame is not None else as_real(X, "X", owner)
         self._data = data
-        d = X.shape[1] if np.ndim(X) == 2 else 0
-        if d < 2:
-            raise fail("X", owner, "of shape (n, d) with d ≥ 2", describe(f"shape {np.shape(X)}"))
+        shape = X.shape if data is None else data.shape
+        d = shape[1] if len(shape) == 2 else 0
+        if d < 2 or not shape[0]:
+            raise fail("X", owner, "of shape (n, d) with n ≥ 1 and d ≥ 2", describe(f"shape {shape}"))
         names = list(range(d)) if self._frame is None else list(self._frame.columns)
-        pair = tuple(names[:2]) if columns is None else tuple(columns)
-        if len(set(pair)) != 2 or any(one not in names for one in pair):
-            raise fail("columns", owner, "two columns of X", columns)
+        rule = "two columns of X"
+        pair = tuple(names[:2]) if columns is None else tuple(check_listed(columns, "columns", owner, rule))
+        if len(pair) != 2 or not all(
+            any(type(one) in (type(name), int) and one == name for name in names) for one in pair
+        ):
+            raise fail("columns", owner, rule, columns)
+        if pair[0] == pair[1]:
+            raise fail("columns", owner, rule, columns)
         self.columns = names.index(pair[0]), names.index(pair[1])
         if data is None:
             chosen = X[list(pair)]

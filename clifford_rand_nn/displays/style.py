@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from clifford_rand._checks import check_instance
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn.estimators.cv import BetaCV
@@ -22,11 +23,16 @@ def axes_of(ax: Any = None) -> Any:
 
     Raises
     ------
+    ArgumentError
+        What is given are none.
     MissingDependencyError
         matplotlib is not installed.
     """
     require("matplotlib", extra="app", purpose="drawing")
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_instance(ax, Axes, "ax", "clifford_rand_nn.displays", "axes of matplotlib, or None")
         return ax
     import matplotlib.pyplot as plt
 

@@ -9,18 +9,18 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
-from clifford_rand._checks import check_choice, describe, fail
+from clifford_rand._checks import as_array, check_choice, describe, fail, is_whole, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn.datafits.choice import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.folds import Split, scorer_of, splits_of
 from clifford_rand_nn.estimators.front import Front
-from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.parameters import check_verbose, tell
+from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.paths.path import beta_grid
@@ -119,7 +119,8 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             rule = "itself, or in the last step of a Pipeline, an estimator of clifford_rand_nn"
             raise fail("estimator", "BetaCV", rule, last)
         check_choice(self.rule, "rule", "BetaCV", ("best", "one_se"))
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0):
+        scorer_of(self.scoring, self.estimator, "BetaCV")
+        if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise fail("n_jobs", "BetaCV", "None or an integer that is not 0", self.n_jobs)
         check_verbose(self.verbose, "BetaCV")
         clock = _Clock(time.perf_counter(), Limits.of("BetaCV", max_time=self.max_time))
@@ -147,19 +148,13 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def _splits(self, rows: Any, targets: NDArray[Any], groups: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def _splits(self, rows: Any, targets: NDArray[Any], groups: Any) -> list[Split]:
         classifier = is_classifier(self.estimator)
-        cv = self.cv
-        if groups is not None:
-            group_numbers(groups, len(targets), "BetaCV")
-            if cv is None or isinstance(cv, int | np.integer):
-                folds = 5 if cv is None else int(cv)
-                cv = StratifiedGroupKFold(folds) if classifier else GroupKFold(folds)
-        return list(check_cv(cv, targets, classifier=classifier).split(rows, targets, groups))
+        return splits_of(self.cv, rows, targets, groups, classifier=classifier, owner="BetaCV")
 
     def _score(self, data: "_Data", splits: list[Any], clock: "_Clock") -> None:
         """Fill ``scores_``, a fold at a time or several at once, each within its share of the time."""
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        scorer = scorer_of(self.scoring, self.estimator, "BetaCV")
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
         waves = -(-len(splits) // jobs) + 1  # and one for the training on all rows
         calls = [
@@ -221,9 +216,17 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Score of that network by ``scoring``."""
         check_is_fitted(self, "estimator_")
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(scorer(self.estimator_, X, y, **weights))
+        scorer = scorer_of(self.scoring, self.estimator, "BetaCV")
+        if not is_classifier(self.estimator):
+            refuse_unreal(y, "y", "BetaCV")
+        targets = as_array(y, "y", "BetaCV")
+        if not targets.ndim or not len(targets):
+            raise fail("y", "BetaCV", "targets, one for each row", describe(f"shape {targets.shape}"))
+        weights = {}
+        if sample_weight is not None:
+            weights = {"sample_weight": check_weights(sample_weight, len(targets), "BetaCV")}
+        with refused_by_scikit_learn("BetaCV", y=y):  # the rows are the estimator's to refuse
+            return float(scorer(self.estimator_, X, y, **weights))
 
     def _program(self, coverage: float | None) -> Program:
         check_is_fitted(self, "estimator_")

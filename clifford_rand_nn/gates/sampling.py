@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import hstack, issparse
 
-from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, describe, fail
+from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, check_squares, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.gaussian import GaussianSketch
 from clifford_rand.sketch.sparse import SJLT, SparseSign
@@ -279,6 +279,7 @@ def sample_gates(
     """
     owner = "sample_gates"
     data = as_rows_or_csr(X, owner)
+    check_squares(data if isinstance(data, np.ndarray) else data.data, "X", owner)
     n_gates = check_integer(n_gates, "n_gates", owner)
     check_choice(method, "method", owner, METHODS)
     check_choice(bias, "bias", owner, (True, False))

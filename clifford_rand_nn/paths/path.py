@@ -9,7 +9,18 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, as_rows, check_array, check_bool, check_choice, check_integer, describe, fail
+from clifford_rand._checks import (
+    as_real,
+    as_rows,
+    check_array,
+    check_bool,
+    check_choice,
+    check_fits,
+    check_integer,
+    check_number,
+    describe,
+    fail,
+)
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -189,8 +200,8 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
     """
     if betas is None:
         n_betas = check_integer(n_betas, "n_betas", owner)
-        if not (isinstance(eps, float | int) and 0 < eps < 1):
-            raise fail("eps", owner, "between 0 and 1", eps)
+        check_fits(64 * n_betas, "n_betas", owner)
+        eps = check_number(eps, "eps", owner, "between 0 and 1", lambda share: 0 < share < 1)
         top = beta_max if beta_max > 0 else 1.0
         return np.asarray(top * np.geomspace(1.0, eps, n_betas)) if n_betas > 1 else np.array([top])
     values = np.atleast_1d(np.asarray(as_real(betas, "betas", owner), dtype=np.float64))

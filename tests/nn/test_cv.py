@@ -172,7 +172,7 @@ def test_bad_arguments():
     for name, value in (("n_jobs", 0), ("n_jobs", 1.5), ("verbose", -1)):
         with pytest.raises(ArgumentError, match=f"'{name}' parameter of BetaCV"):
             BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), **{name: value}).fit(X, Y)
-    with pytest.raises(ArgumentError, match="'groups' parameter of BetaCV must be one for each of the 60 rows"):
+    with pytest.raises(ArgumentError, match=r"'groups' parameter of BetaCV must be of shape \(60,\)"):
         BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True)).fit(X, Y, groups=np.zeros(3))
     with pytest.raises(ArgumentError, match=r"an estimator of clifford_rand_nn\. Got RandomForest"):
         BetaCV(RandomForestRegressor()).fit(X, Y)
@@ -180,3 +180,42 @@ def test_bad_arguments():
         BetaCV(Pipeline([("scale", StandardScaler())])).fit(X, Y)
     with pytest.raises(ArgumentError, match=r"'rule' .* one of 'best', 'one_se'"):
         BetaCV(CrossProductLassoRegressor(beta=1e-3, bias=True), rule="all").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        *(
+            ({"cv": cv}, "cv")
+            for cv in ("five", 1, 0, True, 2.0, 10**400, [], [[0, 1]], [(1.5, [0])], [([0], [99])], len)
+        ),
+        *(({"scoring": scoring}, "scoring") for scoring in ("no such word", {"a": 1}, ["r2"], int, 3, b"r2")),
+        *(({"n_jobs": n_jobs}, "n_jobs") for n_jobs in (True, 0, 1.5)),
+        *(({"n_betas": n_betas}, "n_betas") for n_betas in (10**400, 10**12)),
+    ],
+)
+def test_folds_and_scores_are_refused_by_name(given, name):
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    with pytest.raises(ArgumentError, match=f"'{name}' parameter of BetaCV must be"):
+        BetaCV(GatedReLURegressor(n_gates=2), **({"cv": 2, "n_betas": 2} | given)).fit(X, X[:, 0])
+
+
+def test_folds_may_be_listed_and_one_group_is_no_fold():
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    model = BetaCV(GatedReLURegressor(n_gates=2, random_state=0), betas=[0.1], cv=[(range(6), range(6, 12))])
+    assert model.fit(X, X[:, 0]).scores_.shape == (1, 1)
+    with pytest.raises(ArgumentError, match="'cv' parameter of BetaCV must be folds that these rows"):
+        BetaCV(GatedReLURegressor(n_gates=2), betas=[0.1], cv=2).fit(X, X[:, 0], groups=np.ones(12))
+
+
+def test_scores_are_of_numbers_and_weights():
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    y = X[:, 0]
+    model = BetaCV(GatedReLURegressor(n_gates=2, random_state=0), betas=[0.1], cv=2).fit(X, y)
+    masked = np.ma.array(y, mask=np.arange(12) == 0)
+    for bad in (None, "text", masked, y.astype(str), y.astype("M8[s]"), y * np.nan, y[:5], np.stack([y, y], 1)):
+        with pytest.raises(ArgumentError, match="'y' parameter of BetaCV must be"):
+            model.score(X, bad)
+    for bad in ("text", -np.ones(12), np.zeros(12), np.ones(5), np.ones(12) * np.nan):
+        with pytest.raises(ArgumentError, match="'sample_weight' parameter of BetaCV must be"):
+            model.score(X, y, bad)

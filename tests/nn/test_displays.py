@@ -402,3 +402,49 @@ def test_the_example_draws_all_of_them():
     from examples.displays import draw
 
     assert len([ax for ax in draw().axes if ax.get_xlabel() or ax.get_title()]) == 6
+
+
+def _axes():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def fitted_pair():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((24, 2))
+    y = X[:, 0] - X[:, 1]
+    labels = np.where(y > 0, "high", "low")
+    return X, y, labels, ConvexNetworkClassifier(loss="squared", rounds=0).fit(X, labels)
+
+
+@pytest.mark.parametrize(
+    ("draw", "name"),
+    [
+        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k[:5], ax=_axes()), "y"),
+        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, y, ax=_axes()), "y"),
+        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, n_bins=10**12, ax=_axes()), "n_bins"),
+        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, strategy="odd", ax=_axes()), "strategy"),
+        (lambda X, y, k, m: CalibrationDisplay.from_left_out(m, k, ax="axes"), "ax"),
+        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(2 * np.ones((24, 2)), k, ["high", "low"]),
+         "probabilities"),
+        (lambda X, y, k, m: CalibrationDisplay.from_probabilities(np.ones(24), k, ["high", "low"]), "probabilities"),
+        (lambda X, y, k, m: ConvergenceDisplay([1, 2]), "history"),
+        (lambda X, y, k, m: ConvergenceDisplay(None), "history"),
+        (lambda X, y, k, m: ConvergenceDisplay.from_estimator(m, seconds="yes", ax=_axes()), "seconds"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k, columns=3, ax=_axes()), "columns"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k, columns=(0, None), ax=_axes()), "columns"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k, planes="yes", ax=_axes()), "planes"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k, resolution=10**9, ax=_axes()), "resolution"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k[:5], ax=_axes()), "y"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, y, ax=_axes()), "y"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, train_sizes="half", ax=_axes()), "train_sizes"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, n_draws=0, ax=_axes()), "n_draws"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, random_state=-1, ax=_axes()), "random_state"),
+        (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X, y, ax=_axes()), "y"),
+        (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X[:, :1], k, ax=_axes()), "X"),
+        (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X.astype(str), k, ax=_axes()), "X"),
+    ],
+)  # fmt: skip
+def test_parameters_of_displays_are_refused_by_name(fitted_pair, draw, name):
+    with pytest.raises(ArgumentError, match=f"'{name}' parameter of .* must "):
+        draw(*fitted_pair)

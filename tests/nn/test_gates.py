@@ -13,6 +13,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     Gates,
     activation_patterns,
+    bracket_factor,
     gated_path,
     refine_gates,
     relu_path,
@@ -291,3 +292,13 @@ def test_no_more_gates_are_drawn_than_there_can_be_patterns():
     X = np.linspace(-1, 1, 9)[:, None]
     model = GatedReLURegressor(n_gates=10**9, beta=1e-2, random_state=0, bias=True).fit(X, np.abs(X[:, 0]))
     assert len(model.gates_) == 17  # of 2 (1 + 8) patterns all but the one that is off everywhere
+
+
+@pytest.mark.parametrize("scale", [2.0**997, 5e-324])
+def test_rows_whose_squares_are_no_numbers_are_refused(scale):
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    for use in (lambda X: sample_gates(X, 2, rng=0), bracket_factor):
+        with pytest.raises(
+            ArgumentError, match=r"'X' parameter of .* must be of a size whose squares float64 can hold"
+        ):
+            use(np.sign(X) * scale)

@@ -277,9 +277,9 @@ CALLS = {
                 "betas": sequence(np.array([0.1, 0.01])),
                 "cv": count(2, missing="right", one="refused"),
                 "rule": word("best"),
-                "scoring": word("r2", missing="right", a_function="right"),
+                "scoring": word("r2", missing="right", a_function="left out"),  # a function of its own, its errors too
                 "max_time": limit(20.0),
-                "n_jobs": count(1, missing="right", minus_one="right"),
+                "n_jobs": count(1, missing="right", minus_one="right", far_below="right"),
                 "verbose": count(0, zero="right", true="right"),
             }.items()
         ),
@@ -289,7 +289,7 @@ CALLS = {
     "nn.BetaCV.predict": [good(SEARCHED, rows(NEW))],
     "nn.BetaCV.decision_function": [good(CLASSES, rows(NEW))],
     "nn.BetaCV.predict_proba": [good(CLASSES, rows(NEW))],
-    "nn.BetaCV.score": [good(SEARCHED, rows(X), targets(Y), weights(W))],
+    "nn.BetaCV.score": [good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W))],
     "nn.BetaCV.to_onnx": [
         good(SEARCHED, path("cv.onnx"), dtype=word("float64", as_bytes="right"), coverage=share(0.8, missing="right"))
     ],
@@ -304,7 +304,7 @@ CALLS = {
         through(
             lambda D, o: nn.Gates.given(D, o).on(NEW),
             rows(X[:2], every="right", no_columns="refused"),
-            vector(np.array([0.1, 0.2])),
+            vector(np.array([0.1, 0.2]), missing="right"),
         )
     ],
     "nn.Gates.given": [good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right"))],

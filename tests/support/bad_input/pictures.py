@@ -72,12 +72,12 @@ def _layer(name, *sizes, inputs=1):
 
 
 CALLS = {
-    "nn.CalibrationDisplay": [through(_plot("Calibration"), AX, ref_line=flag(True))],
+    "nn.CalibrationDisplay": [through(_plot("Calibration"), AX)],
     "nn.CalibrationDisplay.from_left_out": [
         through(
             _draw(nn.CalibrationDisplay.from_left_out),
             thing(NETWORK),
-            labels(LABELS),
+            labels(LABELS, one_class="right", objects="same"),
             n_bins=count(3),
             strategy=word("uniform"),
             ax=_ax,
@@ -87,7 +87,7 @@ CALLS = {
         through(
             _draw(nn.CalibrationDisplay.from_probabilities),
             rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)),
-            labels(LABELS),
+            labels(LABELS, one_class="right"),
             np.array(["high", "low"]),
             n_bins=count(3),
             strategy=word("uniform"),

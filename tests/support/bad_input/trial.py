@@ -65,8 +65,15 @@ class Table:
         value = options[row.place] if isinstance(row.place, str) else arguments[row.place]
         try:
             odd = kinds.KINDS[argument.kind][row.odd][1](value)
-        except (kinds._DoesNotApply, IndexError, ValueError, TypeError, AttributeError):  # a number has no rows
-            return "does not apply"
+        except (
+            kinds._DoesNotApply,
+            IndexError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+        ):  # a number has no rows
+            return "does not apply"  # a number has no rows, for one
         arguments, options = call.filled(row.place, odd.value)
         outcome = _outcome(run, arguments, options)
         wrong = outcome.always(row.expected == kinds.OTHER, argument.kind == "path")

@@ -1,0 +1,73 @@
+"""Folds and scores of a search, as a caller asks for them in scikit-learn's terms."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+from clifford_rand._checks import as_array, check_integer, check_listed, describe, fail, is_whole
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.estimators.groups import group_numbers
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+_RULE = "an integer from 2 to the number of rows, a splitter of scikit-learn, or pairs of rows to train on and to test"
+
+
+def splits_of(cv: Any, rows: Any, targets: NDArray[Any], groups: Any, *, classifier: bool, owner: str) -> list[Split]:
+    """Return the rows of every fold, to train on and to test; rows of one group are in one fold.
+
+    Raises
+    ------
+    ArgumentError
+        ``cv`` is none of what scikit-learn takes, or it cannot split these rows; ``groups`` are not n names.
+    """
+    n = len(targets)
+    if groups is not None:
+        group_numbers(groups, n, owner)
+    if is_whole(cv):
+        check_integer(cv, "cv", owner, low=2, high=n)
+    elif cv is not None and (not hasattr(cv, "split") or isinstance(cv, str | bytes | type)):
+        cv = [_pair(pair, n, owner) for pair in check_listed(cv, "cv", owner, _RULE)]
+        if not cv:
+            raise fail("cv", owner, _RULE, describe("no fold"))
+    if groups is not None and (cv is None or is_whole(cv)):
+        folds = 5 if cv is None else int(cv)
+        cv = StratifiedGroupKFold(folds) if classifier else GroupKFold(folds)
+    try:
+        return list(check_cv(cv, targets, classifier=classifier).split(rows, targets, groups))
+    except ArgumentError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise fail("cv", owner, "folds that these rows can be split into", cv, f"scikit-learn says: {error}") from error
+
+
+def _pair(pair: Any, n: int, owner: str) -> Split:
+    parts = check_listed(pair, "cv", owner, _RULE)
+    if len(parts) != 2:
+        raise fail("cv", owner, _RULE, describe(f"{len(parts)} parts of a fold"))
+    train, test = (as_array(part, "cv", owner) for part in parts)
+    for part in (train, test):
+        marks = part.dtype.kind == "b" and part.shape == (n,) and part.any()
+        places = part.dtype.kind in "iu" and part.ndim == 1 and part.size and -n <= part.min() <= part.max() < n
+        if not (marks or places):
+            raise fail("cv", owner, _RULE, describe(f"dtype {part.dtype}, shape {part.shape}"))
+    return train, test
+
+
+def scorer_of(scoring: Any, estimator: Any, owner: str) -> Callable[..., float]:
+    """Return the scorer, a function of an estimator, rows and targets, that is meant by a name or by itself."""
+    rule = "None, the name of a scorer of scikit-learn, or a function of an estimator, rows and targets"
+    known = scoring is None or isinstance(scoring, str) or (callable(scoring) and not isinstance(scoring, type))
+    if not known:
+        raise fail("scoring", owner, rule, scoring)
+    try:
+        made: Callable[..., float] = check_scoring(
+            estimator, scoring=str(scoring) if isinstance(scoring, str) else scoring
+        )
+    except (TypeError, ValueError) as error:
+        hint = "sklearn.metrics.get_scorer_names() has the names."
+        raise fail("scoring", owner, rule, scoring, hint) from error
+    return made
