@@ -18,7 +18,7 @@ OPSET, _IR = 19, 9  # of 2023, the first that compares texts
 _MOST = 2**31 - 1  # bytes of a protocol buffer
 _BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max"}
 _NAMES = _BINARY | {"less": "Less", "equals": "Equal", "where": "Where"}
-_NAMES |= {op: op.capitalize() for op in ("abs", "sign", "floor", "sin", "cos", "sqrt", "exp", "log")}
+_NAMES |= {op: op.capitalize() for op in ("abs", "sign", "floor", "sin", "sqrt", "exp", "log")}
 _OUTPUTS = {"index": "label", "predict_proba": "probabilities", "predict": "variable", "low": "low", "high": "high"}
 
 
@@ -224,6 +224,8 @@ class _Writer:
                 return self.node("Cast", operands, to=self._onnx.TensorProto.INT64)
             case "argmax":
                 return self.node("ArgMax", operands, axis=1, keepdims=0)
+            case "cos":  # onnxruntime 1.23 has it in single precision only
+                return self.node("Sin", [self.node("Add", [*operands, self.number(np.pi / 2)])])
             case "arcsin":
                 return self._arcsin(*operands)
             case "log1p":

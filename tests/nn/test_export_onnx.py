@@ -124,6 +124,13 @@ def test_functions_that_onnx_does_not_have_are_right_to_rounding(name, value, ex
     np.testing.assert_allclose(said[:, 0], exact(a), rtol=1e-15, atol=1e-300)
 
 
+def test_cosines_are_sines_which_every_runtime_has_in_double_precision():
+    model = onnx_model(Program("cos", 1, {"predict": apply("cos", rows())}), "float64")
+    assert "Cos" not in {node.op_type for node in model.graph.node}
+    a = np.linspace(0, 2 * np.pi, 4001)
+    np.testing.assert_allclose(run(model, a[:, None])["variable"][:, 0], np.cos(a), rtol=0, atol=2e-15)
+
+
 def test_a_model_from_a_file_is_exported_as_well(tmp_path):
     for kind in ("network, two classes", "network, three classes"):
         save_model(tmp_path / "model.npz", fitted(kind))
