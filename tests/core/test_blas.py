@@ -115,3 +115,15 @@ def test_a_forked_process_drops_the_holders_that_it_has_not(numpy_and_scipy):
     done.set()
     holder.join()
     assert numpy_and_scipy() == (4, 3)
+
+
+def test_the_libraries_of_numpy_and_scipy_are_found():
+    """A threadpoolctl that does not know their names finds none, and BLAS then keeps its threads, without a word."""
+    import numpy as np
+    import scipy.linalg  # noqa: F401
+
+    if "openblas" not in np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]:
+        pytest.skip("NumPy with another BLAS than that of its wheels")
+    assert _blas._libraries()
+    with ONE_BLAS_THREAD:
+        assert {one._controller.get_num_threads() for one in _blas._libraries()} == {1}
