@@ -18,6 +18,7 @@ from clifford_rand_nn import ConvexReLUClassifier, CrossProductLassoClassifier, 
 from clifford_rand_nn.cli.app import COMMANDS, app
 from clifford_rand_nn.cli.choices import Solver
 from clifford_rand_nn.tables import choose_task
+from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")
 
@@ -103,7 +104,7 @@ def test_fit_and_predict_classes(folder):
 
 def test_columns_are_matched_by_name(folder):
     run("fit", "train.csv", "--target", "kind", "--out", "m.npz", "--quiet", *QUICK)
-    pd.read_csv("test.csv")[["c", "kind", "a", "b"]].to_parquet("turned.parquet")
+    read_csv("test.csv")[["c", "kind", "a", "b"]].to_parquet("turned.parquet")
     run("predict", "m.npz", "test.csv", "--out", "p.csv")
     run("predict", "m.npz", "turned.parquet", "--out", "q.csv")
     assert read("p.csv") == read("q.csv")
@@ -169,7 +170,7 @@ def test_task_is_chosen_from_the_target(target, task, why):
 
 
 def test_task_can_be_forced(folder):
-    pd.read_csv("train.csv").assign(kind=np.arange(60) % 2).to_csv("n.csv", index=False)
+    read_csv("train.csv").assign(kind=np.arange(60) % 2).to_csv("n.csv", index=False)
     assert run("fit", "n.csv", "--target", "kind", "--task", "regression", *QUICK).stdout.startswith(
         "regression: as asked"
     )
@@ -323,7 +324,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
         *("--loss", loss, *delta, *MODELS[case]),
     )
     facts = json.loads(said.stdout)
-    table = pd.read_csv(f"{target}.csv")
+    table = read_csv(f"{target}.csv")
     features, y = table[["a", "b"]], table[target].to_numpy()
 
     model = fitted("m.npz")
@@ -344,7 +345,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(plane, case, tar
     assert proof.relative_gap <= facts["proof"]["relative_gap"] * 1.01 + 1e-6
 
     run("predict", "m.npz", f"{target}.csv", "--out", "p.csv")
-    back = pd.read_csv("p.csv")
+    back = read_csv("p.csv")
     assert back["prediction"].tolist() == model.predict(features.to_numpy()).tolist()
     columns = {"logistic": ["probability_no", "probability_yes"]}.get(loss, ["score"])
     assert list(back) == ["prediction", *(columns if target == "kind" else [])]

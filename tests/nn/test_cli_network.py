@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.reporting.chosen import choices
+from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")
 
@@ -72,7 +73,7 @@ def test_classes_without_an_option(folder):
     assert "this says nothing about new rows" in out
 
     run("predict", "m.npz", "kind-test.csv", "--out", "p.csv")
-    back = pd.read_csv("p.csv")
+    back = read_csv("p.csv")
     assert list(back) == ["prediction", "probability_high", "probability_low", "probability_mid"]
     assert back["prediction"].tolist() == whole.predict(test[FEATURES]).tolist()
     np.testing.assert_array_equal(back.iloc[:, 1:], whole.predict_proba(test[FEATURES]))
@@ -94,7 +95,7 @@ def test_numbers_without_an_option(folder):
     model = whole
     for coverage in ((), ("--coverage", "0.5")):
         run("predict", "m.npz", "value-test.csv", "--out", "p.csv", *coverage)
-        back = pd.read_csv("p.csv")
+        back = read_csv("p.csv")
         assert list(back) == ["prediction", "low", "high"]
         np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[80:][FEATURES]))
         low, high = model[-1].predict_interval(TABLE[80:][FEATURES].to_numpy(), float(coverage[1]) if coverage else 0.9)

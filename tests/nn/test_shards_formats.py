@@ -262,7 +262,9 @@ def test_parquet_that_does_not_fit(tables):
     whole = (folder / "2.parquet").read_bytes()
     (folder / "1.parquet").write_bytes(whole[:-100])
     refused("1.parquet: this is not a readable Parquet file", **good)
-    (folder / "1.parquet").write_bytes(whole[:200] + bytes(300) + whole[500:])  # its end is whole
+    first = pa.parquet.ParquetFile(folder / "2.parquet").metadata.row_group(0).column(0)
+    page = first.dictionary_page_offset or first.data_page_offset
+    (folder / "1.parquet").write_bytes(whole[:page] + b"\xff" * 40 + whole[page + 40 :])  # its end is whole
     refused(r"1\.parquet, rows \d+ to \d+: ", **good)
 
 
@@ -298,8 +300,10 @@ def test_parquet_of_embeddings(tmp_path):
     parquet.write_table(pa.table({"v": uneven}), tmp_path / "0.parquet")
     with pytest.raises(ArgumentError, match="rows 84 to 90: the column 'v' has lists of other lengths than 4"):
         all_rows(Shards(tmp_path))
-    parquet.write_table(pa.table({"v": fixed.take(pa.array([0, None, 2]))}), tmp_path / "0.parquet")
-    with pytest.raises(ArgumentError, match="the column 'v' has 1 empty cells"):
+    rows = pa.array([[1.0] * 4, [2.0] * 4, None], type=pa.list_(pa.float32(), 4))
+    parquet.write_table(pa.table({"v": rows}), tmp_path / "0.parquet")
+    # old Arrow cannot read such lists at all, and says what it did not find
+    with pytest.raises(ArgumentError, match=r"the column 'v' has 1 empty cells|rows 0 to 3: Expected all lists"):
         all_rows(Shards(tmp_path))
 
 

@@ -9,6 +9,7 @@ import clifford_rand._optional as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import read_table
 from clifford_rand_nn.tables.writers import written_columns
+from support.csv_tables import read_csv
 
 pd = pytest.importorskip("pandas")
 
@@ -218,7 +219,7 @@ def test_predictions_are_written_and_read_back(tmp_path, ending, arrow, monkeypa
         with np.load(path) as back:
             read = {name: back[name].tolist() for name in back.files}
     else:
-        frame = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
+        frame = read_csv(path) if ending == ".csv" else pd.read_parquet(path)
         read = {name: frame[name].tolist() for name in frame}
     assert read == {name: values.tolist() for name, values in columns.items()}
 
