@@ -8,15 +8,24 @@ import pytest
 def pairwise(values, slow=None):
     """Parametrise a test by some combinations in place of all: every two values of two lists are in one of them.
 
-    What goes wrong for a combination nearly always does so for two of its values alone. The next combination is the
-    first of those that bring the most pairs which no other has had, so that the same ones come each time.
-
     Parameters
     ----------
     values : dict
         Lists by the name of their parameter, or by a tuple of names, whose values are tuples then.
     slow : callable, optional
         Tells of the values of a combination, in order, whether it is marked so.
+    """
+    names, rows = pairs(values)
+    marks = [[pytest.mark.slow] * bool(slow and slow(*row)) for row in rows]
+    cases = [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
+    return pytest.mark.parametrize(names, cases)
+
+
+def pairs(values):
+    """Return the names in a row and the combinations of their values, in which every two values stand together.
+
+    What goes wrong for a combination nearly always does so for two of its values alone. The next combination is the
+    first of those that bring the most pairs which no other has had, so that the same ones come each time.
     """
     names = [name if isinstance(name, tuple) else (name,) for name in values]
     lists = [list(one) if isinstance(name, tuple) else [(value,) for value in one] for name, one in values.items()]
@@ -28,6 +37,4 @@ def pairwise(values, slow=None):
         missing.difference_update(combinations(enumerate(row), 2))
         chosen.append(row)
     rows = [sum((one[k] for one, k in zip(lists, row, strict=True)), ()) for row in sorted(chosen)]
-    marks = [[pytest.mark.slow] * bool(slow and slow(*row)) for row in rows]
-    cases = [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks, strict=True)]
-    return pytest.mark.parametrize(sum(names, ()), cases)
+    return sum(names, ()), rows
