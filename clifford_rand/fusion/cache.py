@@ -1,4 +1,4 @@
-"""Generated Python code, compiled by Numba: a file with the code, and beside it what Numba keeps of it."""
+"""Generated Python code, compiled by Numba: a file with the code, and beside it its machine code."""
 
 import hashlib
 from typing import Any
@@ -8,9 +8,8 @@ from clifford_rand.machine import folder
 
 def compile_loop(source: str) -> Any:
     """Return the function ``kernel`` of the code, compiled by Numba at its first call or taken from the disk."""
-    import numba
-
     from clifford_rand.fusion import access
+    from clifford_rand.machine.numba_code import compiled
 
     name = f"fused_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
     file = folder.write(f"{name}.py", source.encode())
@@ -19,5 +18,4 @@ def compile_loop(source: str) -> Any:
     kernel = namespace["kernel"]
     kernel.__name__ = kernel.__qualname__ = name  # the name of the machine code, of which a process has one of each
     # a division by zero gives inf or NaN as in NumPy; a product and a sum may be one instruction
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-    return numba.njit(cache=file is not None, **options)(kernel)
+    return compiled(error_model="numpy", fastmath={"contract"})(kernel)

@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from clifford_rand.machine.numba_code import compiled
 
 TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
 
 # The tables are arguments: one compiled kernel for each dtype serves every algebra and every product. Four rows of a
 # table share one pass over a component of the result.
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _component(A, B, indptr, left, right, coef, k, at_a, at_b, width, row):  # type: ignore[no-untyped-def]
     """Write component k of the product of ``width`` samples, from ``at_a`` and ``at_b`` on, to ``row``."""
     zero = A.dtype.type(0)
@@ -34,7 +35,7 @@ def _component(A, B, indptr, left, right, coef, k, at_a, at_b, width, row):  # t
         e += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def apply_table(
     A: NDArray[Any],
     B: NDArray[Any],
@@ -60,7 +61,7 @@ def apply_table(
                 target[t] = row[t]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def apply_table_once(
     a: NDArray[Any],
     b: NDArray[Any],

@@ -4,12 +4,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from clifford_rand.machine.numba_code import compiled
 
 
 # No fastmath here: with "reassoc" the two factors below may be multiplied first, and their product may overflow.
-@njit(cache=True, nogil=True)
+@compiled()
 def _gather(X: NDArray[Any], rows: NDArray[np.int64], work: NDArray[Any], peak: NDArray[Any]) -> int:
     """Copy ``X[rows]`` to ``work`` (d-1, d), each row times a power of two that brings its peak to [1/2, 1)."""
     exponent = 0
@@ -28,7 +29,7 @@ def _gather(X: NDArray[Any], rows: NDArray[np.int64], work: NDArray[Any], peak: 
     return exponent
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _eliminate(work: NDArray[Any], peak: NDArray[Any], rtol: float, column: NDArray[np.int64]) -> tuple[float, int]:
     """Factor ``work`` = Uᵀ Lᵀ Pᵀ in place, L unit lower and by rows; return (-1)^{d-1} det(P) det(U) as m·2^e."""
     rows, d = work.shape
@@ -61,7 +62,7 @@ def _eliminate(work: NDArray[Any], peak: NDArray[Any], rtol: float, column: NDAr
     return mantissa, exponent
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _substitute(work: NDArray[Any], column: NDArray[np.int64], z: NDArray[Any]) -> None:
     """Solve Lᵀ z = 0 with last entry 1 by back substitution, then undo the column swaps: A P z = 0."""
     rows, d = work.shape
@@ -75,7 +76,7 @@ def _substitute(work: NDArray[Any], column: NDArray[np.int64], z: NDArray[Any]) 
         z[i], z[column[i]] = z[column[i]], z[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def null_vectors(
     X: NDArray[Any], index: NDArray[np.int64], rtol: float, vector: NDArray[Any], exponent: NDArray[np.int64]
 ) -> None:
@@ -114,7 +115,7 @@ def null_vectors(
 # ---- two rows of three entries: the formula itself, in one pass
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pair_crosses(
     X: NDArray[Any], index: NDArray[np.int64], first: int, rtol: float, least: float, most: float, vector: NDArray[Any]
 ) -> bool:
@@ -156,7 +157,7 @@ def pair_crosses(
 # ---- exchange of rows: rank-one updates of an inverse, one pass over the matrix each
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def _exchange(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[np.float64]) -> float:
     """Put ``x`` for row j of B and return the ratio a of the determinants, 0 where it is too small to divide by.
 
@@ -187,7 +188,7 @@ def _exchange(x: NDArray[np.float64], j: int, smallest: float, columns: NDArray[
     return a
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _odd_order(places: NDArray[np.int64], seen: NDArray[np.bool_]) -> bool:
     """Tell whether a permutation is odd."""
     seen[:] = False
@@ -202,7 +203,7 @@ def _odd_order(places: NDArray[np.int64], seen: NDArray[np.bool_]) -> bool:
     return odd
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def exchange_rows(
     X: NDArray[np.float64],
     index: NDArray[np.int64],

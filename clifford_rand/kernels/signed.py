@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from clifford_rand.machine.numba_code import compiled
 
 
 # Indices are unsigned: Numba asks of a signed one whether it counts from the end, and LLVM does not vectorise that.
-@njit(cache=True, nogil=True)
+@compiled()
 def copy_signed(a: NDArray[Any], signs: NDArray[np.int8], backwards: bool, out: NDArray[Any]) -> None:
     """Write ``signs[i] * a[i]`` to ``out[i]``, or ``signs[i] * a[n-1-i]``; all (n,)."""
     n = np.uint64(out.size)
@@ -21,7 +22,7 @@ def copy_signed(a: NDArray[Any], signs: NDArray[np.int8], backwards: bool, out: 
             out[i] = a[i] * a.dtype.type(signs[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def copy_signed_rows(A: NDArray[Any], places: NDArray[np.int64], signs: NDArray[np.int8], out: NDArray[Any]) -> None:
     """Write ``signs[k] * A[places[k]]`` to ``out[k]``; A (n_in, N), out (n_out, N)."""
     n = np.uint64(A.shape[1])

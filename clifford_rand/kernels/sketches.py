@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
+from clifford_rand.machine.numba_code import compiled
 
 _BLOCK_BYTES = 16 * 2**20
 _TILE = 32  # rows of a tile: four registers of float64
@@ -55,7 +55,7 @@ def over_columns(
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def sparse_rows(
     X: NDArray[Any],
     starts: NDArray[np.int64],
@@ -120,7 +120,7 @@ def sparse_rows(
                 out[first + t, i] = factor * y[i, t]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def sparse_columns(
     x: NDArray[Any],
     starts: NDArray[np.int64],
@@ -157,7 +157,7 @@ def sparse_columns(
                     total[c] += s * row[c]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _two(a: NDArray[Any], h: int) -> None:
     """Add and subtract entries that lie ``h`` apart, in place."""
     for start in range(0, a.size, 2 * h):
@@ -169,7 +169,7 @@ def _two(a: NDArray[Any], h: int) -> None:
             v[k] = x - y
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _four(a: NDArray[Any], h: int) -> None:
     """Two stages at once, ``h`` and ``2 h``: half the traffic with the first-level cache."""
     for start in range(0, a.size, 4 * h):
@@ -186,7 +186,7 @@ def _four(a: NDArray[Any], h: int) -> None:
             s[k] = y - w
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _stages(a: NDArray[Any], first: int) -> None:
     """Transform along the strides ``first``, 2·``first``, … up to half the length."""
     h = first
@@ -197,7 +197,7 @@ def _stages(a: NDArray[Any], first: int) -> None:
         _two(a, h)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hadamard_rows(
     X: NDArray[Any],
     into: NDArray[np.int64],

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
+from clifford_rand.machine.numba_code import compiled
 
 _BITS = 4  # of a block: sixteen coefficients, two to four vector registers
 _BLOCK = 1 << _BITS
@@ -15,7 +15,7 @@ _SLICE = 1e-3  # seconds of work that are worth a thread, which may have to wait
 _SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _odd(mask: int) -> bool:
     mask ^= mask >> 16
     mask ^= mask >> 8
@@ -25,7 +25,7 @@ def _odd(mask: int) -> bool:
     return mask & 1 == 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _above(mask: int) -> int:
     """Return the mask whose bit j is the parity of the bits of ``mask`` above j."""
     mask >>= 1
@@ -37,7 +37,7 @@ def _above(mask: int) -> int:
     return mask
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _spread(a: NDArray[Any], b: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) -> None:
     """Write the blocks of a, odd ones involuted, and the matrices of the blocks of b: x ∧ b = x @ matrix."""
     zero = a.dtype.type(0)
@@ -59,7 +59,7 @@ def _spread(a: NDArray[Any], b: NDArray[Any], left: NDArray[Any], right: NDArray
 # A pair of blocks is a vector times a matrix: 256 multiplications, of which 81 count, in 22 ns; to visit the pairs one
 # by one took 4 ns each for signs and places. (No transform helps: signs are no coboundary, and a ranked one through
 # matrices costs d/2 products of 2^{3d/2} each.)
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: NDArray[Any]) -> None:
     """Write the wedge products of the rows of A and B (n, 2^d), d ≥ 4, for the ``first`` to ``last`` of 2^{d-4} blocks.
 

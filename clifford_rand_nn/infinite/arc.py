@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from clifford_rand.machine.numba_code import compiled
 from clifford_rand_nn._arcsine import ARCSINE
 
 _FLAGS = {"contract"}  # products and sums in one instruction
@@ -47,7 +47,7 @@ def _inverse(lengths: Any) -> Any:
     return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _double(c: Any) -> Any:
     size = abs(c) if abs(c) < SAME else 1.0
     near = size > 0.5
@@ -60,7 +60,7 @@ def _double(c: Any) -> Any:
     return share if c > 0.0 else 0.5 - share
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _single(c: Any) -> Any:
     one, half, quarter, turns = _F(1.0), _F(0.5), _F(0.25), _F(1.0 / math.pi)
     size = abs(c) if abs(c) < _SAME_SINGLE else one
@@ -75,28 +75,28 @@ def _single(c: Any) -> Any:
 # Two arrays or one: where a compiler cannot tell whether they overlap, it asks, and leaves the vector registers if so.
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _own_double(inner: Any, rates: Any, rates2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
             inner[i, j] *= _double(inner[i, j] * (rates[i] * rates2[j]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _own_single(inner: Any, rates: Any, rates2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
             inner[i, j] *= _single(inner[i, j] * (rates[i] * rates2[j]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _other_double(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
             inner[i, j] *= _double(cosines[i, j] * (rates[i] * rates2[j]))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _other_single(inner: Any, cosines: Any, rates: Any, rates2: Any) -> None:
     for i in range(inner.shape[0]):
         for j in range(inner.shape[1]):
@@ -125,7 +125,7 @@ def arc_of_rows(inner: Any, cosines: Any, rows: Any, others: Any, lengths: Any, 
             inner[part][i, j] = exact
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=_FLAGS)
+@compiled(error_model="numpy", fastmath=_FLAGS)
 def _near(cosines: Any, rates: Any, rates2: Any) -> Any:
     """Return the places i m + j of cosines (n, m) that are next to ±1: few, but for each row with itself."""
     n, m = cosines.shape
@@ -147,7 +147,7 @@ def _near(cosines: Any, rates: Any, rates2: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _near_shares(rows: Any, others: Any, rates: Any, rates2: Any, i: Any, j: Any) -> Any:
     out = np.empty(len(i))
     for k in range(len(i)):

@@ -319,7 +319,7 @@ def _independent(theta: Array) -> Array:
 
 @cache
 def _compiled() -> Callable[..., None]:
-    from numba import njit  # loads here, not at import
+    from clifford_rand.machine.numba_code import compiled  # loads here, not at import
 
-    twin: Callable[..., None] = njit(cache=True, nogil=True)(project_on_cones)
+    twin: Callable[..., None] = compiled()(project_on_cones)
     return twin

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from clifford_rand.machine.numba_code import compiled
 
-@njit(cache=True, nogil=True)
+
+@compiled()
 def _value(S: NDArray[Any], x: float, y: float) -> Any:
     """Return Sᵀ(x, y): itself for C = 1, else its norm."""
     C = S.shape[1]
@@ -20,7 +21,7 @@ def _value(S: NDArray[Any], x: float, y: float) -> Any:
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _keep(
     slot: int, value: float, x: float, y: float, item: int, values: NDArray[Any], at: NDArray[Any], items: NDArray[Any]
 ) -> None:
@@ -31,7 +32,7 @@ def _keep(
         values[slot], at[slot, 0], at[slot, 1], items[slot] = value, x, y, item
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add(S: NDArray[Any], error: NDArray[Any], x: float, y: float, theta: NDArray[Any]) -> None:
     """Add (x, y) θᵀ to S and the rounding errors of the additions to ``error``."""
     for i in range(2):
@@ -44,7 +45,7 @@ def _add(S: NDArray[Any], error: NDArray[Any], x: float, y: float, theta: NDArra
             S[i, c] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def turn_about(
     X: NDArray[Any],
     pivots: NDArray[Any],

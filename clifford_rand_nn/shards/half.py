@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from clifford_rand.machine.numba_code import compiled
 
 _LIFT = np.float32(2.0**112)  # single precision has 127 where half has 15
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _spread(bits: Any, out: Any) -> None:
     for i in range(bits.shape[0]):
         for j in range(bits.shape[1]):

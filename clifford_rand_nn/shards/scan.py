@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
+from clifford_rand.machine.numba_code import compiled
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.half import single
 from clifford_rand_nn.shards.rows import Block, Part
@@ -147,7 +147,7 @@ def _floats(X: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
 def _add_moments(X: Any, w: Any, sums: Any, squares: Any, lengths: Any) -> None:
     """Add weighted sums of columns and of their squares, reading X once; ``lengths`` are those of the rows, squared."""
     for i in range(X.shape[0]):

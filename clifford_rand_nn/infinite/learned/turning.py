@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from numba import njit
+from clifford_rand.machine.numba_code import compiled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def turning_inplace(inner: Any, cosines: Any, inverse: Any, inverse2: Any, same: Any) -> None:
     r"""Overwrite inner (n, m) by :math:`\rho=z\cdot z'/(2\pi\sin\theta)`, and cosines, times lengths, by cosines.
 

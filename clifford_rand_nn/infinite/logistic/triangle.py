@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from numba import njit
-
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
+from clifford_rand.machine.numba_code import compiled
 
 _LEAST = 32  # pairs of rows, a long one and a short one, that are worth a thread
 _BLOCK = 32
@@ -29,7 +28,7 @@ def mirror(M: Any) -> None:
     for_each_slice(lambda part: _mirrored(M, part.start, part.stop), half, least=_LEAST)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _scaled(K: Any, scale: Any, first: int, last: int, out: Any) -> None:
     n = len(K)
     for k in range(2 * first, min(2 * last, n)):
@@ -41,7 +40,7 @@ def _scaled(K: Any, scale: Any, first: int, last: int, out: Any) -> None:
         out[i, i] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _added(M: Any, scale: Any, first: int, last: int, out: Any) -> None:
     n = len(M)
     for k in range(2 * first, min(2 * last, n)):
@@ -50,7 +49,7 @@ def _added(M: Any, scale: Any, first: int, last: int, out: Any) -> None:
             out[i, j] += scale[i] * M[i, j] * scale[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _mirrored(M: Any, first: int, last: int) -> None:
     n = len(M)
     for begin in range(2 * first, min(2 * last, n), _BLOCK):  # in blocks that a cache holds

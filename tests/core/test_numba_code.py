@@ -1,0 +1,121 @@
+"""Files of what Numba compiled: whole, of these types and this source, or as if they were not there."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clifford_rand.machine import folder, numba_code
+from clifford_rand.machine.numba_code import Kept, compiled
+
+
+def twice(x):
+    return 2 * x
+
+
+class Codegen:
+    def magic_tuple(self):
+        return ("x86", "some", "")
+
+
+class Library:
+    has_dynamic_globals = False
+
+
+class Result:
+    """What is kept of a compiled function, without a compiler."""
+
+    lifted = ()
+    library, codegen = Library(), Codegen()
+
+    def __init__(self, content):
+        self.content = content
+
+    def _reduce(self):
+        return (self.content,)
+
+
+class Context:
+    codegen = Codegen
+
+    def refresh(self):
+        pass
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba_code.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
+    return Kept(twice, Path(__file__), b"source")
+
+
+def file_of(tmp_path):
+    (file,) = tmp_path.rglob("*.code")
+    return file
+
+
+def test_what_is_saved_is_there_for_its_types_alone(kept, tmp_path):
+    kept.save_overload("types", Result("code"))
+    assert kept.load_overload("types", Context()) == "code"
+    assert kept.load_overload("others", Context()) is None
+    assert Kept(twice, Path(__file__), b"another").load_overload("types", Context()) is None
+    kept.save_overload("others", Result("other code"))
+    assert kept.load_overload("types", Context()) == "code"
+    os.replace(*sorted(tmp_path.rglob("*.code")))  # the file of one stands where that of the other was
+    assert [kept.load_overload(one, Context()) for one in ("types", "others")].count(None) == 2
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and file.suffix != ".code"]
+
+
+def test_a_file_that_is_cut_or_changed_anywhere_is_not_used(kept, tmp_path):
+    kept.save_overload("types", Result("code"))
+    file = file_of(tmp_path)
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        file.write_bytes(whole[:place])
+        assert kept.load_overload("types", Context()) is None
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert kept.load_overload("types", Context()) is None
+    kept.save_overload("types", Result("code"))
+    assert file.read_bytes() == whole
+    assert kept.load_overload("types", Context()) == "code"
+
+
+def test_a_folder_that_cannot_be_written_to_is_read(kept, tmp_path, monkeypatch):
+    kept.save_overload("types", Result("code"))
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(numba_code, "replaced", refuse)
+    kept.save_overload("others", Result("other code"))
+    assert kept.load_overload("types", Context()) == "code"
+    assert kept.load_overload("others", Context()) is None
+
+
+def test_the_next_folder_is_taken_where_the_first_cannot_be_written_to(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba_code.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
+    monkeypatch.setattr(folder, "folder", lambda: tmp_path / "home")
+    (tmp_path / "__pycache__").write_text("a file where the folder should be")
+    kept = Kept(twice, tmp_path / "source.py", b"source")
+    kept.save_overload("types", Result("code"))
+    assert kept.load_overload("types", Context()) == "code"
+    assert file_of(tmp_path).parent == tmp_path / "home"
+
+
+def test_a_function_without_a_file_is_compiled_and_not_kept():
+    namespace = {}
+    exec(compile("def thrice(x):\n    return 3 * x\n", "<made here>", "exec"), namespace)
+    made = compiled()(namespace["thrice"])
+    assert not isinstance(made._cache, Kept)
+    assert isinstance(compiled()(twice)._cache, Kept)
+
+
+@pytest.mark.slow
+def test_a_compiled_function_comes_from_its_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for hits in (0, 1):
+        made = compiled()(twice)
+        np.testing.assert_array_equal(made(np.arange(3.0)), [0, 2, 4])
+        assert sum(made.stats.cache_hits.values()) == hits
