@@ -40,6 +40,9 @@ def product_table(metric: Metric, rule: str, a: Keys, b: Keys) -> ProductTable:
         keys, out = keys_of_grades(metric.d, (0,)), np.zeros(len(left), dtype=np.int64)
     else:
         keys, out = keys_of_array(metric.d, masks)
+    if coef.dtype.kind in "if" and not coef.all():  # of null vectors and rows that cancel
+        kept = coef != 0
+        left, right, out, coef = left[kept], right[kept], out[kept], coef[kept]
     order = np.argsort(out, kind="stable")
     indptr = np.searchsorted(out[order], np.arange(keys.size + 1))
     return ProductTable(

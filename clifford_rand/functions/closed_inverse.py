@@ -12,6 +12,7 @@ element is looked at: what is ill conditioned is left to the general way (`inver
 """
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_
 from clifford_rand.functions.norms import eps_of
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
+from clifford_rand.kernels.ordered import sum_of_squares
 from clifford_rand.kernels.row_code import Rented, RowFunction, Writer
 from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.choice import keep, plan_of
@@ -33,6 +35,7 @@ from clifford_rand.plans.choice import keep, plan_of
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
+FEW = 8  # samples that are looked at before the others
 MOST = 5  # basis vectors that occur
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 # |adj| / |A|^(n-1) from which the rounding of the polynomials of degree n is a few times that of the inverse
@@ -103,15 +106,21 @@ class InverseCode:
         code.store(length - power * WELL[self.degree])
         return code
 
-    def versors(self, parts: NDArray[Any]) -> tuple[NDArray[Any] | None, bool]:
-        """Return the inverses of rows (K, N) if all are versors, and whether the function that tells is compiled."""
+    def versors(self, parts: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the inverses of rows (K, N) if all are versors."""
         code = self.rows.function(parts.dtype, parts.shape[1])
-        if code is None:
-            return None, False
-        few = parts[:, : code.width]  # a look at these spares the rest where they are no versors
-        if not self.always and code.all(few) is None:
-            return None, True
-        return code.all(parts), True
+        every: Callable[[NDArray[Any]], NDArray[Any] | None] = self._versors_by_numpy if code is None else code.all
+        # a look at a few spares the rest where they are no versors
+        return None if not self.always and every(parts[:, :FEW]) is None else every(parts)
+
+    def _versors_by_numpy(self, parts: NDArray[Any]) -> NDArray[Any] | None:
+        eps = eps_of(parts.dtype)
+        values = np.empty(parts.shape, dtype=parts.dtype)
+        with np.errstate(all="ignore"):
+            for part in _chunks(parts):
+                if not versors_of_rows(parts[:, part], self, limit_of(self.keys, eps), eps, values[:, part]).all():
+                    return None
+        return values
 
 
 def _runs(places: NDArray[Any]) -> list[NDArray[Any]]:
@@ -197,11 +206,11 @@ def versors_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, eps: fl
     number = np.abs(scalar)
     definite = code.definite and rows.dtype.kind == "f"
     square = number if definite else _square(rows)
-    fine = (square > RANGE**-2) & (square < RANGE**2)
+    fine = (square > RANGE**-2) & (square <= RANGE**2)
     if not definite:
-        fine &= number > max(limit, 1 / RANGE) * square
+        fine &= number > square * max(limit, 1 / RANGE)
     for row in rest:
-        fine &= np.abs(row) <= VERSOR * eps * number
+        fine &= np.abs(row) <= number * (VERSOR * eps)
     np.multiply(rows, 1 / (scalar if fine.all() else np.where(fine, scalar, 1.0)), out=out)
     for part in code.negative:
         np.negative(out[part], out=out[part])
@@ -215,8 +224,11 @@ def inverse_of_rows(rows: NDArray[Any], code: InverseCode, limit: float, out: ND
     for k, row in enumerate(adjugate):
         out[k] = row
     length = np.sqrt(_square(out))
-    clear = (size > 1 / RANGE) & (size < RANGE) & (np.abs(N) > max(CLEAR, limit) * size * length)
-    well = length > WELL[code.degree] * size ** (code.degree - 1)
+    clear = (size > 1 / RANGE) & (size <= RANGE) & (np.abs(N) > size * length * max(CLEAR, limit))
+    power = size
+    for _ in range(code.degree - 2):
+        power = power * size
+    well = length - power * WELL[code.degree] > 0
     out *= 1 / (N if clear.all() else np.where(clear, N, 1.0))
     return clear & well, clear & ~well
 
@@ -225,7 +237,7 @@ def _square(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return Σ |component|² of rows (K, N)."""
     if rows.dtype.kind == "c":
         return _square(rows.real) + _square(rows.imag)
-    return np.asarray(np.einsum("ij,ij->j", rows, rows))
+    return sum_of_squares(rows)
 
 
 def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector | None, NDArray[np.bool_]]":
@@ -233,10 +245,9 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
     code = inverse_code(A.algebra.form, A.keys)
     if code is None or not A.ndim:
         return None, np.zeros(A.shape, dtype=bool)
-    compiled = rtol is None and A.dtype == np.float64 and code.invertible
-    told = False
-    if compiled:
-        found, told = code.versors(layout.components(A.coefficients))
+    by_code = rtol is None and A.dtype == np.float64 and code.invertible  # or by NumPy, with its bits
+    if by_code:
+        found = code.versors(layout.components(A.coefficients))
         if found is not None:
             return A._make(code.keys, layout.coefficients(found, A.shape)), np.ones(A.shape, dtype=bool)
     eps = eps_of(A.dtype)
@@ -246,7 +257,7 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
         parts = parts.astype(np.complex128 if A.dtype.kind == "c" else np.float64, copy=False)
         values, done = np.empty(parts.shape, dtype=parts.dtype), np.empty(parts.shape[1], dtype=bool)
         keys = code.keys
-        general = told and not code.always
+        general = by_code and not code.always
         if not general:
             few = parts[:, :4]  # a look at these spares the rest where they are no versors
             general = not (code.always or versors_of_rows(few, code, limit, eps, np.empty_like(few)).all())
@@ -257,7 +268,7 @@ def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector |
                 break
         if general:
             keys = code.adjugate_keys
-            function = code.adjugates.function(parts.dtype, parts.shape[1]) if compiled else None
+            function = code.adjugates.function(parts.dtype, parts.shape[1]) if by_code else None
             values, done, more = _by_adjugate(parts, code, limit, function)
             if more.any():
                 step = newton_step(A.algebra.form, A.keys, keys)

@@ -144,15 +144,14 @@ def normalized(A: "Multivector", rtol: float | None = None) -> "Multivector":
 
 
 def _by_code(A: "Multivector", name: str) -> NDArray[Any] | None:
-    """Return the rows that the compiled function gives, None where it does not pay or its conditions fail."""
+    """Return the rows that `NormCode` gives, None where there is none or its conditions fail."""
     metric, array = A.algebra.form, A.coefficients
     code: Any = metric.plans.get((name, A.keys), False)
     if code is False:
         squares = _squares(metric, A.keys, array.dtype)
         made = None if squares is None or not A.keys.size else NormCode(squares, name != "norm", eps_of, safe_range)
         code = keep(metric, (name, A.keys), made)
-    function = None if code is None or not array.size else code.rows.function(array.dtype, array.size // A.keys.size)
-    return None if function is None else function.all(layout.components(array))
+    return None if code is None or not array.size else code(layout.components(array))
 
 
 def _sums(A: "Multivector") -> tuple[Any, Any] | None:

@@ -11,14 +11,19 @@ TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
 
 # The tables are arguments: one compiled kernel for each dtype serves every algebra and every product. Four rows of a
-# table share one pass over a component of the result.
-@compiled(fastmath={"contract"})
+# table share one pass over a component of the result. No product and sum are fused, and none are added in another
+# order: the bits are those of `ordered`, which computes the same as long as this is not loaded.
+@compiled()
 def _component(A, B, indptr, left, right, coef, k, at_a, at_b, width, row):  # type: ignore[no-untyped-def]
     """Write component k of the product of ``width`` samples, from ``at_a`` and ``at_b`` on, to ``row``."""
-    zero = A.dtype.type(0)
-    for t in range(width):
-        row[t] = zero
     e, end = indptr[k], indptr[k + 1]
+    if e == end:
+        row[:width] = A.dtype.type(0)
+        return
+    a0, b0, s0 = A[left[e], at_a : at_a + width], B[right[e], at_b : at_b + width], coef[e]
+    for t in range(width):
+        row[t] = a0[t] * b0[t] * s0
+    e += 1
     while e + 4 <= end:
         a0, a1 = A[left[e], at_a : at_a + width], A[left[e + 1], at_a : at_a + width]
         a2, a3 = A[left[e + 2], at_a : at_a + width], A[left[e + 3], at_a : at_a + width]
@@ -26,16 +31,19 @@ def _component(A, B, indptr, left, right, coef, k, at_a, at_b, width, row):  # t
         b2, b3 = B[right[e + 2], at_b : at_b + width], B[right[e + 3], at_b : at_b + width]
         s0, s1, s2, s3 = coef[e], coef[e + 1], coef[e + 2], coef[e + 3]
         for t in range(width):
-            row[t] += s0 * a0[t] * b0[t] + s1 * a1[t] * b1[t] + s2 * a2[t] * b2[t] + s3 * a3[t] * b3[t]
+            total = row[t] + a0[t] * b0[t] * s0
+            total += a1[t] * b1[t] * s1
+            total += a2[t] * b2[t] * s2
+            row[t] = total + a3[t] * b3[t] * s3
         e += 4
     while e < end:
         a0, b0, s0 = A[left[e], at_a : at_a + width], B[right[e], at_b : at_b + width], coef[e]
         for t in range(width):
-            row[t] += s0 * a0[t] * b0[t]
+            row[t] += a0[t] * b0[t] * s0
         e += 1
 
 
-@compiled(fastmath={"contract"})
+@compiled()
 def apply_table(
     A: NDArray[Any],
     B: NDArray[Any],
@@ -47,7 +55,7 @@ def apply_table(
     last: int,
     out: NDArray[Any],
 ) -> None:
-    """Write Σ_n coef[n] A[left[n]] B[right[n]] to ``out[k]``, the sum over the rows n of component k.
+    """Write Σ_n A[left[n]] B[right[n]] coef[n] to ``out[k]``, the sum over the rows n of component k, in their order.
 
     A (n_a, N), B (n_b, N), out (n_out, N), all of one dtype, as ``coef``; the samples from ``first`` to ``last``.
     """
@@ -61,7 +69,7 @@ def apply_table(
                 target[t] = row[t]
 
 
-@compiled(fastmath={"contract"})
+@compiled()
 def apply_table_once(
     a: NDArray[Any],
     b: NDArray[Any],
@@ -73,7 +81,37 @@ def apply_table_once(
 ) -> None:
     """Write the product of one a (n_a,) and one b (n_b,) to ``out`` (n_out,): see `apply_table`."""
     for k in range(len(out)):
+        e, end = indptr[k], indptr[k + 1]
         total = a.dtype.type(0)
-        for e in range(indptr[k], indptr[k + 1]):
-            total += coef[e] * a[left[e]] * b[right[e]]
+        if e < end:
+            total = a[left[e]] * b[right[e]] * coef[e]
+        for n in range(e + 1, end):
+            total += a[left[n]] * b[right[n]] * coef[n]
         out[k] = total
+
+
+@compiled()
+def apply_table_once_complex(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    indptr: NDArray[np.int32],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    coef: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """Write the product of one complex a and b by four real ones: (A + iB)(C + iD) = AC - BD + i(AD + BC)."""
+    zero = coef.dtype.type(0)
+    for k in range(len(out)):
+        e, end = indptr[k], indptr[k + 1]
+        ac, bd, ad, bc = zero, zero, zero, zero
+        for n in range(e, end):
+            x, y, c = a[left[n]], b[right[n]], coef[n]
+            if n == e:
+                ac, bd, ad, bc = x.real * y.real * c, x.imag * y.imag * c, x.real * y.imag * c, x.imag * y.real * c
+            else:
+                ac += x.real * y.real * c
+                bd += x.imag * y.imag * c
+                ad += x.real * y.imag * c
+                bc += x.imag * y.real * c
+        out[k] = complex(ac - bd, ad + bc)

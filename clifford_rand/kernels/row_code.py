@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
+from clifford_rand.kernels.ordered import Table, merged
 from clifford_rand.machine.compiled import Target, target
 from clifford_rand.machine.loop import Loop, Operand
 
@@ -79,11 +80,15 @@ class Row:
 
 
 class Writer(Loop):
-    """One function: ``operands`` are the rows of its arguments, `store` makes those of its result."""
+    """One function: ``operands`` are the rows of its arguments, `store` makes those of its result.
+
+    Each operation is rounded by itself, unless ``own`` is `fusing`: before a function is compiled NumPy computes
+    the same bits.
+    """
 
     def __init__(self, own: Target, dtype: np.dtype, *rows: int) -> None:
         super().__init__(dtype, own.register, [Operand(n) for n in rows], [True])
-        self.target = own
+        self.target, self.fused = own, own.fused
         self.stored = 0
         self.operands = [[Row(self, self.read(self.row(f"a{k}", row))) for row in range(n)] for k, n in enumerate(rows)]
 
@@ -99,16 +104,14 @@ class Writer(Loop):
             total = total + row if plus else total - row
         return total
 
-    def combined(self, table: tuple[NDArray[Any], ...], a: Sequence[Row], b: Sequence[Row]) -> list[Row]:
+    def combined(self, table: Table, a: Sequence[Row], b: Sequence[Row]) -> list[Row]:
         """Return the rows Σ coef a[left] b[right] of a product table (indptr, left, right, coef)."""
-        indptr, left, right, coef = (part.tolist() for part in table)
+        indptr, left, right, coef = (part.tolist() for part in (merged(table) if a is b else table))
         rows = []
         for start, stop in itertools.pairwise(indptr):
-            terms: dict[tuple[int, int], float] = {}
-            for i, j, c in zip(left[start:stop], right[start:stop], coef[start:stop], strict=True):
-                pair = (min(i, j), max(i, j)) if a is b else (i, j)
-                terms[pair] = terms.get(pair, 0.0) + c
-            signed = [(a[i] * b[j], c) for (i, j), c in terms.items() if c]
+            signed = [
+                (a[i] * b[j], c) for i, j, c in zip(left[start:stop], right[start:stop], coef[start:stop], strict=True)
+            ]
             rows.append(self.sum([row if abs(c) == 1 else row * abs(c) for row, c in signed], [c for _, c in signed]))
         return rows
 
@@ -164,7 +167,11 @@ class RowFunction:
 
 
 class Rented:
-    """A function that is compiled for a dtype once the work that it stands for has cost as much."""
+    """A function that is compiled for a dtype once the work that it stands for has cost as much.
+
+    One batch whose work costs as much gets a function of its own, which rounds otherwise: there a product and a sum are
+    one instruction. The size of a batch alone decides which of both it is.
+    """
 
     def __init__(self, write: Callable[[Target, np.dtype], Writer], work: int) -> None:
         """``write`` a function whose ``work`` is a number of products for each sample."""
@@ -173,14 +180,25 @@ class Rented:
         self._done = 0
         self._made: dict[Any, RowFunction] = {}
 
-    def function(self, dtype: np.dtype, samples: int) -> RowFunction | None:
-        """Return the function, None as long as ``samples`` are better computed by other ways, or must be."""
-        found = self._made.get(dtype)
+    def function(self, dtype: np.dtype, samples: int, faster: int = 1) -> RowFunction | None:
+        """Return the function, None as long as ``samples`` are better computed by other ways, or must be.
+
+        These take ``faster`` times less than NumPy.
+        """
+        alone = samples * self._work >= LOAD + COMPILE_PRODUCT * self._work
+        found = self._made.get((dtype, alone))
         if found is not None:
             return found
-        self._done += samples * self._work + CALL
-        load = COMPILE if "llvmlite.binding" in sys.modules else LOAD
-        if self._done < load + COMPILE_PRODUCT * self._work:
+        if not alone and not self._paid(samples * self._work // faster + CALL):
             return None
         own = target()
-        return None if own is None else self._made.setdefault(dtype, RowFunction(self._write(own, dtype)))
+        if own is None:
+            return None
+        written = self._write(own.fusing() if alone else own, dtype)
+        return self._made.setdefault((dtype, alone), RowFunction(written))
+
+    def _paid(self, work: int) -> bool:
+        """Tell whether NumPy has cost as much, with ``work`` of this call, as to compile."""
+        self._done += work
+        load = COMPILE if "llvmlite.binding" in sys.modules else LOAD
+        return self._done >= load + COMPILE_PRODUCT * self._work

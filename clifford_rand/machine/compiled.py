@@ -1,5 +1,6 @@
 """LLVM code as a function: compiled for this processor, kept on the disk, called without Python's lock."""
 
+import copy
 import ctypes
 import hashlib
 import sys
@@ -30,6 +31,8 @@ ret i64 %sum
 class Target:
     """The processor: its instructions, and how many bytes its vector registers have."""
 
+    fused = False  # whether functions of rows may make one instruction of a product and a sum
+
     def __init__(self) -> None:
         import llvmlite
         import llvmlite.binding as llvm
@@ -43,6 +46,12 @@ class Target:
         self.features, self.cpu, self.triple = features.flatten(), llvm.get_host_cpu_name(), llvm.get_process_triple()
         self.identity = f"{llvmlite.__version__} {self.triple} {self.cpu} {self.features}"
         self.register = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+
+    def fusing(self) -> "Target":
+        """Return the same processor for functions of rows in which a product and a sum may be one instruction."""
+        other = copy.copy(self)
+        other.fused = True
+        return other
 
     def engine(self, text: str) -> Any:
         """Return a compiler with some LLVM code."""

@@ -9,8 +9,10 @@ import numpy as np
 class Instructions:
     """Lines of LLVM code for numbers of one dtype; each result has a name. ``wide`` stands for a register of samples.
 
-    A product and a sum may be one instruction; nothing else of fast mathematics is allowed.
+    A product and a sum may be one instruction where `fused` says so; nothing else of fast mathematics is allowed.
     """
+
+    fused = True
 
     def __init__(self, dtype: np.dtype, register: int) -> None:
         """``register`` is the number of bytes of samples that are computed at once."""
@@ -52,7 +54,7 @@ class Instructions:
 
     def binary(self, name: str, a: str, b: str, wide: bool = True) -> str:
         """Append a sum, difference or product."""
-        return self.new(f"{name} contract {self.type_of(wide)} {a}, {b}")
+        return self.new(f"{name}{' contract' if self.fused else ''} {self.type_of(wide)} {a}, {b}")
 
     def call(self, name: str, text: str, wide: bool = True) -> str:
         """Append a call of one of LLVM's own functions."""

@@ -17,14 +17,13 @@ from clifford_rand.basis.layout import coefficients, components
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.kernels.ordered import AT_A_TIME, OrderedSums, Table, merged, sum_of_squares
 from clifford_rand.kernels.row_code import Rented, Writer
 from clifford_rand.machine.compiled import Target
 from clifford_rand.plans.choice import keep
 
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
 LARGEST = 2**15  # entries of the tensor of the quadratic form
-
-Table = tuple[NDArray[Any], ...]
 
 
 class SandwichPlan:
@@ -46,7 +45,7 @@ class SandwichPlan:
         self._tensors: dict[Any, NDArray[Any]] = {}
 
     def __call__(self, r: NDArray[Any], x: NDArray[Any]) -> NDArray[Any] | None:
-        """Return coefficients (..., n_x), or None where R is no versor, to rounding, or the kernel is not worth it yet.
+        """Return coefficients (..., n_x), or None where R is no versor, to rounding.
 
         R and X of one real floating dtype.
         """
@@ -60,13 +59,33 @@ class SandwichPlan:
             return coefficients(matrix @ components(np.broadcast_to(x, (*batch, self.size[1]))), batch)
         batch = r.shape[:-1] if r.shape[:-1] == x.shape[:-1] else np.broadcast_shapes(r.shape[:-1], x.shape[:-1])
         n = math.prod(batch)
-        code = self._code.function(r.dtype, n) if n else None
-        if code is None:
+        if not n:
             return None
         R = components(r if r.shape[:-1] == batch else np.broadcast_to(r, (*batch, self.size[0])))
         X = components(x if x.shape[:-1] == batch else np.broadcast_to(x, (*batch, self.size[1])))
-        out = code.all(R, X)
+        code = self._code.function(r.dtype, n)
+        out = self._by_numpy(R, X) if code is None else code.all(R, X)
         return None if out is None else coefficients(out, batch)
+
+    def _by_numpy(self, R: NDArray[Any], X: NDArray[Any]) -> NDArray[Any] | None:
+        """Return what the function of `_write` does, bit for bit."""
+        square, inner, outer = self._sums
+        out = np.empty_like(X)
+        step = max(1, AT_A_TIME // self.work)
+        for start in range(0, X.shape[1], step):
+            part = slice(start, start + step)
+            r, x = R[:, part], X[:, part]
+            with np.errstate(all="ignore"):
+                limit = sum_of_squares(r) * (ROUNDING * _EPS[r.dtype.char])
+                norm, *rest = square(r, r)
+                if not ((abs(norm) > limit).all() and all((abs(row) <= limit).all() for row in rest)):
+                    return None
+                out[:, part] = outer(inner(r, x), r) * (1.0 / norm)
+        return out
+
+    @cached_property
+    def _sums(self) -> tuple[OrderedSums, OrderedSums, OrderedSums]:
+        return OrderedSums(merged(self._square)), OrderedSums(self._inner), OrderedSums(self._outer)
 
     def _write(self, own: Target, dtype: np.dtype) -> Writer:
         """Write R X ~R / ⟨R ~R⟩_0 of rows, which holds where R ~R is a number other than zero."""

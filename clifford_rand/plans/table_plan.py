@@ -14,15 +14,15 @@ from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
 from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.kernels.ordered import OrderedSums
 from clifford_rand.kernels.row_code import Rented, Writer
 from clifford_rand.machine.compiled import Target
 
 TENSOR = 2**15  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 256 KiB, second-level cache
-SMALL_MATRIX = 2**12  # entries of a matrix that takes no longer than the calls of a gather
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
 LOAD_KERNEL = 2**23  # the same where Numba is there
 CALL = 2**11  # rows in the time of a call
-LARGEST_GATHER = 2**17  # terms that a gather holds at a time: what stays in the cache
+COMPLEX = 2**16  # numbers that are taken apart into real ones at a time: what stays in the cache
 CODE_FROM = 2**13  # table rows × samples from which the call of machine code of rows pays
 LARGEST_CODE = 2**10  # table rows, compiled in 0.1 s
 KERNEL_FASTER = 32  # how much sooner than a gather the kernel is done
@@ -65,7 +65,11 @@ class TablePlan:
         self._code = Rented(self._write, len(self.table.left))
 
     def __call__(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b)."""
+        """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b).
+
+        Shapes and dtypes alone decide what rounds: one tensor, a matrix, or sums in the order of the table. The ways to
+        these sums, of which more are there the more was computed before, give the same bits: see `kernels.ordered`.
+        """
         if a.ndim == 1 and b.ndim == 1 and a.dtype is b.dtype:
             try:
                 tensor = self._tensors[a.dtype]
@@ -73,12 +77,7 @@ class TablePlan:
                 tensor = self._tensor(a.dtype)
             if tensor is not None and (a.dtype != INT or self._bound(a, b) <= MOST):
                 return a.dot(tensor).reshape(-1, self.size_b).dot(b)
-            if (
-                self._fits(a.dtype)
-                and a.flags.c_contiguous
-                and b.flags.c_contiguous
-                and kernel_pays(len(self.table.left))
-            ):
+            if self._fits(a.dtype) and kernel_pays(len(self.table.left)):
                 return self._once(a, b)
         dtype = self.result_type(a.dtype, b.dtype)
         if dtype.kind == "O":
@@ -87,26 +86,52 @@ class TablePlan:
             return narrowed(self._by_rows(a, b))
         a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
         batch = a.shape[:-1] if a.shape[:-1] == b.shape[:-1] else np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-        if not len(self.table.left):
+        n = math.prod(batch)
+        if not len(self.table.left) or not n:
             return zeros(batch, self.keys.size, dtype)
         one_a, one_b = a.size == self.size_a, b.size == self.size_b
-        n, rows = math.prod(batch), len(self.table.left)
-        code = None
-        if dtype.kind == "f" and n * rows >= CODE_FROM and rows <= LARGEST_CODE and not (one_a or one_b):
-            code = self._code.function(dtype, n // KERNEL_FASTER if _KERNEL in sys.modules else n)
-        by_kernel = code is not None or kernel_pays(n * rows)
-        if one_a and self._matrix_pays(self.size_b, b.size // self.size_b, by_kernel):
+        if one_a and self._matrix_pays(self.size_b, n):
             return self._by_matrix(self.matrix(a.reshape(-1), "left"), b, batch)
-        if one_b and self._matrix_pays(self.size_a, a.size // self.size_a, by_kernel):
+        if one_b and self._matrix_pays(self.size_a, n):
             return self._by_matrix(self.matrix(b.reshape(-1), "right"), a, batch)
-        parts_a = components(a if a.shape[:-1] == batch else np.broadcast_to(a, (*batch, self.size_a)))
-        parts_b = components(b if b.shape[:-1] == batch else np.broadcast_to(b, (*batch, self.size_b)))
-        if code is not None:
-            found = code.all(parts_a, parts_b)
-            assert found is not None  # it has no conditions
-        else:
-            found = self._by_kernel(parts_a, parts_b) if by_kernel else self._by_gather(parts_a, parts_b)
-        return coefficients(found, batch)
+        parts_a, parts_b = _samples(a, batch, one_a), _samples(b, batch, one_b)
+        sums = self._complex_sums if dtype.kind == "c" else self._sums
+        return coefficients(sums(parts_a, parts_b), batch)
+
+    def _sums(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return the components (n_out, N) of real samples (n_a, N) and (n_b, N), or one sample of either."""
+        n, rows = max(a.shape[1], b.shape[1]), len(self.table.left)
+        both = a.shape[1] == b.shape[1] and a.dtype.kind == "f"
+        if both and n * rows >= CODE_FROM and rows <= LARGEST_CODE:
+            code = self._code.function(a.dtype, n, KERNEL_FASTER if _KERNEL in sys.modules else 1)
+            found = None if code is None else code.all(a, b)
+            if found is not None:
+                return found
+        if not kernel_pays(n * rows):
+            return self._ordered(a, b)
+        if n == 1:
+            return self._once(a[:, 0], b[:, 0])[:, None]
+        return self._by_kernel(_repeated(a, n), _repeated(b, n))
+
+    def _complex_sums(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Return (A + iB)(C + iD) = AC - BD + i(AD + BC), four products of real samples."""
+        n, rows = max(a.shape[1], b.shape[1]), len(self.table.left)
+        if n == 1 and kernel_pays(4 * rows):
+            return self._once(a[:, 0], b[:, 0])[:, None]
+        out = np.empty((self.keys.size, n), dtype=a.dtype)
+        step = max(1, COMPLEX // (self.size_a + self.size_b + self.keys.size))
+        first, second = (0, 1, 0, 1), (0, 1, 1, 0)
+
+        def work(samples: slice) -> None:
+            for start in range(samples.start, samples.stop, step):
+                part = slice(start, min(start + step, samples.stop))
+                x, y = (_repeated(z, part.stop - start) if z.shape[1] == 1 else z[:, part] for z in (a, b))
+                found = self._sums(_planes(x, *first), _planes(y, *second)).reshape(len(out), 4, -1)
+                np.subtract(found[:, 0], found[:, 1], out=out.real[:, part])
+                np.add(found[:, 2], found[:, 3], out=out.imag[:, part])
+
+        for_each_slice(work, n, least=1 + THREADS_FROM // (4 * rows))
+        return out
 
     def _bound(self, a: NDArray[Any], b: NDArray[Any]) -> int:
         """Return what no component of the product of two arrays of integers exceeds."""
@@ -155,18 +180,14 @@ class TablePlan:
                 out[target] = out[target] + coef * term
         return np.moveaxis(out, 0, -1)
 
-    def _matrix_pays(self, size: int, samples: int, by_kernel: bool) -> bool:
-        """Tell whether the matrix of one operand, mostly zeros in high dimensions, is faster than the other two ways.
+    def _matrix_pays(self, size: int, samples: int) -> bool:
+        """Tell whether the matrix of one operand, mostly zeros in high dimensions, is as fast as the kernel.
 
-        An entry costs a GEMM 0.1 ns a sample, a row of the table costs a gather 7 ns and the kernel 0.2; measured for
-        blades, vectors, bivectors and full multivectors, d = 5 … 10.
+        An entry costs a GEMM 0.1 ns a sample, a row of the table costs the kernel 0.2, and a call; measured for blades,
+        vectors, bivectors and full multivectors, d = 5 … 10. NumPy's sums take longer, but are not taken for long: the
+        choice must not depend on what was computed before.
         """
-        entries, rows = size * self.keys.size, len(self.table.left)
-        if by_kernel:
-            return samples > 1 and entries <= 4 * rows
-        if samples < 2:
-            return entries <= max(SMALL_MATRIX, 6 * rows)
-        return entries <= rows * min(128, 16 * samples)
+        return samples > 1 and size * self.keys.size <= 8 * len(self.table.left)
 
     def matrix(self, values: NDArray[Any], side: str) -> NDArray[Any]:
         """Return the matrix (n_out, n_in) of the product by one operand, ``values``, on that side."""
@@ -175,7 +196,7 @@ class TablePlan:
             (rows.left, rows.right, self.size_b) if side == "left" else (rows.right, rows.left, self.size_a)
         )
         if side == "left" and values.dtype != INT:
-            tensor = self._tensors.get(values.dtype)
+            tensor = self._tensors[values.dtype] if values.dtype in self._tensors else self._tensor(values.dtype)
             if tensor is not None:
                 return values.dot(tensor).reshape(-1, size)
         terms = values[given] * rows.coef
@@ -195,19 +216,10 @@ class TablePlan:
         found = self._coefs.get(dtype)
         return self._coefs.setdefault(dtype, self.table.coef.astype(dtype)) if found is None else found
 
-    def _by_gather(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    @cached_property
+    def _ordered(self) -> OrderedSums:
         rows = self.table
-        out = np.zeros((self.keys.size, a.shape[1]), dtype=a.dtype)
-        held = np.flatnonzero(np.diff(rows.indptr))
-        coef = self._coef(a.dtype)[:, None]
-        step = max(1, LARGEST_GATHER // len(rows.left))
-        single = len(held) == len(rows.left)  # no two rows of the table add up: products by a blade
-        for start in range(0, a.shape[1], step):
-            part = slice(start, start + step)
-            terms = a[rows.left, part] * b[rows.right, part]
-            terms *= coef
-            out[held, part] = terms if single else np.add.reduceat(terms, rows.indptr[held], axis=0)
-        return out
+        return OrderedSums((rows.indptr, rows.left, rows.right, rows.coef))
 
     def _fits(self, dtype: np.dtype) -> bool:
         """Tell whether products of two such arrays are of their dtype, and no integers that might grow too large."""
@@ -217,13 +229,14 @@ class TablePlan:
         return found
 
     def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.bilinear import apply_table_once
+        from clifford_rand.kernels.bilinear import apply_table_once, apply_table_once_complex
 
         rows = self.table
-        if a.flags.writeable or b.flags.writeable:  # read-only as multivectors are: one machine code
-            a, b = (read_only(x.view()) if x.flags.writeable else x for x in (a, b))
+        # contiguous, and read-only as multivectors are: one machine code
+        a, b = (_as_kept(x) for x in (a, b))
         out = np.empty(self.keys.size, dtype=a.dtype)
-        apply_table_once(a, b, rows.indptr, rows.left, rows.right, self._coef(a.dtype), out)
+        apply = apply_table_once_complex if a.dtype.kind == "c" else apply_table_once
+        apply(a, b, rows.indptr, rows.left, rows.right, self._coef(a.real.dtype), out)
         return out
 
     def _write(self, own: Target, dtype: np.dtype) -> Writer:
@@ -238,8 +251,7 @@ class TablePlan:
         from clifford_rand.kernels.bilinear import apply_table
 
         rows, n = self.table, a.shape[1]
-        # read-only as multivectors are: one machine code
-        a, b = (read_only(x.view()) if x.flags.writeable else x for x in (a, b))
+        a, b = (_as_kept(x) for x in (a, b))
         coef = self._coef(a.dtype)
         out = np.empty((self.keys.size, n), dtype=a.dtype)
 
@@ -252,3 +264,24 @@ class TablePlan:
         else:
             for_each_slice(work, n, least=least)
         return out
+
+
+def _as_kept(array: NDArray[Any]) -> NDArray[Any]:
+    array = np.ascontiguousarray(array)
+    return read_only(array.view()) if array.flags.writeable else array
+
+
+def _samples(array: NDArray[Any], batch: tuple[int, ...], one: bool) -> NDArray[Any]:
+    """Return coefficients as components (K, N), (K, 1) of one sample that the whole batch shares."""
+    if one:
+        return array.reshape(-1, 1)
+    return components(array if array.shape[:-1] == batch else np.broadcast_to(array, (*batch, array.shape[-1])))
+
+
+def _planes(parts: NDArray[Any], *which: int) -> NDArray[Any]:
+    """Return real (0) and imaginary (1) parts of samples (K, N) one after the other."""
+    return np.concatenate([parts.imag if k else parts.real for k in which], axis=1)
+
+
+def _repeated(parts: NDArray[Any], n: int) -> NDArray[Any]:
+    return parts if parts.shape[1] == n else np.repeat(parts, n, axis=1)
