@@ -1,0 +1,191 @@
+"""Sixteen threads, forked, spawned and loky's processes, and damaged files of compiled code change no bit of a result.
+
+Every piece of `support.mixed` is done alone in a process of its own; by sixteen threads at once, each in another order
+and all compiling at the same moment; and by children of that process afterwards. What Numba and LLVM compiled lies in
+files: cut or overwritten at any place, in a folder that many processes fill at the same time, and in one that nobody
+may write to, results are the same. In nested pools (n_jobs, threads of ours, BLAS) hardly more threads run than
+processors: one a job is granted for handing over.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+from reliability.promise import Outcome
+from support.mixed import WORK
+from support.repeated import ACROSS, SLOW
+
+_TESTS = Path(__file__).parents[1]
+_QUICK = ("products", "fused", "saved")  # of the short form
+_CODE = ("fused", "kernels", "products")  # what is done with damaged files
+_TORN = 150  # files that are damaged, four a process
+_CORES, _JOBS = 8, 4
+_NOBODY = 65534
+
+
+def run(budget):
+    rng = random.Random(budget.seed)
+    with tempfile.TemporaryDirectory(prefix="threads-") as scratch:
+        scratch = Path(scratch)
+        scratch.chmod(0o755)
+        faults, told = [], []
+        told.append(_mixed(budget, scratch, faults))
+        told.append(_code(budget, scratch, rng, faults))
+    if not budget.short:
+        told.append(_nested(faults))
+    return Outcome("; ".join(told), faults)
+
+
+# ---- threads and processes
+
+
+def _mixed(budget, scratch, faults):
+    names = list(_QUICK) if budget.short else [name for name in WORK if name not in (*SLOW, *ACROSS)]
+    children = ["fork"] if budget.short else ["fork", "spawn", "loky"]
+    many = _work(["--threads", "16", "--seed", str(budget.seed), "--children", *children, "--only", *names], scratch)
+    # the short form compares with the children, who are alone after the threads
+    alone = many["fork"] if budget.short and "fork" in many else _work(["--only", *names], scratch)["alone"]
+    count = 0
+    for way, found in many.items():
+        count += sum(map(len, found.values()))
+        faults += _differing(way, alone, found)
+    return f"{count} pieces of work of {len(names)} kinds in 16 threads, then in children by {', '.join(children)}"
+
+
+def _differing(way, alone, found):
+    faults = [f"{name}, alone: {alone[name][0]}" for name in found if alone[name][0].startswith("error")]
+    for name, several in found.items():
+        wrong = [one for one in several if one != alone[name][0]]
+        if wrong:
+            faults.append(f"{name}, {way}: {len(wrong)} of {len(several)} differ, {wrong[0]}")
+    return faults
+
+
+def _work(arguments, scratch, before=None, **environment):
+    """Return what a process of `support.mixed` printed."""
+    process = _begun(arguments, scratch, before, **environment)
+    return _said(process)
+
+
+def _begun(arguments, scratch, before=None, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    clean |= {"PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)]), "TMPDIR": str(scratch)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "support.mixed", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean | environment,
+        preexec_fn=before,
+    )
+
+
+def _said(process):
+    said, error = process.communicate(timeout=1800)
+    if process.returncode:
+        return {"alone": {name: [f"error: exit {process.returncode}: {error[-600:]}"] for name in WORK}}
+    return json.loads(said.splitlines()[-1])
+
+
+# ---- files of compiled code
+
+
+def _code(budget, scratch, rng, faults):
+    """Fill one folder of compiled code by several processes at once, damage its files, forbid to write to it."""
+    names = ["--only", *(_CODE[1:2] if budget.short else _CODE)]
+    full = scratch / "code"
+    at_once = [_begun(names, scratch, NUMBA_CACHE_DIR=str(full)) for _ in range(2 if budget.short else 6)]
+    first, *others = [_said(process)["alone"] for process in at_once]
+    for found in (first, *others):
+        faults += _differing("processes that fill one folder of code", first, found)
+    files = sorted(path.relative_to(full) for path in full.rglob("*") if path.is_file())
+    if not any(file.suffix == ".code" for file in files):
+        faults.append(f"no file of Numba's code among {files}")
+    torn, (most, each) = 0, (1, len(files)) if budget.short else (_TORN, 4)
+    while torn < most:
+        folder = scratch / "torn"
+        shutil.copytree(full, folder)
+        done = [_damage(folder / file, rng) for file in rng.sample(files, min(each, len(files)))]
+        torn += len(done)
+        found = _work(names, scratch, NUMBA_CACHE_DIR=str(folder))["alone"]
+        faults += _differing(f"files of code that were {', '.join(done)}", first, found)
+        shutil.rmtree(folder)
+    ways = [f"{len(at_once)} processes that fill one folder of code", f"{torn} damaged files of it"]
+    if not budget.short and hasattr(os, "geteuid") and os.geteuid() == 0:
+        for way, folder in (("full", full), ("empty", scratch / "empty")):
+            folder.mkdir(exist_ok=True)
+            own, home = scratch / f"own-{way}", str(scratch / "nowhere")
+            own.mkdir()
+            os.chown(own, _NOBODY, _NOBODY)
+            environment = {"NUMBA_CACHE_DIR": str(folder), "HOME": home, "XDG_CACHE_HOME": home}
+            process = _begun(names, own, partial(os.setuid, _NOBODY), **environment)
+            faults += _differing(f"a folder of code, {way}, that nobody may write to", first, _said(process)["alone"])
+        ways.append("a full and an empty one that nobody may write to")
+    return ", ".join(ways)
+
+
+def _damage(path, rng):
+    """Cut, fill or change a file; return what was done to it."""
+    content = bytearray(path.read_bytes())
+    how = rng.choice(("cut", "emptied", "filled with zeros", "changed in a bit", "overwritten"))
+    place = rng.randrange(len(content))
+    if how in ("cut", "emptied"):
+        del content[place if how == "cut" else 0 :]
+    elif how == "changed in a bit":
+        content[place] ^= 1 << rng.randrange(8)
+    else:
+        stop = rng.randint(place, len(content))
+        content[place:stop] = bytes(stop - place) if how == "filled with zeros" else rng.randbytes(stop - place)
+    path.write_bytes(content)
+    return how
+
+
+# ---- nested pools
+
+
+def _nested(faults):
+    """Count threads that run while n_jobs processes, or threads of the caller, fit with threads of ours and of BLAS."""
+    told = []
+    for backend in ("loky", "threading"):
+        peak = _peak(backend)
+        told.append(f"{peak} by {backend}")
+        if peak > _CORES + _JOBS:
+            faults.append(f"{backend}, n_jobs={_JOBS}: {peak} threads ran at a time on {_CORES} processors")
+    return f"n_jobs={_JOBS} on {_CORES} processors: at most {', '.join(told)} threads that ran"
+
+
+def _peak(backend):
+    """Return how many threads of a process and its children ran at most."""
+    clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    clean |= {"PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)])}
+    clean |= {"LOKY_MAX_CPU_COUNT": str(_CORES), "PROCESSORS": str(_CORES)}
+    command = [sys.executable, "-m", "support.nested", backend, str(_JOBS), "6"]
+    process = subprocess.Popen(command, env=clean, start_new_session=True)
+    most = 0
+    while process.poll() is None:
+        most = max(most, _running(process.pid))
+        time.sleep(0.003)
+    if process.returncode:
+        raise RuntimeError(f"{command} ended with {process.returncode}")
+    return most
+
+
+def _running(session):
+    """Return how many threads of a session are on a processor or wait for one."""
+    count = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[3]) != session:
+                continue
+            states = [one.read_text().rpartition(")")[2].split()[0] for one in stat.parent.glob("task/*/stat")]
+        except (OSError, IndexError):  # it has ended meanwhile
+            continue
+        count += states.count("R")
+    return count
