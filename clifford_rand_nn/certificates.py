@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._checks import as_real, check_array, check_positive, describe, fail
+from clifford_rand._checks import as_array, as_real, check_array, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import check_bias, with_feature
 from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, encode_marks, has_delta
@@ -223,6 +223,7 @@ class Certificate:
         """Number of training rows, those of weight zero with them."""
         return len(self.dual_point if self.sample_weight is None else self.sample_weight)
 
+    @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
     def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
@@ -244,9 +245,10 @@ class Certificate:
         """
         owner = "Certificate.verify"
         data, weights = self._rows(X, owner), self._weights(sample_weight, owner)
-        labels = y.toarray() if issparse(y) else np.asarray(y)
-        if len(labels) != data.shape[0]:
-            raise fail("y", owner, f"the training targets, {data.shape[0]} of them", describe(f"{len(labels)}"))
+        labels = y.toarray() if issparse(y) else as_array(y, "y", owner)
+        if labels.ndim not in (1, 2) or len(labels) != data.shape[0]:
+            rule = f"the training targets, {data.shape[0]} of them"
+            raise fail("y", owner, rule, describe(f"shape {labels.shape}"))
         units = Units.of(data, self._targets(labels, owner)[0] if self.classes is None else None, owner)
         if not units.plain:
             there = self.rescaled(units.inverse())
@@ -258,6 +260,8 @@ class Certificate:
         primal = self._primal(loss, data, targets, weights)
         dual = self._bound(loss, data, targets, weights)
         zero = self._mean_loss(loss, 0 * targets, targets, weights)
+        if not (np.isfinite(primal) and np.isfinite(dual)):
+            raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
@@ -307,6 +311,7 @@ class Certificate:
             huber_delta=units.size(self.huber_delta),
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def over_all_neurons(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Check the dual point against every neuron there is: a bound for the global optimum of this network's problem.
 

@@ -167,7 +167,7 @@ def refine_gates(
     (True, True)
     """
     owner = "refine_gates"
-    data = as_rows(X, owner)
+    data = np.ascontiguousarray(as_rows(X, owner))  # the same sums whatever the layout was
     check_choice(candidates, "candidates", owner, ("cross", "gaussian"))
     check_choice(climb, "climb", owner, (True, False))
     check_choice(bias, "bias", owner, (True, False))

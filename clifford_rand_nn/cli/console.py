@@ -17,6 +17,7 @@ OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table
+_LONGEST = 1000  # characters of a line about an error: names of columns may be longer than that
 _SHOWN = 5  # ignored columns named in a note
 
 INTERRUPTED = 130  # exit code: 128 + SIGINT, what a shell reports for a command that Ctrl-C ended
@@ -30,9 +31,14 @@ def one_line(error: BaseException) -> str:
     """
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        return f"{where}{error.strerror}"
+        return _shortened(f"{where}{error.strerror}")
     text = _PARAMETER.sub(lambda found: f"{OPTIONS.get(found[1], '--' + found[1])} must", str(error))
-    return " ".join(text.split()) or type(error).__name__
+    line = " ".join(text.split()) or type(error).__name__
+    return _shortened(line)
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 4 :]}"
 
 
 def complain(kind: str, text: str) -> None:

@@ -196,6 +196,7 @@ def make_datafit(
     What targets must be is ``targets`` of the loss.
     """
     kind = as_loss(loss, owner, huber_delta)
-    targets = check_targets(kind, np.asarray(as_real(y, "y", owner), dtype=np.float64), n, owner)
+    values = np.asarray(as_real(y, "y", owner), dtype=np.float64, order="C")  # the same sums whatever the layout was
+    targets = check_targets(kind, values, n, owner)
     check_size(targets, "y", owner)
     return Datafit(kind, targets, normalised(sample_weight, n, owner))

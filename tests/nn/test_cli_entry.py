@@ -7,7 +7,8 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from clifford_rand_nn.cli import app, entry, info
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.cli import app, console, entry, info
 
 
 @pytest.fixture(autouse=True)
@@ -81,3 +82,10 @@ def test_memory_that_ends_is_one_sentence(monkeypatch, capfd):
     assert result.exit_code == 2
     why = "Unable to allocate 7.0 GiB for an array"
     assert result.stderr == f"error: there is not enough memory ({why}); free some, or give fewer rows or columns.\n"
+
+
+def test_a_line_about_an_error_has_an_end():
+    said = console.one_line(ArgumentError(f"there is no column '{'w' * 5000}'; the columns are 'a', 'b'."))
+    assert len(said) < 1000
+    assert said.startswith("there is no column 'www")
+    assert said.endswith("'; the columns are 'a', 'b'.")

@@ -1,5 +1,7 @@
 """What is of a wrong kind is refused by name: problems, starts, callbacks, truth values, seeds, absurd sizes."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
@@ -223,3 +225,30 @@ def test_targets_with_others_between_them_give_the_same_bits(kind):
     np.testing.assert_array_equal(*same)
     with pytest.raises(ArgumentError, match=r"'y' parameter of .* must be real numbers. Got dtype"):
         kind(**options).fit(X, np.zeros(12, [("a", float), ("b", int)]))
+
+
+def test_refined_gates_do_not_depend_on_the_layout():
+    gates = sample_gates(X, 3, rng=0)
+    options = {"beta": 0.05, "rng": 0, "max_rounds": 1}
+    plain = refine_gates(X, Y, gates, **options)
+    for rows, targets in ((np.asfortranarray(X), Y), (X, Y[::-1].copy()[::-1])):
+        found = refine_gates(rows, targets, gates, **options)
+        np.testing.assert_array_equal(found.gates.directions, plain.gates.directions)
+        assert found.result.objective == plain.result.objective
+
+
+@pytest.mark.parametrize("wrong", [None, "text", 3.0, np.ma.array(Y, mask=Y > 1), [[1, 2], [3]], Y[:5], Y[None, None]])
+def test_a_certificate_asks_for_the_targets_of_training(wrong):
+    model = CrossProductLassoRegressor(beta=0.1).fit(X, Y)
+    for check in (model.certificate_.verify, model.certificate_.over_all_neurons):
+        with pytest.raises(ArgumentError, match=r"'y' parameter of Certificate.verify must be"):
+            check(X, wrong)
+
+
+@pytest.mark.parametrize("scale", [2.0**997, 2.0**-997])
+def test_a_certificate_is_no_proof_for_data_of_another_size(scale):
+    certificate = GatedReLURegressor(n_gates=3, beta=0.1, random_state=0).fit(X, Y).certificate_
+    with np.errstate(all="raise", under="ignore"):
+        for rows, targets in ((X * scale, Y), (X, Y * scale)):
+            with contextlib.suppress(ArgumentError):
+                assert np.isfinite(certificate.verify(rows, targets).primal)

@@ -207,6 +207,6 @@ def _ended_badly(code, stderr, stdout, raised):
     if code and not (lines and (lines[-1].startswith("error: ") or any("Error" in line for line in lines))):
         return f"exit code {code} without a sentence: {stderr[-200:]!r} {stdout[-100:]!r}"
     errors = [line for line in lines if line.startswith("error: ")]
-    if len(errors) > 1 or len(lines) > 30 or max(map(len, lines), default=0) > 2000:
+    if len(errors) > 1 or len(lines) > 40 or max(map(len, lines), default=0) > 2000:
         return f"{len(lines)} lines on stderr, the longest of {max(map(len, lines))} characters"
     return None

@@ -4,30 +4,7 @@
 as are the commands.
 """
 
-FOUND = [
-    "nn.ConvexNetworkClassifier",
-    "nn.ConvexNetworkClassifier.fit",
-    "nn.ConvexReLUClassifier.score",
-    "nn.ConvexReLUClassifier.to_onnx",
-    "nn.ConvexReLURegressor.beta_max",
-    "nn.ConvexReLURegressor.fit",
-    "nn.ConvexReLURegressor.score",
-    "nn.ConvexReLURegressor.to_onnx",
-    "nn.CrossProductLassoClassifier",
-    "nn.CrossProductLassoClassifier.score",
-    "nn.CrossProductLassoClassifier.to_onnx",
-    "nn.CrossProductLassoRegressor",
-    "nn.CrossProductLassoRegressor.beta_max",
-    "nn.CrossProductLassoRegressor.fit",
-    "nn.CrossProductLassoRegressor.score",
-    "nn.CrossProductLassoRegressor.to_onnx",
-    "nn.GatedReLUClassifier.score",
-    "nn.GatedReLUClassifier.to_onnx",
-    "nn.GatedReLURegressor.beta_max",
-    "nn.GatedReLURegressor.fit",
-    "nn.GatedReLURegressor.score",
-    "nn.GatedReLURegressor.to_onnx",
-]
+FOUND: list[str] = []
 
 UNTRIED = [
     "nn.BetaCV",
