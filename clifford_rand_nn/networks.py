@@ -7,7 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._checks import as_real, check_array, describe, fail
+from clifford_rand._checks import (
+    as_real,
+    as_rows,
+    check_array,
+    check_choice,
+    check_number,
+    check_squares,
+    describe,
+    fail,
+)
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, apply, rows
@@ -175,6 +184,7 @@ class TwoLayerNetwork(Exported):
             The neurons have gates of their own: they are not atoms :math:`(x^Tv+b)_+`.
         """
         self._require_relu("to_neurons")
+        p = check_choice(p, "p", "to_neurons", (1, 2))
         norms = np.linalg.norm(self.W1, ord=p, axis=1)
         live = norms > 0
         constant = np.maximum(self.b1[~live], 0) @ self.w2[~live]
@@ -227,7 +237,10 @@ class TwoLayerNetwork(Exported):
         if (np.count_nonzero(self.w2, axis=1) > 1).any():
             rule = "one whose neurons feed one output each"
             raise fail("network", "to_relu", rule, describe("neurons with several output weights"))
-        data = np.asarray(X, dtype=np.float64)
+        data = as_rows(X, "to_relu")
+        if data.shape[1] != self.W1.shape[1]:
+            raise fail("X", "to_relu", f"of shape (n, {self.W1.shape[1]})", describe(f"shape {data.shape}"))
+        check_squares(data, "X", "to_relu")
         inside = data @ self.W1.T + self.b1
         slack = _ON_PLANE * (np.linalg.norm(data, axis=1)[:, None] * np.linalg.norm(self.W1, axis=1) + np.abs(self.b1))
         if patterns is None:
@@ -284,6 +297,10 @@ class TwoLayerNetwork(Exported):
         penalised, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
         :math:`(W_i, b_i, \alpha_i) \to (sW_i, sb_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
+        p = check_choice(p, "p", "penalty", (1, 2))
+        if feature is not None:
+            rule = "None or a number from 1e-100 to 1e100"
+            feature = check_number(feature, "feature", "penalty", rule, lambda c: 1e-100 <= c <= 1e100)
         units = np.arange(len(self.b1)) if self.units is None else self.units
         powers = np.sum(np.abs(self.W1) ** p, axis=1)
         if feature is not None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, describe, fail
+from clifford_rand._checks import as_real, check_bool, check_choice, describe, fail
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -67,8 +67,10 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: 
     if not isinstance(network, TwoLayerNetwork):
         raise fail("network", "prune", "a TwoLayerNetwork", network)
     data = np.asarray(as_real(X, "X", "prune"), dtype=np.float64)
-    if data.ndim != 2 or data.shape[1] != network.W1.shape[1]:
-        raise fail("X", "prune", f"of shape (n, {network.W1.shape[1]})", describe(f"shape {data.shape}"))
+    fit_intercept = check_bool(fit_intercept, "fit_intercept", "prune")
+    if data.ndim != 2 or data.shape[1] != network.W1.shape[1] or not len(data):
+        rule = f"of shape (n, {network.W1.shape[1]}) with n ≥ 1"
+        raise fail("X", "prune", rule, describe(f"shape {data.shape}"))
     atoms, values, intercept = network.to_neurons(p)
     if values.shape[1] == 1:
         atoms, values, intercept = _added_up(WeightedNeurons(atoms, values, intercept), data, p)

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
-from sklearn.utils import _safe_indexing, check_random_state, resample
+from sklearn.utils import _safe_indexing, resample
 
 from clifford_rand._checks import as_array, as_real, check_integer, describe, fail, refuse_unreal
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.parameters import drawn_state
 
 _LEAST = 20  # rows of the smallest part
 
@@ -89,7 +90,7 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         n, classes = len(labels), is_classifier(model)
         of_rows = {"sample_weight": sample_weight, "groups": groups}
         given = {name: np.asarray(value) for name, value in of_rows.items() if value is not None}
-        rng = _drawn(random_state, owner)
+        rng = drawn_state(random_state, owner)
         sizes, seen, unseen = [], [], []
         for m in np.unique(np.round(shares * n).astype(int)):
             if m == n:
@@ -120,17 +121,6 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
-
-
-def _drawn(random_state: Any, owner: str) -> np.random.RandomState:
-    """Return scikit-learn's kind of generator for a seed."""
-    try:
-        made: np.random.RandomState = check_random_state(random_state)
-    except (TypeError, ValueError):
-        raise fail(
-            "random_state", owner, "None, a RandomState or an integer from 0 to 2^32 - 1", random_state
-        ) from None
-    return made
 
 
 def _part(

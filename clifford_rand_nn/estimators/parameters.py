@@ -10,9 +10,11 @@ from inspect import cleandoc
 from textwrap import indent
 from typing import Any, ClassVar, dataclass_transform
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
-from clifford_rand._checks import check_integer
+from clifford_rand._checks import check_integer, fail
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.solvers.base import HistoryRow
 
@@ -225,3 +227,14 @@ def seconds_left(gaps: Sequence[tuple[float, float]], tol: float) -> float | Non
     if not (0 < gap < before < math.inf and tol > 0):
         return None
     return max(0.0, math.log(gap / tol) * (now - then) / math.log(before / gap))
+
+
+def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:
+    """Return scikit-learn's kind of generator for a seed."""
+    try:
+        made: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise fail(
+            "random_state", owner, "None, a RandomState or an integer from 0 to 2^32 - 1", random_state
+        ) from None
+    return made

@@ -65,8 +65,10 @@ class Context:
             if given is None:
                 raise fail("targets", "explain", "given with rows", describe("no rows"))
             targets = as_array(targets, "targets", "explain")
-            if len(targets) != len(given.seen):
-                raise fail("targets", "explain", f"{len(given.seen)}, as there are rows", describe(f"{len(targets)}"))
+            if targets.ndim not in (1, 2) or len(targets) != len(given.seen):
+                rule = f"{len(given.seen)}, as there are rows"
+                found = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
+                raise fail("targets", "explain", rule, describe(found))
         numbers = rows_of_parts(route.estimator, network, None if given is None else given.seen)
         training = given is not None and are_training_rows(route.estimator, network, numbers, given.seen)
         if training or network.reference is None:

@@ -3,6 +3,7 @@
 from typing import Any, overload
 
 from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.prediction import PredictionExplanation, explain_rows
 from clifford_rand_nn.explanation.whole import ModelExplanation, explain_model
@@ -74,6 +75,8 @@ def explain(
     >>> [column.name for column in explain(model).columns]
     ['x0', 'x1']
     """
+    n_repeats = check_integer(n_repeats, "n_repeats", "explain", low=0)
+    drawn_state(random_state, "explain")
     context = Context.of(model, rows, targets, x)
     outputs = len(context.network.intercept)
     if output is not None:
@@ -81,6 +84,5 @@ def explain(
         if x is None:
             raise fail("output", "explain", "given with x", describe("no x"))
     if x is None:
-        n_repeats = check_integer(n_repeats, "n_repeats", "explain", low=0)
         return explain_model(context, n_repeats, random_state)
     return explain_rows(context, x, output)

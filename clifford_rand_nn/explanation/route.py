@@ -11,7 +11,7 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
@@ -239,7 +239,7 @@ def as_table(x: Any, names: Sequence[str]) -> tuple[Any, bool]:
         return x.to_frame().T.infer_objects(), True
     if hasattr(x, "columns"):
         return x, False
-    array = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+    array = x.toarray() if hasattr(x, "toarray") else as_array(x, "x", "explain")
     if array.dtype.kind in "UO" and array.ndim < 2 and len(names) == 1:
         return np.atleast_1d(array).tolist(), array.ndim == 0  # texts
     if array.ndim == 1 and len(array) == len(names):

@@ -1,6 +1,7 @@
 """What is of a wrong kind is refused by name: problems, starts, callbacks, truth values, seeds, absurd sizes."""
 
 import contextlib
+import functools
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
+    TwoLayerNetwork,
+    explain,
     gated_path,
     load_model,
     prune,
@@ -252,3 +255,30 @@ def test_a_certificate_is_no_proof_for_data_of_another_size(scale):
         for rows, targets in ((X * scale, Y), (X, Y * scale)):
             with contextlib.suppress(ArgumentError):
                 assert np.isfinite(certificate.verify(rows, targets).primal)
+
+
+NETWORK = TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        *((lambda p=p: NETWORK.penalty(p), "p") for p in (None, "2", 0, -1, np.nan, 10**400, [2], True, 3)),
+        *((lambda p=p: NETWORK.to_neurons(p), "p") for p in (None, "2", np.inf, -np.inf, 1.5)),
+        *((lambda c=c: NETWORK.penalty(2, c), "feature") for c in ("c", 0.0, np.nan, 1e-300, [1.0], True)),
+        *((lambda x=x: NETWORK.to_relu(x), "X") for x in (None, "X", X[0], X[:, :1], X * np.nan, 1e300 * X)),
+        *((lambda flag=flag: prune(NETWORK, X, fit_intercept=flag), "fit_intercept") for flag in ("yes", 2, [True])),
+        (lambda: prune(NETWORK, X[:0]), "X"),
+        *((lambda n=n: explain(_fitted(), X, n_repeats=n), "n_repeats") for n in (None, "5", -1, 1.5)),
+        *((lambda s=s: explain(_fitted(), X, random_state=s), "random_state") for s in ("0", -1, 1.5, 2**40)),
+        *((lambda t=t: explain(_fitted(), X, rows=X, targets=t), "targets") for t in ("t", 3.0, Y[:5])),
+    ],
+)
+def test_parameters_of_networks_are_refused_by_name(call, name):
+    with pytest.raises(ArgumentError, match=f"'{name}' parameter of"):
+        call()
+
+
+@functools.cache
+def _fitted():
+    return GatedReLURegressor(n_gates=3, beta=0.1, random_state=0).fit(X, Y)

@@ -92,7 +92,7 @@ CALLS = {
             thing([Y[:10], Y[10:]], missing="right", an_array="refused"),
             part_rows=count(5, missing="right"),
         ),
-        through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, objects="refused")),
+        through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, every="right")),  # whose entries a fit looks at
         through(_shards_fit, rows(X), targets(Y), weights(np.ones(24))),
         through(lambda where: nn.Shards(where).n, path(Made(_folder))),
     ],
