@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 from reliability.promise import Outcome
@@ -27,7 +26,7 @@ _QUICK = ("products", "fused", "saved")  # of the short form
 _CODE = ("fused", "kernels", "products")  # what is done with damaged files
 _TORN = 150  # files that are damaged, four a process
 _CORES, _JOBS = 8, 4
-_NOBODY = 65534
+_HELD = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")  # root, whom permissions bind
 
 
 def run(budget):
@@ -68,22 +67,20 @@ def _differing(way, alone, found):
     return faults
 
 
-def _work(arguments, scratch, before=None, **environment):
+def _work(arguments, scratch, by=(), **environment):
     """Return what a process of `support.mixed` printed."""
-    process = _begun(arguments, scratch, before, **environment)
-    return _said(process)
+    return _said(_begun(arguments, scratch, by, **environment))
 
 
-def _begun(arguments, scratch, before=None, **environment):
+def _begun(arguments, scratch, by=(), **environment):
     clean = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     clean |= {"PYTHONPATH": os.pathsep.join([str(_TESTS.parent), str(_TESTS)]), "TMPDIR": str(scratch)}
     return subprocess.Popen(
-        [sys.executable, "-m", "support.mixed", *arguments],
+        [*by, sys.executable, "-m", "support.mixed", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=clean | environment,
-        preexec_fn=before,
     )
 
 
@@ -118,16 +115,18 @@ def _code(budget, scratch, rng, faults):
         faults += _differing(f"files of code that were {', '.join(done)}", first, found)
         shutil.rmtree(folder)
     ways = [f"{len(at_once)} processes that fill one folder of code", f"{torn} damaged files of it"]
-    if not budget.short and hasattr(os, "geteuid") and os.geteuid() == 0:
+    if not budget.short and (os.geteuid() or shutil.which(_HELD[0])):
         for way, folder in (("full", full), ("empty", scratch / "empty")):
             folder.mkdir(exist_ok=True)
-            own, home = scratch / f"own-{way}", str(scratch / "nowhere")
-            own.mkdir()
-            os.chown(own, _NOBODY, _NOBODY)
-            environment = {"NUMBA_CACHE_DIR": str(folder), "HOME": home, "XDG_CACHE_HOME": home}
-            process = _begun(names, own, partial(os.setuid, _NOBODY), **environment)
-            faults += _differing(f"a folder of code, {way}, that nobody may write to", first, _said(process)["alone"])
-        ways.append("a full and an empty one that nobody may write to")
+            for path in (*folder.rglob("*"), folder):
+                path.chmod(0o555 if path.is_dir() else 0o444)
+            found = _work(names, scratch, () if os.geteuid() else _HELD, NUMBA_CACHE_DIR=str(folder))["alone"]
+            for path in (folder, *folder.rglob("*")):
+                path.chmod(0o755)
+            faults += _differing(f"a folder of code, {way}, that may not be written to", first, found)
+            if way == "empty" and any(folder.iterdir()):
+                faults.append("the folder that may not be written to was written to")
+        ways.append("a full and an empty one that may not be written to")
     return ", ".join(ways)
 
 
