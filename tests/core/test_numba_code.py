@@ -1,6 +1,7 @@
 """Files of what Numba compiled: whole, of these types and this source, or as if they were not there."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -119,3 +120,10 @@ def test_a_compiled_function_comes_from_its_file(tmp_path, monkeypatch):
         made = compiled()(twice)
         np.testing.assert_array_equal(made(np.arange(3.0)), [0, 2, 4])
         assert sum(made.stats.cache_hits.values()) == hits
+
+
+def test_no_function_is_kept_in_numbas_own_files():
+    root = Path(__file__).parents[2]
+    files = [path for package in ("clifford_rand", "clifford_rand_nn") for path in (root / package).rglob("*.py")]
+    assert len(files) > 300
+    assert [path.name for path in files if re.search(r"\bn?jit\(.*cache=", path.read_text())] == []

@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from clifford_rand.machine.numba_code import compiled
 
 
 def masked_sums(Z: NDArray[Any], on: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -33,7 +34,7 @@ def masked(on: NDArray[np.uint8], theta: NDArray[np.float64], dtype: Any) -> NDA
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
 def _sums(Z: Any, on: Any, out: Any) -> None:
     for j in range(Z.shape[0]):
         total = 0.0
@@ -42,7 +43,7 @@ def _sums(Z: Any, on: Any, out: Any) -> None:
         out[j] = total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _spread(on: Any, theta: Any, out: Any) -> None:
     for j in range(on.shape[0]):
         for p in range(on.shape[1]):
