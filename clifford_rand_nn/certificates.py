@@ -260,7 +260,7 @@ class Certificate:
         primal = self._primal(loss, data, targets, weights)
         dual = self._bound(loss, data, targets, weights)
         zero = self._mean_loss(loss, 0 * targets, targets, weights)
-        if not (np.isfinite(primal) and np.isfinite(dual)):
+        if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: -inf
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:

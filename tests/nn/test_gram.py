@@ -154,7 +154,8 @@ def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss
         problem.penalty.beta = share * top
         fresh = GramNewton(tol=1e-7).solve(problem)
         alone += fresh.n_iter
-    assert abs(found.objective - fresh.objective) <= found.duality_gap + fresh.duality_gap
+    rounding = 1e-14 * fresh.objective  # gaps may be 0
+    assert abs(found.objective - fresh.objective) <= found.duality_gap + fresh.duality_gap + rounding
     assert steps <= alone
     other = problem_of(kind, loss, 0.1, seed=1)
     with pytest.raises(ArgumentError, match="that of another problem"):

@@ -107,7 +107,7 @@ class Thrice(RowMap):
 
 
 class Nothing:
-    rows = 100
+    rows, columns = 100, True
 
     def of(self, block, kept):
         return (np.zeros(1),)
