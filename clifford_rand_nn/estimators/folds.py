@@ -28,7 +28,8 @@ def splits_of(cv: Any, rows: Any, targets: NDArray[Any], groups: Any, *, classif
     if groups is not None:
         group_numbers(groups, n, owner)
     if is_whole(cv):
-        check_integer(cv, "cv", owner, low=2, high=n)
+        if check_integer(cv, "cv", owner, low=2) > n:
+            raise fail("cv", owner, "at most the number of rows", cv, f"Here n_samples = {n}.")
     elif cv is not None and (not hasattr(cv, "split") or isinstance(cv, str | bytes | type)):
         cv = [_pair(pair, n, owner) for pair in check_listed(cv, "cv", owner, _RULE)]
         if not cv:
