@@ -30,14 +30,24 @@ MOST_PLANS = 2000  # of one metric; a session that meets more key sets starts an
 
 
 def table_seconds(rows: float) -> float:
-    """Return the model of one product by a table: a gather and a multiplication a row."""
-    return 5e-6 + 7e-9 * rows
+    """Return the model of one product by a table: a row of the compiled kernel.
+
+    Before the kernel is loaded, NumPy takes three to five times as long; but the choice decides what rounds, and so
+    must not depend on what was computed before.
+    """
+    return 5e-6 + 2e-9 * rows
 
 
 def transform_seconds(d: int, null: int) -> float:
     """Return the model of one product through matrices: three transforms and 3^null GEMMs of complex numbers."""
     live = d - null
-    return float(3.0**null * (60e-6 + 60e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
+    return float(3.0**null * (100e-6 + 40e-9 * 2.0**live + 8 * 2.0 ** (1.5 * live) / 5e10))
+
+
+def transform_pays(metric: Metric, pairs: int) -> bool:
+    """Tell whether the transform is sooner done than the table of so many pairs; of null vectors, e_i e_i has no row."""
+    d, null = metric.d, metric.counts[2]
+    return transform_seconds(d, null) < table_seconds(pairs * 0.75**null)
 
 
 def plan_of(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
@@ -67,8 +77,8 @@ def choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Plan:
             return CongruencePlan(metric, rule, a, b, inner)
     elif metric.is_numeric and rule not in SCALAR and pairs > SMALL_TRANSFORM and d <= 22:
         if rule in BY_TRANSFORM:
-            if transform_seconds(d, metric.counts[2]) < table_seconds(pairs):
+            if transform_pays(metric, pairs):
                 return TransformPlan(metric, rule, a, b)
-        elif rule in BY_SUBSETS and (30e-6 + subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
+        elif rule in BY_SUBSETS and (60e-6 + subset_seconds(d) < table_seconds(pairs / 4) or pairs > LARGEST_TABLE):
             return SubsetPlan(metric, rule, a, b)
     return (ScalarPlan if rule in SCALAR else TablePlan)(metric, rule, a, b)

@@ -16,7 +16,7 @@ from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
 from clifford_rand.kernels.outermorphism import move_components, signed_permutation
 from clifford_rand.kernels.representation import hadamard, representation_of
-from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, table_seconds, transform_seconds
+from clifford_rand.plans.choice import RECURSION, SMALL_TRANSFORM, transform_pays
 from clifford_rand.plans.fast import possible_grades
 
 DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them zeros, that beat a gather
@@ -40,15 +40,11 @@ def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
     if metric.diagonal is None and rule not in METRIC_FREE:
         if pairs > RECURSION:
             return MovedProduct(metric, rule, a, b)
-    elif rule in BY_TRANSFORM and pairs > SMALL_TRANSFORM and d <= 22 and _transform_pays(metric, pairs):
+    elif rule in BY_TRANSFORM and pairs > SMALL_TRANSFORM and d <= 22 and transform_pays(metric, pairs):
         return MatrixProduct(metric, rule, a, b)
     if rule not in SCALAR:
         check_size(pairs // 2, rule, "the product's table")
     return TableProduct(metric, rule, a, b)
-
-
-def _transform_pays(metric: Metric, pairs: int) -> bool:
-    return transform_seconds(metric.d, metric.counts[2]) < table_seconds(pairs)
 
 
 class TableProduct:

