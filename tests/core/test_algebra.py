@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
@@ -13,6 +12,7 @@ import sympy
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys, keys_of_grades
+from support.clock import within
 
 
 def test_counts_and_order():
@@ -66,11 +66,10 @@ def test_determinants_of_exact_metrics():
 def test_large_metrics_cost_no_exact_determinant():
     gram = np.eye(60, dtype=int)
     gram[0, 1] = gram[1, 0] = 1
-    start = time.perf_counter()
-    assert cr.Algebra(metric=gram).form.is_degenerate
-    assert cr.Algebra(metric=2 * np.eye(60) + 1).form.counts == (60, 0, 0)
-    assert cr.Algebra(metric=np.diag(np.arange(-3.0, 57))).form.counts == (56, 3, 1)
-    assert time.perf_counter() - start < 1.0
+    with within(3.0):
+        assert cr.Algebra(metric=gram).form.is_degenerate
+        assert cr.Algebra(metric=2 * np.eye(60) + 1).form.counts == (60, 0, 0)
+        assert cr.Algebra(metric=np.diag(np.arange(-3.0, 57))).form.counts == (56, 3, 1)
 
 
 def test_equal_metrics_make_equal_algebras():
@@ -115,12 +114,11 @@ def test_repr_makes_the_algebra_again():
 
 
 def test_building_costs_nothing():
-    start = time.perf_counter()
-    alg = cr.Algebra(40)
-    assert alg.e1_40 * alg.e40 == alg.e1
-    big = cr.Algebra(10**5)
-    assert (big.e7 * big.e7) == 1
-    assert time.perf_counter() - start < 1.0
+    with within(1.0):
+        alg = cr.Algebra(40)
+        assert alg.e1_40 * alg.e40 == alg.e1
+        big = cr.Algebra(10**5)
+        assert (big.e7 * big.e7) == 1
 
 
 def test_names():
@@ -246,12 +244,7 @@ def test_the_first_product_needs_no_compiler():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    # 0.14 s of the processor, half of it NumPy; the limit is for a machine that is busy
-    assert float(done.stdout) < 0.5 or float(_again(code)) < 0.5
-
-
-def _again(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert float(done.stdout) < 1.0  # 0.14 s of the processor, half of it NumPy, on a machine with nothing else to do
 
 
 def test_the_first_products_of_large_batches_and_of_all_dtypes_agree_with_small_ones():

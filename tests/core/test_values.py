@@ -3,7 +3,6 @@
 import copy
 import math
 import pickle
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +14,7 @@ from clifford_rand.basis.coefficients import MOST
 from clifford_rand.basis.keys import dense_keys, keys_of_grades
 from clifford_rand.compat import Cl
 from clifford_rand.presets import cga, pga
+from support.clock import within
 from support.metrics import algebras
 
 ALG = cr.Algebra(3)
@@ -415,10 +415,8 @@ def test_roots_work_in_the_span():
 )
 def test_absurd_sizes_are_refused(make):
     """At once, by a sentence that says how large; the pseudoscalar of 10^9 dimensions looped."""
-    start = time.process_time()
-    with pytest.raises(cr.ArgumentError, match=r"must be .* Got "):
+    with within(3.0), pytest.raises(cr.ArgumentError, match=r"must be .* Got "):
         make()
-    assert time.process_time() - start < 3
 
 
 def test_a_million_dimensions():

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -521,10 +520,8 @@ def test_help_loads_nothing_heavy(folder):
     )
     root = os.path.dirname(os.path.dirname(clifford_rand.__file__))
     environment = os.environ | {"PYTHONPATH": root}
-    began = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1:] == ["[]"]
-    assert time.perf_counter() - began < 10
 
 
 def test_every_command_has_one_file_an_example_and_help():

@@ -270,7 +270,7 @@ def test_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
 
 def test_time_is_shared_by_refinement_and_solver(folder):
     facts, _ = fit("--refine", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)
-    assert facts["seconds"] < 10
+    assert facts["seconds"] < 30  # without the limit, hours
     assert fitted("m.npz").certificate_.relative_gap <= 1e-2
 
 

@@ -1,7 +1,5 @@
 """Limits of every solver and path: time, iterations, memory and Ctrl-C end them with the best point so far."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -20,6 +18,7 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from support.clock import within
 from support.limited import (
     GATED,
     GATES,
@@ -57,9 +56,8 @@ def test_an_interrupt_at_the_kth_check_leaves_the_best_point(name, k):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_time_ends_it_with_the_best_point(name):
     problem, solve = SOLVERS[name]
-    began = time.perf_counter()
-    result = solve(tol=1e-14, max_time=2e-3)
-    assert time.perf_counter() - began < 5
+    with within(20.0):
+        result = solve(tol=1e-14, max_time=2e-3)
     assert result.status is Status.MAX_TIME
     assert "try a larger max_time" in result.message
     is_sound(problem, result)

@@ -240,10 +240,8 @@ def test_time_ends_a_pass_through_a_long_dictionary():
     pricer = BlockPricer(X, Slow())
     assert pricer.price(y - y.mean(), 3, lambda: passes[-1] > 2).size == np.inf
     assert passes[-1] < 5
-    began = time.perf_counter()
     result = WorkingSet(max_time=0.6).solve(X, y, 1e-3, pricer)
-    assert time.perf_counter() - began < 5  # a whole pass takes 20 s and more
-    assert max(passes) < 100
+    assert max(passes) < 100  # blocks of 20 ms; a whole pass has more than a thousand
     assert result.status == "max_time"
     assert len(result.coefficients.neurons) > 0
     assert result.relative_gap == pytest.approx(1)  # no pass ended, so nothing is proved

@@ -51,7 +51,7 @@ def open_page(browser, path: Path, width: int, dark: bool = False):
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     browser.get(path.as_uri())
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while browser.execute_script("return document.readyState") != "complete":
-        assert time.monotonic() < until, "the page is not there after 20 s"
+        assert time.monotonic() < until, "the page is not there after 60 s"
         time.sleep(0.05)
