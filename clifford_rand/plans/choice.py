@@ -45,7 +45,7 @@ def transform_seconds(d: int, null: int) -> float:
 
 
 def transform_pays(metric: Metric, pairs: int) -> bool:
-    """Tell whether the transform is sooner done than the table of so many pairs; of null vectors, e_i e_i has no row."""
+    """Tell whether the transform is sooner done than the table of so many pairs, of which null vectors have fewer."""
     d, null = metric.d, metric.counts[2]
     return transform_seconds(d, null) < table_seconds(pairs * 0.75**null)
 
