@@ -18,6 +18,12 @@ EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, 
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
 
+def shrinkage(size: Array, limit: Array | float) -> Array:
+    """Return min(1, limit / size), the factors that bring sizes within limits; 1 where a size is zero."""
+    limits = np.broadcast_to(limit, size.shape)
+    return np.asarray(np.divide(limits, size, out=np.ones_like(size), where=size > limits))
+
+
 class DualBound(NamedTuple):
     """A lower bound of the optimum and the dual point (n, C) that proves it."""
 

@@ -13,7 +13,14 @@ from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.cones import ConePricer
-from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, constant_columns, dual_bound
+from clifford_rand_nn.problems.duality import (
+    DualBound,
+    TrainingProblem,
+    checked_patterns,
+    constant_columns,
+    dual_bound,
+    shrinkage,
+)
 
 _ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
 _ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero
@@ -284,6 +291,5 @@ def _balanced(Lambda: Array, total: Array, patterns: NDArray[np.bool_]) -> Array
     if stuck.any():
         present = Lambda.sum(axis=0)
         wanted = np.where(count_on > 0, np.maximum(-total, 0), 0.0)
-        factor = np.where(stuck, wanted / np.maximum(present, np.finfo(np.float64).tiny), 1.0)
-        Lambda = Lambda * np.minimum(factor, 1.0)
+        Lambda = Lambda * np.where(stuck, shrinkage(present, wanted), 1.0)
     return np.asarray(Lambda)

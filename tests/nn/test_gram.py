@@ -7,6 +7,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, gated_path, sample_gates
+from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
@@ -292,3 +293,9 @@ def test_estimators_and_paths_take_it_where_rows_are_many():
     assert (path.relative_gaps <= 1e-6).all()
     assert path.objectives[-1] == pytest.approx(alone.result_.objective, rel=3e-6)
     assert AutoSolver().choose(GatedReLUProblem(X, target, X[:, :2] > 0, 0.1))[0].tol == 1e-6
+
+
+def test_what_brings_sizes_within_limits():
+    sizes = np.array([0.0, 5e-324, 1.0, 4.0, 8.0, np.inf])
+    np.testing.assert_array_equal(shrinkage(sizes, 4.0), [1, 1, 1, 1, 0.5, 0])
+    np.testing.assert_array_equal(shrinkage(sizes[2:5], np.array([0.0, 2.0, 1e300])), [0, 0.5, 1])

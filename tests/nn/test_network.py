@@ -305,6 +305,18 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
     assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
 
 
+@pytest.mark.parametrize("beta", ["auto", 1e-6])
+def test_a_logistic_fit_that_time_ends_says_so(beta):
+    """With 1e-6, rows left out move so far that limits of their shifts overflowed."""
+    X = np.random.default_rng(0).standard_normal((300, 5))
+    y = X[:, 0] * X[:, 1] > 0
+    with pytest.warns(ConvergenceWarning, match="logistic fit ended 'max_time' with a relative gap of"):
+        model = ConvexNetworkClassifier(loss="logistic", beta=beta, max_time=1e-6).fit(X, y)
+    assert model.status_.value == "max_time"
+    assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
 def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
     rng = np.random.default_rng(5)
     X = rng.integers(-2, 3, (60, 2)).astype(float)  # with copies of rows, whose targets differ

@@ -9,6 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.infinite.logistic.newton_system import NewtonSystem
+from clifford_rand_nn.problems.duality import shrinkage
 
 _TILE = 64  # rows whose columns are formed at once
 _MOST = 0.5  # of the first shift that the second may be; beyond, the expansion tells little
@@ -76,7 +77,7 @@ class _LeftOut:
             turned = bend(moved) / system.roots[:, :, None]
             one, two = y - self._scaled[rows], 0.5 * inverse(system.gather(rows, of, turned))
             size, more = np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)
-            two *= np.minimum(1.0, _MOST * size / np.maximum(more, np.finfo(np.float64).tiny))[:, None]
+            two *= shrinkage(more, _MOST * size)[:, None]
             shifts[rows] = (one - two) / system.roots[rows]
             most = np.maximum.reduceat(np.abs(one / system.roots[rows]).max(axis=1), starts)
             for k in np.flatnonzero(most > _FAR):

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
 # The mean product of weight and slack falls to this share after a good step, stays after one to where a slope is more
@@ -121,7 +122,7 @@ class Norms:
         """Return the system at x, for a loss with that downhill slope."""
         design, a = self._design, self._weights(x)
         sizes = np.sqrt(design.squares(slope))
-        share = np.minimum(1.0, self._radius / np.maximum(sizes, _TINY))
+        share = shrinkage(sizes, self._radius)
         whole = self._slacks(a, slope) + (share * sizes) ** 2
         right = slope.copy()
         right[: design.N] -= (design.blocks(x) / a[:, None, None]).reshape(design.N, x.shape[1])
