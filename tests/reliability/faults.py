@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 from reliability.promise import Outcome
+from support.commands import chosen
 
 _TESTS = Path(__file__).parents[1]
 _SOURCE = _TESTS / "support" / "faults.c"
@@ -47,9 +48,12 @@ def run(budget):
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, _SOURCE, "-ldl"], check=True)
         one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LD_PRELOAD": str(shim)}
         paths = {"PYTHONPATH": os.pathsep.join([str(_TESTS), str(_TESTS.parent), os.environ.get("PYTHONPATH", "")])}
+        names = [one.name for one in chosen(budget, _SHORT)[0]]
         program = [sys.executable, "-m", "reliability.faults", scratch, str(int(budget.short)), str(budget.seed)]
         workers = [
-            subprocess.Popen([*program, str(i)], env=os.environ | one | paths, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*program, str(i), *names], env=os.environ | one | paths, stdout=subprocess.PIPE, text=True
+            )
             for i in range(_WORKERS)
         ]
         said = [worker.communicate()[0] for worker in workers]
@@ -62,7 +66,7 @@ def run(budget):
     return Outcome(f"{sum(tried.values())} runs with a fault ({every}): {len(faults)} faults", faults)
 
 
-def _every(scratch, short, seed, worker):
+def _every(scratch, short, seed, worker, names):
     """Try the commands of one worker; return how many runs there were of each kind, and what was wrong."""
     from support.commands import COMMANDS, clean_run, write_inputs
 
@@ -70,12 +74,12 @@ def _every(scratch, short, seed, worker):
     inputs = scratch / "inputs"
     inputs.mkdir(parents=True)
     tried, faults = dict.fromkeys(_KINDS, 0), []
-    write_inputs(inputs, [one.args for one in COMMANDS if not short or one.name in _SHORT])
-    asked = [(one, _SHORT.get(one.name, ()) if short else tuple(_KINDS)) for one in COMMANDS]
-    for command, kinds in [(one, kinds) for one, kinds in asked if kinds][worker::_WORKERS]:
+    commands = [one for one in COMMANDS if one.name in names]
+    write_inputs(inputs, [one.args for one in commands])
+    for command in commands[worker::_WORKERS]:
         clean_run(inputs, scratch / "warm", command)  # what is loaded and compiled
         clean = clean_run(inputs, scratch / "clean", command)
-        for kind in kinds:
+        for kind in _SHORT[command.name] if short else _KINDS:
             count = _trial(inputs, scratch / "count", command, kind, 0, 0, 0)[1]
             numbers = range(1, count + 1)
             most = _MOST_REQUESTS if kind == "memory" else _MOST_CALLS.get(command.name, count)
@@ -130,5 +134,5 @@ def _trial(inputs, folder, command, kind, first, last, error, clean=None):
 
 
 if __name__ == "__main__":
-    where, *its = sys.argv[1:]
-    print(json.dumps(_every(Path(where), *map(int, its))))
+    where, short, seed, worker, *names = sys.argv[1:]
+    print(json.dumps(_every(Path(where), int(short), int(seed), int(worker), names)))

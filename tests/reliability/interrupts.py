@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import COMMANDS, Run, clean_run, judged, stage, write_inputs
+from support.commands import Run, chosen, clean_run, judged, stage, write_inputs
 
 _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each command
 _TRIES = 4  # a fit may be faster than the one that was timed
@@ -36,8 +36,9 @@ def run(budget):
     rng = random.Random(budget.seed)
     each, commands = _SHORT if budget.short else _WHOLE
     faults = []
-    solvers = _solvers(rng, each, budget.short, faults)
-    ended = _commands(rng, commands, budget.short, faults)
+    tried, others = chosen(budget, _BRIEF, ("solvers",))
+    solvers = _solvers(rng, each if others else 0, budget.short, faults)
+    ended = _commands(rng, commands, tried, faults)
     return Outcome(f"{solvers}; {ended}: {len(faults)} faults", faults)
 
 
@@ -77,7 +78,7 @@ def _solvers(rng, each, short, faults):
 
     held = early = 0
     for name, work in _work().items():
-        if short and name not in _QUICK:
+        if not each or (short and name not in _QUICK):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -159,13 +160,12 @@ def _interrupt(seconds):
 # ---- commands
 
 
-def _commands(rng, each, short, faults):
+def _commands(rng, each, commands, faults):
     count = stopped = 0
     with tempfile.TemporaryDirectory(prefix="interrupts-") as scratch:
         scratch = Path(scratch)
         inputs = scratch / "inputs"
         inputs.mkdir()
-        commands = [one for one in COMMANDS if not short or one.name in _BRIEF]
         write_inputs(inputs, [one.args for one in commands])
         for command in commands:
             clean_run(inputs, scratch / "warm", command)
@@ -192,6 +192,7 @@ def _commands(rng, each, short, faults):
                 for one in wrong:
                     faults.append(f"{command.name}, after {moment:.3f} of {seconds:.3f} s: {one}")
                     print(faults[-1], file=sys.stderr, flush=True)
+            print(command.name, count, stopped, file=sys.stderr, flush=True)
     return f"{count} of commands ({stopped} stopped by them)"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import COMMANDS, Run, clean_run, judged, stage, write_inputs
+from support.commands import Run, chosen, clean_run, judged, stage, write_inputs
 from support.kills import MODELS, Fit, killed_until_done, write_shards
 
 _EACH, _FITS = 13, 24  # kills of each command, and of fits
@@ -29,15 +29,15 @@ def run(budget):
     faults = []
     with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
         scratch = Path(scratch)
-        commands = _commands(scratch, rng, budget.short, faults)
-        fits = _fits(scratch, rng, 3 if budget.short else _FITS, faults)
+        commands, others = chosen(budget, _BRIEF, ("fits",))
+        commands = _commands(scratch, rng, commands, 2 if budget.short else _EACH, faults)
+        fits = _fits(scratch, rng, (3 if budget.short else _FITS) if others else 0, faults)
     return Outcome(f"{commands}; {fits}: {len(faults)} faults", faults)
 
 
-def _commands(scratch, rng, short, faults):
+def _commands(scratch, rng, commands, each, faults):
     inputs = scratch / "inputs"
     inputs.mkdir()
-    commands = [one for one in COMMANDS if not short or one.name in _BRIEF]
     write_inputs(inputs, [one.args for one in commands])
     kills = writing = 0
     for command in commands:
@@ -45,7 +45,7 @@ def _commands(scratch, rng, short, faults):
         began = time.monotonic()
         clean = clean_run(inputs, scratch / "clean", command)
         seconds = time.monotonic() - began
-        for _ in range(2 if short else _EACH):
+        for _ in range(each):
             stage(inputs, scratch / "trial", command)
             run = Run(command, scratch / "trial")
             _kill(run, rng.uniform(0, seconds), bool(rng.random() < _WRITING))
@@ -61,6 +61,7 @@ def _commands(scratch, rng, short, faults):
                 faults.append(f"{command.name}: {one}")
                 print(faults[-1], file=sys.stderr, flush=True)
             shutil.rmtree(run.folder)
+        print(command.name, kills, writing, file=sys.stderr, flush=True)
     return f"{kills} kills of commands, {writing} of them while a file was written"
 
 

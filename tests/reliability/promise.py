@@ -11,12 +11,14 @@ class Budget:
     """How much is tried: all that the promise states (`short` is False) or what continuous integration has time for.
 
     A promise of a number of trials makes that number, and `seconds` is None; one of a time, such as fuzzing, tries for
-    `seconds`, and its module says in `SECONDS` what (whole, short) are when the command does not.
+    `seconds`, and its module says in `SECONDS` what (whole, short) are when the command does not. Of a promise about
+    commands, those named in `only` are tried if any are.
     """
 
     short: bool = False
     seconds: float | None = None
     seed: int = 0
+    only: tuple[str, ...] = ()
 
 
 @dataclass

@@ -71,6 +71,18 @@ COMMANDS = (
         tuple(f"folder/prediction-{i:05d}.npy" for i in range(3)),
     ),
 )
+
+
+def chosen(budget, brief, others=()):
+    """Return the commands that a promise tries, in its short form `brief`, and which of its `others` it tries."""
+    unknown = {*budget.only} - {one.name for one in COMMANDS} - {*others}
+    if unknown:
+        raise SystemExit(f"nothing is called {sorted(unknown)} here; there are {[one.name for one in COMMANDS]}")
+    commands = [one for one in COMMANDS if not budget.short or one.name in brief]
+    commands = [one for one in commands if not budget.only or one.name in budget.only]
+    return commands, [one for one in others if not budget.only or one in budget.only]
+
+
 _MADE = {
     "model.npz": "fit table.csv -q --no-compare --out model.npz",
     "plain.npz": "fit table.csv -q --no-compare --model gated --n-gates 4 --out plain.npz",
