@@ -1,5 +1,6 @@
 """A program as the text of a Python module that needs NumPy alone."""
 
+import hashlib
 import keyword
 import os
 import re
@@ -51,6 +52,11 @@ _CALLS |= {
 }
 _ATOMIC = {op for op, text in _CALLS.items() if text.startswith("np.")}
 
+_KEY = "of this module"  # no name of Python's, which those of arrays are
+_HEAD = """\
+_ARRAYS = np.load(Path(__file__).with_name({file!r}))
+if {key!r} not in _ARRAYS or str(_ARRAYS[{key!r}]) != {digest!r}:
+    raise ValueError("{file} is of another module than this one: export both again.")"""
 _TAKEN = {"X", "np", "Path", "CLASSES", "blocks"}
 _COLUMN_FUNCTIONS = '''\
 def _numbers(X, name):
@@ -108,17 +114,26 @@ def write_source(program: Program, path: str | os.PathLike[str] | None = None) -
     literals = {name: _literal(array) for name, array in arrays.items() if length <= LONGEST or name not in beside}
     if path is None or length <= LONGEST:
         text = _text(program, literals)
-    else:
-        file = arrays_beside(path)
-        with replaced(file) as new, open(new, "wb") as stream:
-            np.savez(stream, **cast("Any", beside))
-        head = f"_ARRAYS = np.load(Path(__file__).with_name({file.name!r}))"
-        text = _text(program, literals | {name: f"_ARRAYS[{name!r}]" for name in beside}, head)
-    if path is None:
+        if path is not None:
+            with replaced(path) as new:
+                new.write_text(text, encoding="utf-8")
         return text
+    file, digest = arrays_beside(path), _digest(beside)
+    head = _HEAD.format(file=file.name, key=_KEY, digest=digest)
+    text = _text(program, literals | {name: f"_ARRAYS[{name!r}]" for name in beside}, head)
     with replaced(path) as new:
         new.write_text(text, encoding="utf-8")
+        with replaced(file) as arrays_file, open(arrays_file, "wb") as stream:  # the text is on the disk by then
+            np.savez(stream, **cast("Any", beside | {_KEY: np.array(digest)}))
     return text
+
+
+def _digest(arrays: dict[str, NDArray[Any]]) -> str:
+    """Return what tells these arrays from those of another module, which may stand under the same name."""
+    found = hashlib.sha256()
+    for name, array in arrays.items():
+        found.update(f"{name} {array.shape} ".encode() + array.tobytes())
+    return found.hexdigest()[:16]
 
 
 def arrays_beside(path: str | os.PathLike[str]) -> Path:

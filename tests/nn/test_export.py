@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +104,26 @@ def test_large_arrays_are_written_beside_the_text(tmp_path, monkeypatch):
     assert len(text) < 6000
     assert sorted(one.name for one in tmp_path.iterdir()) == ["model.arrays.npz", "model.npz", "model.py"]
     np.testing.assert_allclose(run_source(text, tmp_path)["predict"](X), model.predict(X), rtol=1e-9)
+
+
+def test_a_module_and_its_arrays_are_of_one_export(tmp_path, monkeypatch):
+    model, other, X = fitted("network, a number"), kernel_network(), rows_of("network, a number")
+    monkeypatch.setattr(numpy_source, "LONGEST", 1000)
+    old = model.to_source(tmp_path / "model.py")
+    said = run_source(old, tmp_path)["predict"](X)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", _full_disk)
+        with pytest.raises(OSError, match=r"model\.py"):
+            other.to_source(tmp_path / "model.py")
+    np.testing.assert_array_equal(run_source(old, tmp_path)["predict"](X), said)
+    new = other.to_source(tmp_path / "model.py")
+    with pytest.raises(ValueError, match=r"model\.arrays\.npz is of another module"):
+        run_source(old, tmp_path)
+    assert len(run_source(new, tmp_path)["predict"](X)) == len(X)
+
+
+def _full_disk(*_, **__):
+    raise OSError(28, "No space left on device")
 
 
 def test_numbers_are_read_back_exactly():
