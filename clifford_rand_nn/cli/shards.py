@@ -64,8 +64,7 @@ def some_targets(shards: Shards) -> NDArray[Any]:
     parts = shards.parts
     found = []
     for index in sorted({i * len(parts) // _PIECES for i in range(_PIECES)}):
-        part = parts[index]
-        y = shards.shards[part.shard].y
+        y = next(shards.blocks(parts[index], _PIECE, columns=False)).y  # which names a file that cannot be read
         assert y is not None
-        found.append(y.read(part.start, min(part.start + _PIECE, part.stop)))
+        found.append(y)
     return np.concatenate(found)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.progress import ShownEngine
+from clifford_rand_nn.cli.shards import training_shards
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks.terms import ResidualSum
 from clifford_rand_nn.solvers.base import Status
@@ -48,6 +49,20 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
+
+
+def test_targets_that_change_while_a_task_is_chosen_are_named(tmp_path, monkeypatch):
+    np.save(tmp_path / "X-00000.npy", X)
+    np.save(tmp_path / "y-00000.npy", LABELS)
+
+    def changed(*arguments):
+        shards = training_shards(*arguments)
+        (tmp_path / "y-00000.npy").write_bytes(b"something else")
+        return shards
+
+    monkeypatch.setattr("clifford_rand_nn.cli.fit_shards.training_shards", changed)
+    said = run("fit", "--shards", tmp_path, code=2).stderr
+    assert re.search(r"y-00000\.npy, rows 0 to 160: the file has changed", " ".join(said.split())), said
 
 
 def test_a_fit_is_saved_and_said(folder):
