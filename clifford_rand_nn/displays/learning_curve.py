@@ -6,14 +6,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LearningCurveDisplay as _LearningCurveDisplay
-from sklearn.utils import _safe_indexing, resample
+from sklearn.utils import _safe_indexing, indexable, resample
+from sklearn.utils.validation import _num_samples
 
 from clifford_rand._checks import as_array, as_real, check_integer, describe, fail, refuse_unreal
+from clifford_rand_nn.datafits.choice import split_weights
+from clifford_rand_nn.displays.labels import places_of
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
+from clifford_rand_nn.estimators.groups import group_numbers
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.parameters import drawn_state
+from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn, training_labels
 
 _LEAST = 20  # rows of the smallest part
+_MOST = 1000  # parts of a size, each of which is fitted to
 
 
 class LearningCurveDisplay(_LearningCurveDisplay):
@@ -60,9 +66,9 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         sample_weight, groups : (n,) arrays, optional
             Those of the fit; of bare estimators.
         train_sizes : shares of the rows, at most 1
-            Parts of fewer than 20 rows are not tried. They are drawn as the classes are.
+            Two parts or more; those of fewer than 20 rows are not tried. They are drawn as the classes are.
         n_draws : int
-            Parts of each size but all rows; the line is their mean.
+            Parts of each size but all rows, at most 1000; the line is their mean.
         random_state : int or None
             Of the parts.
         ax : matplotlib Axes, optional
@@ -72,35 +78,40 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         Raises
         ------
         ArgumentError
-            Another estimator; shares that are none.
+            Another estimator; shares that are none, or of which fewer than two are tried.
         """
         owner, model = cls.__name__, network_of(estimator)
         if not isinstance(model, NetworkWithoutKnobs) or not hasattr(model, "loo_score_"):
             hint = "Others have from_estimator, by cross-validation."
             rule = "a fitted network without knobs"
             raise fail("estimator", owner, rule, describe(f"a {type(model).__name__}"), hint)
-        shares, labels = np.unique(as_real(train_sizes, "train_sizes", owner)), as_array(y, "y", owner)
-        n_draws = check_integer(n_draws, "n_draws", owner)
-        if not is_classifier(model):
-            refuse_unreal(labels, "y", owner)
-        if labels.ndim not in (1, 2) or not len(labels):
-            raise fail("y", owner, "the targets of the training", describe(f"shape {labels.shape}"))
+        shares = np.unique(as_real(train_sizes, "train_sizes", owner))
         if not len(shares) or shares[0] <= 0 or shares[-1] > 1:
             raise fail("train_sizes", owner, "shares of the rows, above 0 and at most 1", train_sizes)
-        n, classes = len(labels), is_classifier(model)
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: np.asarray(value) for name, value in of_rows.items() if value is not None}
+        n_draws = check_integer(n_draws, "n_draws", owner, high=_MOST)
+        if estimator is model:
+            new_rows(model, X, owner=owner)
+        with refused_by_scikit_learn(owner, X):
+            X = indexable(X)[0]
+            n = _num_samples(X)
+        classes = is_classifier(model)
+        labels = _targets(y, n, model, owner)
+        weights = split_weights(sample_weight, n, owner)[2]
+        given: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
+        if groups is not None:
+            given["groups"] = group_numbers(groups, n, owner)
         rng = drawn_state(random_state, owner)
-        sizes, seen, unseen = [], [], []
-        for m in np.unique(np.round(shares * n).astype(int)):
+        sizes = [int(m) for m in np.unique(np.round(shares * n)) if m >= _LEAST or m == n]
+        if len(sizes) < 2:
+            rule = f"such that two parts or more have at least {_LEAST} of the {n} rows, for a line between them"
+            raise fail("train_sizes", owner, rule, train_sizes, "Give more rows, or larger shares.")
+        seen, unseen = [], []
+        for m in sizes:
             if m == n:
                 every = _score(estimator, X, labels, given)
                 found = [(every, model.loo_score_)] * n_draws
-            elif m >= _LEAST:
-                found = [_part(estimator, X, labels, given, int(m), classes, rng) for _ in range(n_draws)]
             else:
-                continue
-            sizes.append(int(m))
+                found = [_part(estimator, X, labels, given, m, classes, rng) for _ in range(n_draws)]
             seen.append([one[0] for one in found])
             unseen.append([one[1] for one in found])
         shown = cls(
@@ -109,10 +120,11 @@ class LearningCurveDisplay(_LearningCurveDisplay):
             test_scores=np.array(unseen),
             score_name="accuracy" if classes else "R²",
         )
-        return shown.drawn(axes_of(ax), **kwargs)
+        return shown.drawn(ax, **kwargs)
 
-    def drawn(self, ax: Any, **kwargs: Any) -> Self:
-        """Draw on axes in the colours of this library."""
+    def drawn(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw on axes, or on a new figure of pyplot, in the colours of this library."""
+        ax = axes_of(ax)
         self.plot(ax, **({"std_display_style": "fill_between" if self.train_scores.shape[1] > 1 else None} | kwargs))
         looks = ((FIRST, "--", "s", "rows it was fitted to"), (SECOND, "-", "o", "rows left out"))
         for line, (colour, style, marker, label) in zip(self.lines_ or [], looks, strict=False):
@@ -121,6 +133,21 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
+
+
+def _targets(y: Any, n: int, model: Any, owner: str) -> NDArray[Any]:
+    """Return the targets of n rows of the training: labels among the classes, or finite numbers."""
+    labels = as_array(y, "y", owner)
+    if labels.ndim not in (1, 2) or len(labels) != n:
+        raise fail("y", owner, f"the targets of the {n} rows of the training", describe(f"shape {labels.shape}"))
+    if is_classifier(model):
+        labels = training_labels(labels, owner, several=True)
+        if labels.ndim == 1:
+            places_of(labels, model.classes_, n, owner)
+        return labels
+    refuse_unreal(labels, "y", owner)
+    with refused_by_scikit_learn(owner, y=y):
+        return as_real(labels.astype(np.float64) if labels.dtype.kind == "O" else labels, "y", owner)
 
 
 def _part(

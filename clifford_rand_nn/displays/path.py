@@ -19,6 +19,7 @@ from clifford_rand_nn.estimators.network.distinct import Data, Distinct
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.paths.path import RegularizationPath
+from clifford_rand_nn.units import Units
 
 _MOST = 1000  # rows that leave-one-out is done again on: a decomposition of so many takes a fraction of a second
 _BETAS = 40
@@ -120,8 +121,13 @@ class RegularizationPathDisplay:
                 rule = f"{len(X)} targets, one for each row"
                 raise fail("y", owner, rule, describe(f"shape {targets.shape}"))
             targets = targets.reshape(len(X), -1)
-            out = [network.predict(X).reshape(targets.shape) for network in path.networks]
-            unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
+            with np.errstate(over="ignore", invalid="ignore"):
+                out = [network.predict(X).reshape(targets.shape) for network in path.networks]
+                unseen = np.array([float(np.mean(judged.stated_value(f, targets))) for f in out])
+            if not np.isfinite(unseen).all():
+                found = f"entries up to {np.abs(X).max():.1e}, targets up to {np.abs(targets).max():.1e}"
+                hint = "Take rows and targets in the units of those of the path."
+                raise fail("X", owner, "rows on which the loss of every network is finite", describe(found), hint)
         return cls(
             path.betas, unseen, None, "mean loss of rows held out", path.objectives, path.n_neurons.astype(np.float64)
         ).plot(ax=ax, **kwargs)
@@ -212,6 +218,7 @@ class RegularizationPathDisplay:
         else:
             numbers = np.asarray(as_real(labels, "y", owner), dtype=np.float64)
             targets = numbers[kept].reshape(int(kept.sum()), -1)
+            targets = Units(0, Units.of(np.ones((1, 1)), targets, owner).y).targets(targets)  # as in the fit
         of = (
             None if groups is None else np.unique(group_numbers(groups, len(rows), owner)[kept], return_inverse=True)[1]
         )

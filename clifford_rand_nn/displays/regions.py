@@ -6,7 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
-from clifford_rand._checks import as_array, as_real, check_bool, check_fits, check_integer, check_listed, describe, fail
+from clifford_rand._checks import (
+    as_array,
+    as_real,
+    check_bool,
+    check_fits,
+    check_integer,
+    check_listed,
+    check_squares,
+    describe,
+    fail,
+)
 from clifford_rand._typing import Array
 from clifford_rand_nn.displays.planes import Planes, planes_of, segments
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, axes_of, encoded, literal
@@ -120,12 +130,14 @@ class DecisionRegionsDisplay:
         """
         owner = cls.__name__
         resolution = check_integer(resolution, "resolution", owner, low=2)
-        if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
-            hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns."
-            raise fail("estimator", owner, "a classifier", describe(f"a {type(estimator).__name__}"), hint)
+        planes = bool(planes) if isinstance(planes, np.bool_) else planes
+        regressor = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+        if regressor or isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns." if regressor else ""
+            raise fail("estimator", owner, "a fitted classifier", describe(f"a {type(estimator).__name__}"), hint)
         check_fits(64 * resolution**2, "resolution", owner)
+        labels = training_labels(as_array(y, "y", owner), owner)
         with refused_by_scikit_learn(owner, y=y):
-            labels = training_labels(as_array(y, "y", owner), owner)
             classes, index = np.unique(labels, return_inverse=True)
         if len(classes) > len(PALETTE):
             raise fail("y", owner, f"labels of at most {len(PALETTE)} classes", describe(str(len(classes))))
@@ -142,6 +154,9 @@ class DecisionRegionsDisplay:
         if said.ndim != 1:
             hint = "With several labels a row draw each by itself, from the estimators_ of a MultiOutputClassifier."
             raise fail("estimator", owner, "one that says one label a row", describe(f"{said.shape[1]} a row"), hint)
+        if _sort(said) != _sort(classes):
+            rule = f"labels as the estimator says, {_sort(said)}"
+            raise fail("y", owner, rule, describe(_sort(classes)))
         if not np.isin(said, classes).all():  # a class without rows here has a colour too
             classes = np.union1d(classes, said)
             index = np.searchsorted(classes, labels)
@@ -217,6 +232,8 @@ class _Rows:
         d = shape[1] if len(shape) == 2 else 0
         if d < 2 or not shape[0]:
             raise fail("X", owner, "of shape (n, d) with n ≥ 1 and d ≥ 2", describe(f"shape {shape}"))
+        if data is not None:
+            check_squares(data, "X", owner)
         names = list(range(d)) if self._frame is None else list(self._frame.columns)
         rule = "two columns of X"
         pair = tuple(names[:2]) if columns is None else tuple(check_listed(columns, "columns", owner, rule))
@@ -289,6 +306,14 @@ class _Rows:
         directions = found[:2] / (high - low)[:, None]
         spanning = planes.spanning(encode(self._given)) if self._given.shape[1] == 2 else None
         return (directions, found[2] - low @ directions), spanning
+
+
+def _sort(labels: NDArray[Any]) -> str:
+    """Return what labels are that can be compared with each other."""
+    kind = labels.dtype.kind
+    if kind == "O":
+        kind = "U" if isinstance(labels.flat[0], str) else "i"
+    return {"U": "texts", "S": "bytes", "M": "dates", "m": "durations"}.get(kind, "numbers")
 
 
 def _name(column: Any) -> str:

@@ -231,10 +231,11 @@ def seconds_left(gaps: Sequence[tuple[float, float]], tol: float) -> float | Non
 
 def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:
     """Return scikit-learn's kind of generator for a seed."""
+    rule = "None, a RandomState or an integer from 0 to 2^32 - 1"
+    if isinstance(random_state, bool | np.bool_):  # which are integers of scikit-learn
+        raise fail("random_state", owner, rule, random_state)
     try:
         made: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError):
-        raise fail(
-            "random_state", owner, "None, a RandomState or an integer from 0 to 2^32 - 1", random_state
-        ) from None
+        raise fail("random_state", owner, rule, random_state) from None
     return made

@@ -13,7 +13,16 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from clifford_rand._checks import as_array, check_fits, describe, fail, machine_memory, quantity, refuse_unreal
+from clifford_rand._checks import (
+    as_array,
+    as_real,
+    check_fits,
+    describe,
+    fail,
+    machine_memory,
+    quantity,
+    refuse_unreal,
+)
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sparse_rows
@@ -75,8 +84,10 @@ _OF_TARGETS = re.compile(r"\by\b|label|target|inconsistent numbers of samples|cl
 
 
 @contextmanager
-def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT) -> Iterator[None]:
+def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT, called: str = "") -> Iterator[None]:
     """Word what scikit-learn refuses as this library does, with its own words at the end and without the data.
+
+    ``called`` is what the owner calls X or, without X, y.
 
     Raises
     ------
@@ -89,16 +100,16 @@ def refused_by_scikit_learn(owner: str, X: Any = _ABSENT, y: Any = _ABSENT) -> I
         raise
     except (TypeError, ValueError, OverflowError) as error:
         said = _DUMP.sub(". ", str(error))
-        name = "y" if X is _ABSENT or (y is not _ABSENT and _OF_TARGETS.search(said)) else "X"
-        value = y if name == "y" else X
-        rule = "targets, one for each row" if name == "y" else "rows (n, d) of numbers, with the columns of the fit"
+        of_targets = X is _ABSENT or (y is not _ABSENT and _OF_TARGETS.search(said) is not None)
+        name, value = called or ("y" if of_targets else "X"), y if of_targets else X
+        rule = "targets, one for each row" if of_targets else "rows (n, d) of numbers, with the columns of the fit"
         shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
         found = type(value).__name__ + (f" of shape {shape}" if shape is not None else "")
         worded = fail(name, owner, rule, describe(found if dtype is None else f"{found}, dtype {dtype}"), said)
         raise (ArgumentTypeError(str(worded)) if isinstance(error, TypeError) else worded) from error
 
 
-def training_labels(y: Any, owner: str, several: bool = False) -> NDArray[Any]:
+def training_labels(y: Any, owner: str, several: bool = False, name: str = "y") -> NDArray[Any]:
     """Return labels (n,) as `training_data` gives them or, if there may be ``several`` a row, which rows have which.
 
     The latter is an indicator (n, L) of 0 and 1, from one that may be sparse.
@@ -109,30 +120,38 @@ def training_labels(y: Any, owner: str, several: bool = False) -> NDArray[Any]:
         y has several columns, and not this meaning; the sentence names scikit-learn's MultiOutputClassifier. Or y is
         no target of a classifier.
     """
-    with refused_by_scikit_learn(owner, y=y):
-        kind = type_of_target(y, input_name="y")
+    dtype = y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype
+    if dtype.kind == "V":
+        raise fail(name, owner, "labels", describe("records"))
+    if dtype.kind == "f" and not issparse(y):
+        as_real(y, name, owner)  # of NaN scikit-learn warns before it refuses it
+    with refused_by_scikit_learn(owner, y=y, called=name):
+        kind = type_of_target(y, input_name=name)
     if kind == "multilabel-indicator" and several:
         return np.asarray(y.toarray() if issparse(y) else y).astype(np.intp)
     if kind in ("multilabel-indicator", "multiclass-multioutput"):
         hint = f"For several a row, a network of each: sklearn.multioutput.MultiOutputClassifier({owner}())."
-        raise fail("y", owner, "one label a row", describe(f"{y.shape[1]} columns"), hint)
-    with refused_by_scikit_learn(owner, y=y):
+        raise fail(name, owner, "one label a row", describe(f"{y.shape[1]} columns"), hint)
+    with refused_by_scikit_learn(owner, y=y, called=name):
         check_classification_targets(y)
         return np.asarray(column_or_1d(y, warn=True))
 
 
-def new_rows(model: Any, X: Any, dtypes: Any = np.float64) -> Any:
+def new_rows(model: Any, X: Any, dtypes: Any = np.float64, *, name: str = "X", owner: str = "") -> Any:
     """Return rows (n, d) to predict, checked against those of the fit: their number of columns, their names.
+
+    The sentence calls them ``name`` of ``owner``, by default of the model's class.
 
     Raises
     ------
     ArgumentError
         As `training_data`, and for other columns than those of the fit.
     """
-    X = _plain_numbers(X, type(model).__name__)
-    with refused_by_scikit_learn(type(model).__name__, X):
+    owner = owner or type(model).__name__
+    X = _plain_numbers(X, owner, name)
+    with refused_by_scikit_learn(owner, X, called=name):
         rows = validate_data(model, X, reset=False, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False)
-    _refuse_gaps(rows, model)
+    _refuse_gaps(rows, model, name, owner)
     return rows
 
 
@@ -262,19 +281,19 @@ def with_class_weight(class_weight: Any, labels: NDArray[Any], sample_weight: An
     return own * compute_sample_weight(class_weight, labels)
 
 
-def _plain_numbers(X: Any, owner: str) -> Any:
+def _plain_numbers(X: Any, owner: str, name: str = "X") -> Any:
     """Return rows in the byte order of the machine, in which scikit-learn knows single precision; refuse words."""
     if isinstance(X, Shards):
-        raise fail("X", owner, "rows in memory", describe("Shards"), _SHARDS)
+        raise fail(name, owner, "rows in memory", describe("Shards"), _SHARDS)
     if issparse(X):
         if X.dtype.kind not in "biuf":
-            raise fail("X", owner, "real numbers", describe(f"dtype {X.dtype}"))
+            raise fail(name, owner, "real numbers", describe(f"dtype {X.dtype}"))
         return X
-    refuse_unreal(X, "X", owner, _ENCODE)
-    return as_array(X, "X", owner) if isinstance(X, np.ndarray) else X
+    refuse_unreal(X, name, owner, _ENCODE)
+    return as_array(X, name, owner) if isinstance(X, np.ndarray) else X
 
 
-def _refuse_gaps(rows: Any, model: Any) -> None:
+def _refuse_gaps(rows: Any, model: Any, name: str = "X", owner: str = "") -> None:
     """Refuse NaN and infinity."""
     values = rows.data if issparse(rows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
@@ -289,16 +308,15 @@ def _refuse_gaps(rows: Any, model: Any) -> None:
     names = getattr(model, "feature_names_in_", None)
     which = ", ".join(str(j) if names is None else repr(str(names[j])) for j in columns[:3])
     which += f" and {len(columns) - 3} more" if len(columns) > 3 else ""
-    owner = type(model).__name__
     many = missing or int(bad.sum())
     value = describe(f"{many} {word} in column{'s' if len(columns) > 1 else ''} {which}")
     hint = (
-        f"Fill them in a pipeline, make_pipeline(SimpleImputer(), {owner}()), or fit the frame by "
+        f"Fill them in a pipeline, make_pipeline(SimpleImputer(), {type(model).__name__}()), or fit the frame by "
         "clifford_rand_nn.table_model(frame, target), which does."
         if missing
         else "Bring the columns to numbers that float64 holds."
     )
-    raise fail("X", owner, "without NaN and infinity", value, hint)
+    raise fail(name, owner or type(model).__name__, "without NaN and infinity", value, hint)
 
 
 def note_columns(model: Any, shards: Any) -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import is_classifier
 
-from clifford_rand._checks import as_array, describe, fail
+from clifford_rand._checks import as_array, as_real, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 from clifford_rand_nn.explanation.route import Route, Rows
 from clifford_rand_nn.explanation.sums import KernelSum, NetworkSum, sum_of
 from clifford_rand_nn.explanation.training import Numbers, are_training_rows, rows_of_parts
@@ -60,15 +63,11 @@ class Context:
         """
         route = Route(model, rows if rows is not None else x)
         network = sum_of(route.estimator)
-        given = None if rows is None else route.rows(rows)[0]
+        given = None if rows is None else route.rows(rows, "rows")[0]
         if targets is not None:
             if given is None:
                 raise fail("targets", "explain", "given with rows", describe("no rows"))
-            targets = as_array(targets, "targets", "explain")
-            if targets.ndim not in (1, 2) or len(targets) != len(given.seen):
-                rule = f"{len(given.seen)}, as there are rows"
-                found = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
-                raise fail("targets", "explain", rule, describe(found))
+            targets = _targets(targets, len(given.seen), route.estimator)
         numbers = rows_of_parts(route.estimator, network, None if given is None else given.seen)
         training = given is not None and are_training_rows(route.estimator, network, numbers, given.seen)
         if training or network.reference is None:
@@ -111,9 +110,9 @@ class Context:
         return None
 
     def shares_below(self, encoded: Array, seen: Array) -> Array:
-        """Return for each encoded column of rows the share of known rows that are smaller, NaN where that says nothing.
+        """Return for each encoded column of rows the share of known rows that are smaller, NaN where that is not told.
 
-        Equal ones count half. It says nothing of columns with few distinct values.
+        Equal ones count half. It is not told of columns with few distinct values.
         """
         if self.rows is not None:
             known, own = self.rows.encoded, encoded
@@ -143,6 +142,21 @@ class Context:
             value = cell(self.route.column(self.rows.given, j)[number])
             parts.append(f"{self.route.names[j]} {value},")
         return " ".join(parts).rstrip(",:")
+
+
+def _targets(targets: Any, n: int, estimator: Any) -> NDArray[Any]:
+    """Return targets of n rows: labels, or finite numbers."""
+    targets = as_array(targets.toarray() if issparse(targets) else targets, "targets", "explain")
+    if targets.ndim not in (1, 2) or len(targets) != n:
+        found = f"{len(targets)}" if targets.ndim in (1, 2) else f"shape {targets.shape}"
+        raise fail("targets", "explain", f"{n}, as there are rows", describe(found))
+    if is_classifier(estimator):
+        return training_labels(targets, "explain", several=True, name="targets")
+    if targets.dtype.kind == "O":
+        refuse_unreal(targets, "targets", "explain")
+        with refused_by_scikit_learn("explain", y=targets, called="targets"):
+            targets = np.asarray(targets, dtype=np.float64)
+    return np.asarray(as_real(targets, "targets", "explain"), dtype=np.float64)
 
 
 def cell(value: Any) -> str:

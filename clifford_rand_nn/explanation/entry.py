@@ -60,8 +60,8 @@ def explain(
     Raises
     ------
     ArgumentError
-        The model is of another kind, there is no such output, targets do not fit the rows; a ValueError of
-        scikit-learn for rows that it refuses.
+        The model is of another kind, there is no such output, targets do not fit the rows, or rows are none that the
+        model takes.
 
     Examples
     --------

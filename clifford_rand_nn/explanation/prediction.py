@@ -70,9 +70,9 @@ class PredictionExplanation:
         Numbers of the training rows, counted from 0; None where the model does not know them.
     rest : (m, C)
     ranks : (m, t)
-        The share of known rows whose entry is smaller, NaN for columns of few values.
+        The share of known rows whose entry is smaller; 0.5, which says nothing, for columns of few values.
     number_places : list of t int or None
-        The encoded column that these are of.
+        The encoded column that these are of; None where they say nothing.
     spread_out : (m,) or None
         The predictive variance, where calibration uses it.
     intervals : (m, 2) or None
@@ -189,7 +189,7 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         row_parts, rest = shares(K, weights, f - network.intercept - K @ weights)
     below = context.shares_below(rows.encoded, rows.seen)
     places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
-    ranks = np.stack([np.full(m, np.nan) if k is None else below[:, k] for k in places], axis=1)
+    ranks = np.stack([np.full(m, 0.5) if k is None else below[:, k] for k in places], axis=1)
     told = _said(context, rows.seen)
     return PredictionExplanation(
         outputs=f,

@@ -149,7 +149,7 @@ def _entry(one: "PredictionExplanation", j: int) -> str:
 def _per_unit(one: "PredictionExplanation", c: int, j: int) -> str:
     """Return the slope along a column of many values, in units of the table, where these are those of the network."""
     own = one.number_places[j]
-    if np.isnan(one.ranks[0, j]) or own is None:
+    if own is None:
         return ""
     slope = float(one.slopes[0, c, own] * one.context.route.rate[own])
     return "" if np.isnan(slope) else f"; {signed(slope)} for one more"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._optional import require
@@ -17,6 +17,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
+from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn
 from clifford_rand_nn.explanation.origins import Made, made_of
 
 _LINEAR = 1e-9  # of the largest entry: what steps that are linear may be off by
@@ -99,23 +100,25 @@ class Route:
         self.origin = np.searchsorted(self.places, made.places)
         self.rate, self.level = made.rate, made.level
 
-    def rows(self, x: Any) -> tuple[Rows, bool]:
+    def rows(self, x: Any, name: str = "x") -> tuple[Rows, bool]:
         """Return rows on their way, and whether one row was given that is not in a table.
 
         Raises
         ------
         ArgumentError
-            There are no rows; or the ValueError of scikit-learn for data it refuses.
+            There are no rows, or they are none that the steps or the estimator take; it calls them ``name``.
         """
-        given, single = as_table(x, self.given_names)
+        given, single = as_table(x, self.given_names, name)
         if len(given) == 0:
-            raise fail("x", "explain", "one row or more", describe("none"))
-        encoded = self._through(self._before, given)
-        seen = self._through(self._after, encoded) if self._after else encoded
+            raise fail(name, "explain", "one row or more", describe("none"))
+        with refused_by_scikit_learn("explain", given, called=name):
+            encoded = self._through(self._before, given)
+            seen = self._through(self._after, encoded) if self._after else encoded
         with _names_known():
-            data = np.asarray(validate_data(self.estimator, seen, reset=False, dtype=np.float64))
+            data = np.ascontiguousarray(new_rows(self.estimator, seen, name=name, owner="explain"))
         numbers = data if not self._after else np.asarray(encoded, dtype=np.float64)
-        return Rows(given if self.followed else data, numbers, data), single
+        shown = self.followed and (self.steps or hasattr(given, "columns"))  # else what is given are these numbers
+        return Rows(given if shown else data, np.ascontiguousarray(numbers), data), single
 
     def back(self, slopes: Array) -> Array:
         """Return slopes by encoded columns (…, k) from those by the columns that the network sees (…, d)."""
@@ -230,7 +233,7 @@ def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
     return steps, last, inner
 
 
-def as_table(x: Any, names: Sequence[str]) -> tuple[Any, bool]:
+def as_table(x: Any, names: Sequence[str], name: str = "x") -> tuple[Any, bool]:
     """Return rows as a table, a data frame or a two-dimensional array, and whether x was one row by itself."""
     if isinstance(x, Mapping):
         pandas = require("pandas", extra="app", purpose="a row with names")
@@ -239,13 +242,13 @@ def as_table(x: Any, names: Sequence[str]) -> tuple[Any, bool]:
         return x.to_frame().T.infer_objects(), True
     if hasattr(x, "columns"):
         return x, False
-    array = x.toarray() if hasattr(x, "toarray") else as_array(x, "x", "explain")
+    array = x.toarray() if hasattr(x, "toarray") else as_array(x, name, "explain")
     if array.dtype.kind in "UO" and array.ndim < 2 and len(names) == 1:
         return np.atleast_1d(array).tolist(), array.ndim == 0  # texts
     if array.ndim == 1 and len(array) == len(names):
         return array[None], True
     if array.ndim != 2:
-        raise fail("x", "explain", f"rows of {len(names)} columns", describe(f"shape {array.shape}"))
+        raise fail(name, "explain", f"rows of {len(names)} columns", describe(f"shape {array.shape}"))
     return array, False
 
 

@@ -23,6 +23,7 @@ from clifford_rand_nn import (
     LearningCurveDisplay,
     RegularizationPathDisplay,
     gated_path,
+    lasso_path,
     sample_gates,
     spiral,
     table_model,
@@ -378,7 +379,7 @@ def test_regions_are_of_one_label_a_row(data):
     with pytest.raises(ArgumentError, match=r"one that says one label a row. Got 2 a row.*MultiOutputClassifier"):
         DecisionRegionsDisplay.from_estimator(several, points, labels, resolution=5)
     numbers = ConvexNetworkRegressor(rounds=0).fit(points, points[:, 0])
-    with pytest.raises(ArgumentError, match=r"must be a classifier. Got a ConvexNetworkRegressor"):
+    with pytest.raises(ArgumentError, match=r"must be a fitted classifier. Got a ConvexNetworkRegressor"):
         DecisionRegionsDisplay.from_estimator(numbers, points, labels, resolution=5)
 
 
@@ -438,6 +439,12 @@ def fitted_pair():
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k[:5], ax=_axes()), "y"),
         (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, y, ax=_axes()), "y"),
         (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, train_sizes="half", ax=_axes()), "train_sizes"),
+        (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, train_sizes=(0.5, 1), ax=_axes()),
+         "train_sizes"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(None, X, k, ax=_axes()), "estimator"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X, k == "high", ax=_axes()), "y"),
+        (lambda X, y, k, m: DecisionRegionsDisplay.from_estimator(m, X * 1e300, k, ax=_axes()), "X"),
+        (lambda X, y, k, m: RegularizationPathDisplay.from_path(lasso_path(X, y, n_betas=2), X * 1e300, y), "X"),
         (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, n_draws=0, ax=_axes()), "n_draws"),
         (lambda X, y, k, m: LearningCurveDisplay.from_left_out(m, X, k, random_state=-1, ax=_axes()), "random_state"),
         (lambda X, y, k, m: RegularizationPathDisplay.from_estimator(m, X, y, ax=_axes()), "y"),

@@ -487,8 +487,12 @@ def test_what_cannot_be_explained_is_refused(fitted):
         explain(model, rows=X, targets=y[:3])
     with pytest.raises(ArgumentError, match="one row or more"):
         explain(model, NEW[:0])
-    with pytest.raises(ValueError, match="features"):
+    with pytest.raises(ArgumentError, match=r"'x' parameter of explain .* features"):
         explain(model, NEW[:, :2])
+    with pytest.raises(ArgumentError, match="'rows' parameter of explain must be without NaN"):
+        explain(model, rows=X * np.nan)
+    with pytest.raises(ArgumentError, match="'targets' parameter of explain must be"):
+        explain(model, rows=X, targets=ONE * np.nan)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.7])

@@ -4,22 +4,11 @@
 as are the commands.
 """
 
-FOUND = [
-    "nn.explain",
-]
+FOUND: list[str] = []
 
 UNTRIED = [
-    "nn.CalibrationDisplay",
-    "nn.CalibrationDisplay.from_left_out",
-    "nn.CalibrationDisplay.from_probabilities",
     "nn.Certificate.over_all_neurons",
     "nn.Certificate.verify",
-    "nn.CertificateDisplay",
-    "nn.CertificateDisplay.from_estimator",
-    "nn.CertificateDisplay.plot",
-    "nn.ConvergenceDisplay",
-    "nn.ConvergenceDisplay.from_estimator",
-    "nn.ConvergenceDisplay.plot",
     "nn.ConvexNetworkRegressor.fit",
     "nn.ConvexNetworkRegressor.plan",
     "nn.ConvexNetworkRegressor.predict",
@@ -29,18 +18,9 @@ UNTRIED = [
     "nn.ConvexNetworkRegressor.to_onnx",
     "nn.ConvexNetworkRegressor.to_source",
     "nn.ConvexNetworkRegressor.to_torch",
-    "nn.DecisionRegionsDisplay",
-    "nn.DecisionRegionsDisplay.from_estimator",
-    "nn.DecisionRegionsDisplay.plot",
-    "nn.LearningCurveDisplay",
-    "nn.LearningCurveDisplay.drawn",
     "nn.LearningCurveDisplay.from_left_out",
     "nn.RegularizationPath",
     "nn.RegularizationPath.predict",
-    "nn.RegularizationPathDisplay",
-    "nn.RegularizationPathDisplay.from_estimator",
-    "nn.RegularizationPathDisplay.from_path",
-    "nn.RegularizationPathDisplay.plot",
     "nn.Result",
     "nn.Result.ended",
     "nn.Shards",

@@ -458,8 +458,8 @@ CALLS = {
     "nn.explain": [
         good(
             made("ConvexNetworkRegressor"),
-            rows(NEW),
-            rows=rows(X, missing="right"),
+            rows(NEW, missing="right"),  # the whole model then
+            rows=rows(X, missing="right", a_frame="right"),  # its columns are then named
             targets=targets(Y, missing="right"),
             output=word(None, missing="right", every="right"),
             n_repeats=count(2),

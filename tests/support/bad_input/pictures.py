@@ -49,7 +49,7 @@ def _display(kind):
             (LABELS == "high").astype(int), _PROBABILITIES, ax=AX.make()
         ),
         "Curve": lambda: nn.LearningCurveDisplay.from_left_out(
-            fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.5, 1.0), ax=AX.make()
+            fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.9, 1.0), ax=AX.make()
         ),
     }[kind]  # fmt: skip
 
@@ -127,8 +127,8 @@ CALLS = {
         through(
             _draw(nn.DecisionRegionsDisplay.from_estimator),
             thing(GATED),
-            rows(X),
-            labels(LABELS),
+            rows(X, a_frame="right"),  # whose columns have names, not places
+            labels(LABELS, one_class="right"),
             columns=thing((0, 1), missing="right"),
             planes=flag(True),
             resolution=count(10),
@@ -145,7 +145,7 @@ CALLS = {
             labels(LABELS),
             weights(np.ones(24)),
             groups(np.repeat(np.arange(8), 3)),
-            train_sizes=sequence(np.array([0.5, 1.0]), every="right"),
+            train_sizes=sequence(np.array([0.9, 1.0]), every="right"),
             n_draws=count(1),
             random_state=rng(0),
             ax=AX,
