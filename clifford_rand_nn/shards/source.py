@@ -190,8 +190,9 @@ class Shards:
         Raises
         ------
         ArgumentError
-            They cannot be read; the sentence names the file and the rows.
+            They cannot be read; the sentence names the file and the rows. Or ``rows`` is no number of them.
         """
+        rows = check_integer(rows, "rows", "Shards.blocks")
         stored = self.shards[part.shard] if targets else (self.shards[part.shard].X, None, None)
         named = zip(_ROLES, stored, strict=True)
         X, y, weights = (None if one is None else _read(name, one, part, rows) for name, one in named)

@@ -143,6 +143,8 @@ def test_what_is_no_shard_is_one_sentence(tmp_path):
     refused(r"X-00002\.npy: ", tmp_path)
     refused("at least one row", [X[:0]])
     refused("at least one shard", [])
+    refused("'y' parameter of Shards must be a list with at least one shard", [X], [])
+    refused("'sample_weight' parameter of Shards must be a list", [X], None, sample_weight={"w": X})
     refused("one for each shard", [X, X], [Y])
     refused("a path, or an array", [[1.0, 2.0]])
     refused("one number a row", [X], sample_weight=[Y])

@@ -1,7 +1,7 @@
 """What users hand to Shards, folders, files, arrays of any of the formats, as lists with an array for each shard."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +149,13 @@ def _refuse_beside(y: Any, sample_weight: Any, what: str) -> None:
 def _listed(values: Any, name: str) -> list[Any]:
     if values is None:
         return []
-    if isinstance(values, str | os.PathLike) or not isinstance(values, Iterable):
-        raise fail(name, "Shards", "a list with a file or an array for each shard", describe(type(values).__name__))
-    return list(values)
+    rule = "a list with a file or an array for each shard"
+    if isinstance(values, str | bytes | os.PathLike | Mapping | Set) or not isinstance(values, Iterable):
+        raise fail(name, "Shards", rule, describe(type(values).__name__))
+    found = list(values)
+    if not found:  # which is not the same as none given
+        raise fail(name, "Shards", "a list with at least one shard", describe("an empty one"))
+    return found
 
 
 def _is_path(value: Any) -> bool:
