@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz
-from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed, read_frame
+from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed
+from clifford_rand_nn.tables.frames import read_known
 
 _TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
 
@@ -70,7 +71,7 @@ def read_text_table(
     file = existing_table(path)
     if file.suffix.lower() == ".npz":
         return _from_npz(file, text, target, split)
-    frame = read_frame(file, text=text, **dialect)
+    frame = read_known(file, text=text, **dialect)
     _refuse_missing(file, [*text, target, split], [str(name) for name in frame.columns], "column")
     if len(frame) == 0:
         raise ArgumentError(f"{file}: the table has columns but no rows.")

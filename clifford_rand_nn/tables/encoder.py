@@ -197,7 +197,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
         if not readers:
             reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
-            raise ArgumentError(f"no column of the table can be used ({reasons}).")
+            raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
         self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame), self), named)
 
     def _check_parameters(self) -> None:
@@ -224,7 +224,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             *(("numeric", "number"), ("categorical", WORD), ("boolean", "boolean")),
             *(("dates", "date"), ("textual", TEXT), ("leave_out", "left out")),
         ):
-            for column in column_names(getattr(self, name)):
+            for column in column_names(getattr(self, name), name, _OWNER):
                 if column not in there:
                     hint = f"The columns are {listed(there, column)}."
                     raise fail(name, _OWNER, "names of columns of the table", column, hint)
@@ -239,8 +239,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame, named = as_frame(X)
         if not named:
             if frame.shape[1] != self.n_features_in_:
-                known = f"{_OWNER} is expecting {self.n_features_in_} features as input"
-                raise ArgumentError(f"X has {frame.shape[1]} features, but {known}.")
+                given, wanted = frame.shape[1], self.n_features_in_
+                hint = f"X has {given} features, but {_OWNER} is expecting {wanted} features as input."
+                raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{given}"), hint)
             frame.columns = list(self._names)
         there = set(frame.columns)
         missing = [reader.name for reader in self._readers if reader.name not in there]

@@ -15,8 +15,8 @@ _SHOWN = 8  # names listed in one error line
 
 def existing_table(path: str | Path) -> Path:
     """Return the path of a file that is there, is not empty and has an ending that can be read."""
+    read_ending(path)
     file = Path(path)
-    read_ending(file)
     if not file.is_file():
         raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
     if file.stat().st_size == 0:

@@ -6,12 +6,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from clifford_rand._checks import check_bool, check_instance, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz, reading_parquet
 from clifford_rand_nn.tables.delimited import read_delimited
 from clifford_rand_nn.tables.dialect import find_dialect
 from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
+from clifford_rand_nn.tables.notes import column_names
 
 
 def read_frame(
@@ -52,7 +54,7 @@ def read_frame(
     Raises
     ------
     ArgumentError
-        The file is missing, empty, malformed or of another kind.
+        The file is missing, empty, malformed or of another kind; a column that is named is not there.
     MissingDependencyError
         pandas (for Parquet pyarrow, too) is missing.
 
@@ -65,6 +67,24 @@ def read_frame(
     >>> frame["price"].tolist(), frame.attrs["notes"]
     ([1.5, 2.25], ['the cells are separated by semicolons', 'decimals are written with a comma'])
     """
+    owner = "read_frame"
+    columns = {"text": column_names(text, "text", owner), "as_text": column_names(as_text, "as_text", owner)}
+    header = check_bool(header, "header", owner)
+    if encoding is not None:
+        check_instance(encoding, str, "encoding", owner, "the name of an encoding, or None")
+    dialect: dict[str, Any] = {"separator": separator, "decimal": decimal, "header": header, "encoding": encoding}
+    frame = read_known(path, **columns, **dialect)
+    there = [str(name) for name in frame.columns]
+    for parameter, names in columns.items():
+        for name in names:
+            if name not in there:
+                hint = f"The columns are {listed(there, name)}."
+                raise fail(parameter, owner, "names of columns of the table", name, hint)
+    return frame
+
+
+def read_known(path: str | Path, *, text: Sequence[str] = (), as_text: Sequence[str] = (), **dialect: Any) -> Any:
+    """Read as `read_frame`, but columns that are not there are the caller's to refuse."""
     file = existing_table(path)
     ending = read_ending(file)
     if ending == ".parquet":
@@ -74,9 +94,8 @@ def read_frame(
     if ending == ".arff":
         from clifford_rand_nn.tables.arff import read_arff
 
-        return read_arff(file, encoding)
-    dialect = find_dialect(file, separator=separator, decimal=decimal, header=header, encoding=encoding)
-    return read_delimited(file, dialect, text, as_text)
+        return read_arff(file, dialect.get("encoding"))
+    return read_delimited(file, find_dialect(file, **dialect), text, as_text)
 
 
 def last_column(path: str | Path, **dialect: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand._checks import quantity
 from clifford_rand._optional import require
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, numbers
@@ -76,7 +77,7 @@ def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: i
             name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
         )
     if kind == "category" and max(missing, int(column.value_counts().max())) < min_frequency:
-        return ColumnKind(name, "left out", f"{why}, none in {min_frequency} rows", missing)
+        return ColumnKind(name, "left out", f"{why}, none in {quantity(min_frequency, 'rows')}", missing)
     return ColumnKind(name, kind, why, missing)
 
 

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
 from clifford_rand_nn.tables.encoder import TableEncoder, as_frame
 from clifford_rand_nn.tables.files import listed
 from clifford_rand_nn.tables.notes import TableNote
 from clifford_rand_nn.tables.task import choose_task
+
+_LONGEST = 100  # characters of a name that is not there
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,8 @@ def training_rows(
     there = [str(name) for name in frame.columns]
     for name in taken:
         if name not in there:
-            raise ArgumentError(f"{what}: there is no column {name!r}; the columns are {listed(there, name)}.")
+            said = repr(shortened(name, _LONGEST))
+            raise ArgumentError(f"{what}: there is no column {said}; the columns are {listed(there, name)}.")
     y = _column(frame, target, "target", "target")
     known = y.notna()
     if not known.any():
@@ -79,7 +83,7 @@ def training_rows(
         raise ArgumentError(f"{what}: there is no feature column beside {listed(taken)}.")
     w = g = None
     if weights is not None:
-        column = _column(frame, weights, "weights", "weights")[known]
+        column = _column(frame, weights, "sample_weight", "weights")[known]
         w = column_weights(what, str(column.name), column.to_frame())
     if groups is not None:
         column = _column(frame, groups, "groups", "groups")[known]
@@ -142,6 +146,8 @@ def table_model(
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
         warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
+    if model is not None and (isinstance(model, type) or not hasattr(model, "fit")):
+        raise fail("model", "table_model", "an estimator, or None", model)
     if model is None:
         task, _ = choose_task(rows.target)
         model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
@@ -159,8 +165,9 @@ def _column(frame: Any, given: Any, parameter: str, otherwise: str) -> Any:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if isinstance(given, str):
         return frame[given]
-    values = np.asarray(given)
+    values, rule = as_array(given, parameter, "table_model"), f"the name of a column, or an array ({len(frame)},)"
     if values.shape != (len(frame),):
-        rule = f"the name of a column, or an array ({len(frame)},)"
         raise fail(parameter, "table_model", rule, describe(f"shape {values.shape}"))
+    if values.dtype.kind == "V":
+        raise fail(parameter, "table_model", rule, describe("records"))
     return pandas.Series(values, index=frame.index, name=_name(given, otherwise))

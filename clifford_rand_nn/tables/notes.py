@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from clifford_rand._checks import fail
 from clifford_rand_nn.tables.files import listed
 
 
@@ -67,6 +68,16 @@ class Notes:
         return said
 
 
-def column_names(given: str | Iterable[str]) -> list[str]:
-    """Return names of columns, of which one may be given as it is."""
-    return [given] if isinstance(given, str) else [str(name) for name in given]
+def column_names(given: str | Iterable[str], name: str, owner: str) -> list[str]:
+    """Return names of columns, of which one may be given as it is.
+
+    Raises
+    ------
+    ArgumentError
+        They are no names: what cannot be listed, or bytes.
+    """
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, bytes | type):
+        raise fail(name, owner, "names of columns", given)
+    return [str(one) for one in given]

@@ -23,8 +23,8 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
     """Return what a fitted `TableEncoder` learned: numbers as arrays, the rest as JSON can hold it."""
     params = encoder.get_params(deep=False)
     dates = params["dates"]
-    params |= {name: column_names(params[name]) for name in _LISTS}
-    params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates)
+    params |= {name: column_names(params[name], name, "TableEncoder") for name in _LISTS}
+    params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "dates", "TableEncoder")
     steps = encoder._steps
     arrays = {
         "fill": np.array(list(steps.fill.values()), dtype=np.float64),

@@ -48,7 +48,10 @@ def _column(name):
 
     def run(cells):
         frame = _frame().copy()
-        frame[name] = cells
+        try:
+            frame[name] = cells
+        except (TypeError, ValueError):  # it is pandas that refuses the cells
+            return None
         model = nn.table_model(frame, "buys", model=_quick())
         return model.predict(frame.drop(columns="buys"))
 
@@ -77,6 +80,7 @@ def _folder():
 FRAME = Made(_frame)
 ENCODER = Made(lambda: nn.TableEncoder().fit(_frame().drop(columns="buys")))
 FEATURES = Made(lambda: _frame().drop(columns="buys"))
+_features = thing(FEATURES, an_array="right")  # whose columns are called x0, x1, …
 
 
 def _shards_fit(X, y, sample_weight=None):
@@ -119,12 +123,12 @@ CALLS = {
     "nn.read_frame": [
         good(
             path(Made(_csv)),
-            text=names(["city"]),
-            as_text=names(["city"]),
-            separator=word(","),
-            decimal=word("."),
+            text=names(["city"], empty_list="right"),
+            as_text=names(["city"], empty_list="right"),
+            separator=word(",", missing="right"),
+            decimal=word(".", missing="right"),
             header=flag(True),
-            encoding=word("utf-8"),
+            encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
         )
     ],
     "nn.table_model": [
@@ -135,10 +139,10 @@ CALLS = {
             sample_weight=weights(np.ones(24)),
         ),
         *(
-            good(FRAME, "buys", model=Made(_quick), **{kind: names([column])})
+            good(FRAME, "buys", model=Made(_quick), **{kind: names([column], empty_list="right")})
             for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
         ),
-        through(_column("age"), vector(X[:, 0], every="right", masked="refused", ragged="refused")),
+        through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
         through(
             lambda y: nn.table_model(_frame().assign(buys=y), "buys", model=_quick()).predict(_frame()),
@@ -156,13 +160,13 @@ CALLS = {
         *(
             through(
                 lambda given, kind=kind: nn.TableEncoder(**{kind: given}).fit_transform(FEATURES.make()),
-                names([column]),
+                names([column], empty_list="right"),
             )
             for kind, column in {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}.items()
         ),
     ],
-    "nn.TableEncoder.fit": [through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), thing(FEATURES))],
-    "nn.TableEncoder.fit_transform": [through(lambda frame: nn.TableEncoder().fit_transform(frame), thing(FEATURES))],
+    "nn.TableEncoder.fit": [through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features)],
+    "nn.TableEncoder.fit_transform": [through(lambda frame: nn.TableEncoder().fit_transform(frame), _features)],
     "nn.TableEncoder.transform": [good(ENCODER, thing(FEATURES))],
     "nn.TableEncoder.encode": [good(ENCODER, thing(FEATURES))],
     "nn.TableEncoder.get_feature_names_out": [good(ENCODER, names(None, missing="right", every="right"))],

@@ -12,6 +12,10 @@ from support.bad_input import kinds
 from support.bad_input.leaves import differ, fingerprint, has_nan, leaves
 
 SENTENCE = re.compile(r"The '?(?P<name>[^']*?)'? parameter of .+ must .+\. Got .* instead\.", re.DOTALL)
+# of the cells of a table: the column in place of a parameter, the rule and what it has, the remedy after a semicolon
+CELLS = re.compile(
+    r"\b((column|target|weights|groups) '[^']*' (must|has|have|is|are) .+|no column '[^']*'); .+\.$", re.DOTALL
+)
 LONGEST = 1500  # characters of a sentence: more is a flood
 MOST_WARNINGS = 5  # that differ
 _NEVER = (RuntimeWarning, ComplexWarning, DeprecationWarning, FutureWarning, ResourceWarning)
@@ -154,7 +158,7 @@ class _Outcome:
             place = f"{ours[-1].filename.rpartition('clifford_rand')[2]}:{ours[-1].lineno}" if ours else ""
             said = f"{type(self.error).__name__}: {str(self.error)[:200]}"
             return f"raw {said} ({last.name}, last of ours {place})"
-        if not asked and not SENTENCE.search(str(self.error)):
+        if not asked and not SENTENCE.search(str(self.error)) and not CELLS.search(str(self.error)):
             return f"another sentence: {str(self.error)[:300]}"
         if len(str(self.error)) > LONGEST:
             return f"a sentence of {len(str(self.error))} characters: {str(self.error)[:200]}"
