@@ -108,7 +108,7 @@ def test_its_own_checks(estimator, check):
         GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge", bias=True),
         GatedReLUClassifier(gates="infinite", penalty="ridge", beta=1e-2),
         GatedReLUClassifier(n_gates=3, loss="squared", tol=1e-2, random_state=0),
-        ConvexReLUClassifier(n_gates=6, beta=0.01, tol=0.05, random_state=0, bias=True),
+        ConvexReLUClassifier(n_gates=6, beta=0.05, tol=0.05, random_state=0, bias=True),
         ConvexReLURegressor(n_gates=6, beta=0.01, tol=0.05, random_state=0, bias=True),
         CrossProductLassoClassifier(subsample=30, beta=0.01, tol=1e-3, random_state=0, bias=True),
         CrossProductLassoRegressor(subsample=30, beta=0.01, tol=1e-3, random_state=0, bias=True),
