@@ -11,8 +11,9 @@ from clifford_rand.compat import clifford as our_clifford
 from clifford_rand.compat import kingdon as our_kingdon
 from clifford_rand.compat.galgebra import ga as our_ga
 from clifford_rand.compat.galgebra import mv as our_mv
+from support.interpreted import interpreted
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # clifford compiles each algebra for seconds
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def _clifford(package, counts):
@@ -74,8 +75,9 @@ def _clifford(package, counts):
 
 @pytest.mark.parametrize("counts", [(1, 3), (3, 0, 1)], ids=str)
 def test_clifford(counts):
-    package = pytest.importorskip("clifford")
-    theirs, ours = _clifford(package, counts), _clifford(our_clifford, counts)
+    with interpreted("clifford") as package:
+        theirs = _clifford(package, counts)
+    ours = _clifford(our_clifford, counts)
     for name, value in theirs[0].items():
         np.testing.assert_allclose(ours[0][name], value, atol=1e-9, err_msg=name)
     assert ours[1] == theirs[1]

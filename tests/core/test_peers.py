@@ -5,6 +5,7 @@ import pytest
 
 import clifford_rand as cr
 from support.blades import all_blades
+from support.interpreted import interpreted
 
 SIGNATURES = [(2, 0, 0), (3, 0, 0), (1, 3, 0), (2, 0, 1), (3, 0, 1), (4, 1, 0), (0, 2, 1)]
 
@@ -14,25 +15,21 @@ def counts(request):
     return request.param
 
 
-@pytest.mark.slow  # a layout takes seconds
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_clifford(counts):
-    clifford = pytest.importorskip("clifford")
-    p, q, r = counts
-    layout, _ = clifford.Cl(p, q, r)
-    alg = cr.Algebra(signature=layout.sig)
     rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((2, 2**alg.d))
-    ours = alg.multivector(a), alg.multivector(b)
-    theirs = layout.MultiVector(a), layout.MultiVector(b)
-    for name, mine, other in [
-        ("*", ours[0] * ours[1], theirs[0] * theirs[1]),
-        ("^", ours[0] ^ ours[1], theirs[0] ^ theirs[1]),
-        ("~", ~ours[0], ~theirs[0]),
-        ("lc", ours[0].lc(ours[1]), theirs[0].lc(theirs[1])),
-        *[(f"grade {k}", ours[0].grade(k), theirs[0](k)) for k in range(alg.d + 1)],
-    ]:
-        np.testing.assert_allclose(mine.dense().values, other.value, atol=1e-12, err_msg=name)
+    with interpreted("clifford") as clifford:
+        layout, _ = clifford.Cl(*counts)
+        alg = cr.Algebra(signature=layout.sig)
+        a, b = rng.standard_normal((2, 2**alg.d))
+        x, y = layout.MultiVector(a), layout.MultiVector(b)
+        theirs = {"*": x * y, "^": x ^ y, "~": ~x, "lc": x.lc(y)}
+        theirs |= {f"grade {k}": x(k) for k in range(alg.d + 1)}
+    x, y = alg.multivector(a), alg.multivector(b)
+    ours = {"*": x * y, "^": x ^ y, "~": ~x, "lc": x.lc(y)} | {f"grade {k}": x.grade(k) for k in range(alg.d + 1)}
+    for name, other in theirs.items():
+        np.testing.assert_allclose(ours[name].dense().values, other.value, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.filterwarnings("ignore")
