@@ -13,7 +13,7 @@ from clifford_rand.errors import ArgumentError
 
 _Choice = TypeVar("_Choice")
 
-_SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
+SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-151, 1e152  # of data: sums of their squares are within float64
 _LONGEST_VALUE = 80  # characters of a repr that still read well in one error line
 _LONGEST_TOLD = 400  # of what is worded for the reader: paths of files come with what is wrong in them
@@ -172,8 +172,8 @@ def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to 
 def check_size(array: NDArray[Any], name: str, owner: str) -> None:
     """Raise where products of squares of the largest entries are beyond float64; all zero is fine."""
     largest = float(max(array.max(initial=0.0), -array.min(initial=0.0)))
-    if largest and not _SMALLEST_SIZE <= largest <= _LARGEST_SIZE:
-        rule = f"of a size whose fourth powers float64 can hold, from {_SMALLEST_SIZE:g} to {_LARGEST_SIZE:g}"
+    if largest and not SMALLEST_SIZE <= largest <= _LARGEST_SIZE:
+        rule = f"of a size whose fourth powers float64 can hold, from {SMALLEST_SIZE:g} to {_LARGEST_SIZE:g}"
         hint = "Multiply it by a power of two, and the penalty's weight with it."
         raise fail(name, owner, rule, describe(f"entries up to {largest:.1e}"), hint)
 

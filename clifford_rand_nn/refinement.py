@@ -175,9 +175,10 @@ def refine_gates(
     check_positive(tol, "tol", owner)
     if max_time is not None:
         check_positive(max_time, "max_time", owner)
-    for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates")):
-        if value is not None:
-            check_integer(value, name, owner)
+    n_candidates, per_round, max_gates = (
+        None if value is None else check_integer(value, name, owner)
+        for value, name in ((n_candidates, "n_candidates"), (per_round, "per_round"), (max_gates, "max_gates"))
+    )
     first = chosen_patterns(data, gates, bias, owner)
     if callback is not None and not callable(callback):
         raise fail("callback", owner, "None or a function of a RefinementRound", callback)

@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_positive, check_size, describe, fail
+from clifford_rand._checks import SMALLEST_SIZE, as_real, check_choice, check_positive, check_size, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
@@ -196,6 +196,10 @@ def make_datafit(
     What targets must be is ``targets`` of the loss.
     """
     kind = as_loss(loss, owner, huber_delta)
+    delta = getattr(kind, "delta", None)
+    if delta is not None and delta < SMALLEST_SIZE:
+        hint = "It is a residual, in the units of y."
+        raise fail("huber_delta", owner, f"{SMALLEST_SIZE:g} or more, as targets are", delta, hint)
     values = np.asarray(as_real(y, "y", owner), dtype=np.float64, order="C")  # the same sums whatever the layout was
     targets = check_targets(kind, values, n, owner)
     check_size(targets, "y", owner)

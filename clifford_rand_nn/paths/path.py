@@ -31,6 +31,7 @@ from clifford_rand_nn.solvers.choice import AutoSolver
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_SMALLEST = 1e-300  # beta of a grid: below, its quotients are beyond float64
 _SHARED = """
     loss : str or Loss
         A name in `clifford_rand_nn.datafits.choice.LOSSES`, or a record.
@@ -203,6 +204,9 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
         check_fits(64 * n_betas, "n_betas", owner)
         eps = check_number(eps, "eps", owner, "between 0 and 1", lambda share: 0 < share < 1)
         top = beta_max if beta_max > 0 else 1.0
+        if top * eps < _SMALLEST:
+            found = describe(f"{eps:.1e} of {top:.1e}, the largest")
+            raise fail("eps", owner, f"such that the smallest beta is {_SMALLEST:.0e} or more", found)
         return np.asarray(top * np.geomspace(1.0, eps, n_betas)) if n_betas > 1 else np.array([top])
     values = np.atleast_1d(np.asarray(as_real(betas, "betas", owner), dtype=np.float64))
     if values.ndim != 1 or values.size == 0 or not (values > 0).all():

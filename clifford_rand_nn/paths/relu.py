@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import as_rows, check_bool, check_choice
+from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.datafits.choice import as_loss, make_datafit
@@ -191,6 +191,7 @@ def _distinct(
     X: ArrayLike, y: ArrayLike, loss: str, huber_delta: float | None, sample_weight: ArrayLike | None, owner: str
 ) -> DistinctRows:
     data = as_rows(X, owner)
+    check_size(data, "X", owner)
     datafit = make_datafit(loss, y, len(data), owner, huber_delta, sample_weight)
     return DistinctRows(data, datafit.y, datafit.sample_weight)
 

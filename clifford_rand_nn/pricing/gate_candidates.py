@@ -96,7 +96,8 @@ def _prices(
     rise = norms * np.maximum(norms - n * beta, 0)
     real = squares > _SPANNED * whole  # else the biases span the move, up to rounding, and it brings nothing
     gain = gain + np.where(real, rise**2 / np.where(real, squares, 1.0), 0.0)
-    return norms / (n * beta), gain / (2 * n * curvature)
+    with np.errstate(over="ignore"):  # beside a beta that is next to nothing every price is beyond float64
+        return norms / (n * beta), gain / (2 * n * curvature)
 
 
 def removal_costs(

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand._checks import check_instance, check_integer, check_positive, describe, fail
 
 Solution = TypeVar("Solution")
 
@@ -204,6 +204,7 @@ class Result(Generic[Solution]):
 
     def ended(self, status: Status, advice: str = "", **changes: Any) -> Self:
         """Return the result with another status, and the message that belongs to it."""
+        check_instance(status, Status, "status", "Result.ended", "a Status")
         other = replace(self, status=status, **changes)
         bound = other.objective - other.duality_gap
         message = explain(status, other.n_iter, other.seconds, other.relative_gap, advice, bound > 0)

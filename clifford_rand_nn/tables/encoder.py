@@ -270,7 +270,9 @@ def as_frame(X: Any) -> tuple[Any, bool]:
             twice = next(name for name in names if names.count(name) > 1)
             raise ArgumentError(f"the column name {twice!r} appears more than once; rename or drop one.")
         _check_rows(X.shape)
-        return (X if names == list(X.columns) else X.set_axis(names, axis=1)), True
+        X = X if names == list(X.columns) else X.set_axis(names, axis=1)
+        words = [name for name, dtype in zip(names, X.dtypes, strict=True) if getattr(dtype, "kind", "O") == "S"]
+        return (X.astype(dict.fromkeys(words, object)) if words else X), True  # pandas cannot count words of bytes
     if hasattr(X, "toarray"):
         hint = "Encode what is sparse before, or give X.toarray()."
         raise fail("X", _OWNER, "a data frame, or an array (n, d)", describe("a sparse matrix"), hint)

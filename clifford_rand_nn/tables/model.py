@@ -77,7 +77,7 @@ def training_rows(
     y = _column(frame, target, "target", "target")
     known = y.notna()
     if not known.any():
-        raise ArgumentError(f"{what}: the target {y.name!r} has no value at all.")
+        raise ArgumentError(f"{what}: the target {y.name!r} has no value at all; name another column.")
     features = frame.drop(columns=taken)[known.to_numpy()]
     if features.shape[1] == 0:
         raise ArgumentError(f"{what}: there is no feature column beside {listed(taken)}.")

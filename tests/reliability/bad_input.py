@@ -35,5 +35,6 @@ def run(budget):
             faults.append(f"{row}: {' '.join(text.split())[:300]}")
     tried = counts[worker.DONE] + counts[worker.FAULT]
     names = len({row.name.strip() for row in rows})
-    figure = f"{tried:,} rows of {names} names, {len(faults)} faults; {len(known.OPEN)} names and the commands are open"
-    return Outcome(f"{figure}, with {shortfalls} faults" if shortfalls else figure, faults)
+    figure = f"{tried:,} rows of {names} names and commands, {len(faults)} faults"
+    still = f"; {len(known.OPEN)} of them are open, with {shortfalls} more faults" if known.OPEN else ""
+    return Outcome(figure + still, faults)

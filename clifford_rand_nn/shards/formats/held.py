@@ -28,8 +28,9 @@ class HeldArray(Stored):
             nothing = np.asarray(array[:0])
         except (TypeError, ValueError, LookupError, RuntimeError) as error:
             raise TypeError(f"whose slices are none: {error}") from error
-        if isinstance(array, np.ma.MaskedArray):
-            raise TypeError("with a mask")
+        if np.ma.is_masked(array):
+            raise TypeError("with masked entries")
+        array = array.data if isinstance(array, np.ma.MaskedArray) else array
         if nothing.shape != (0, *self.shape[1:]):
             raise TypeError("whose slices are no arrays of its shape")
         self.dtype = nothing.dtype.newbyteorder("=")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_path, describe, fail
 from clifford_rand_nn.shards.formats.dask import dask_chunks, is_dask
 from clifford_rand_nn.shards.formats.held import HeldArray
 from clifford_rand_nn.shards.formats.npy import NpyFile, mapped_file
@@ -27,7 +27,9 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
         What is given is none of the formats, cannot be read, or lacks a part.
     """
     if isinstance(X, str | os.PathLike):
-        X = _inside(Path(X))
+        X = _inside(check_path(X, "X", "Shards"))
+    elif isinstance(X, Mapping):
+        raise fail("X", "Shards", "a path, an array, or a list of them", describe(type(X).__name__))
     elif hasattr(X, "shape"):
         X = [X]
         y, sample_weight = ([one] if hasattr(one, "shape") else one for one in (y, sample_weight))
