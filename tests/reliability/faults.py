@@ -101,7 +101,8 @@ def _every(scratch, short, seed, worker, names):
 
 def _trial(inputs, folder, command, kind, first, last, error, clean=None):
     """Run a command whose calls fail; return what is wrong, and how many calls there were."""
-    from support.commands import Run, judged, stage
+    from support.commands import judged, stage
+    from support.running import Run
 
     shim = ctypes.CDLL(None)
     arm = shim.fault_arm

@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 
 from reliability.promise import Outcome
-from support.commands import Command, Run, chosen, clean_run, judged, stage, write_inputs
+from support.commands import Command, chosen, clean_run, judged, stage, write_inputs
+from support.running import Run
 
 _NOBODY = 65534
 _KEEP_CAPABILITIES, _CAPABILITIES, _MAY_READ = 8, (0x20080522, 0), 1 << 2  # of linux/prctl.h and linux/capability.h

@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import Run, chosen, clean_run, judged, stage, write_inputs
+from support.commands import chosen, clean_run, judged, stage, write_inputs
+from support.running import Run
 
 _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each command
 _TRIES = 4  # a fit may be faster than the one that was timed

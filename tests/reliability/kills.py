@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import Run, chosen, clean_run, judged, stage, write_inputs
+from support.commands import chosen, clean_run, judged, stage, write_inputs
 from support.kills import MODELS, Fit, killed_until_done, write_shards
+from support.running import Run
 
 _EACH, _FITS = 13, 24  # kills of each command, and of fits
 _TRIES = 2

@@ -1,6 +1,5 @@
 """Every command that writes: inputs, what it is called with, what it leaves, and when that is whole."""
 
-import faulthandler
 import io
 import os
 import re
@@ -8,12 +7,12 @@ import shutil
 import signal
 import sqlite3
 import sys
-import time
-import traceback
 import zipfile
 from dataclasses import dataclass
 
 import numpy as np
+
+from support.running import Run
 
 OLD = b"what stood here before\n"
 _ROWS, _SHARD_ROWS = 60, 400
@@ -185,73 +184,6 @@ def strays(folder, inputs, command):
     known = {one.relative_to(inputs).as_posix() for one in inputs.rglob("*")} | set(command.files)
     found = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     return sorted(one for one in found - known if not one.startswith(tuple(command.keeps) or ("\0",)))
-
-
-class Run:
-    """A command in a forked process, in a folder. ``before`` and ``after`` it are called there."""
-
-    def __init__(self, command, folder, before=lambda: None, after=lambda: None, stdout=None):
-        self.command, self.folder, self.code = command, folder, None
-        self._began, self._said = time.monotonic(), None
-        self._read, self._write = os.pipe()  # no file: its size may be limited
-        sys.stdout.flush()
-        self.pid = os.fork()
-        if self.pid == 0:
-            self._work(before, after, os.open(os.devnull, os.O_WRONLY) if stdout is None else stdout)
-        os.close(self._write)
-
-    def _work(self, before, after, stdout):
-        code = 70
-        try:
-            os.setpgid(0, 0)
-            faulthandler.enable()
-            os.chdir(self.folder)
-            os.dup2(stdout, 1)
-            os.dup2(self._write, 2)
-            sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
-            sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
-            from clifford_rand_nn.cli import entry
-
-            sys.argv = ["clifford-rand", *self.command.args.split()]
-            before()
-            try:
-                entry.main()
-            finally:
-                after()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        except BaseException:
-            after()
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-
-    def poll(self):
-        """Look whether it has ended; then its exit code is there, negative for a signal."""
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-        return self.code
-
-    def wait(self, seconds=180.0):
-        """Wait for its end; return the exit code, None where it took too long."""
-        while self.poll() is None:
-            if time.monotonic() - self._began > seconds:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                return None
-            time.sleep(0.001)
-        return self.code
-
-    def said(self):
-        """Return what it printed on stderr, once it has ended."""
-        if self._said is None:
-            os.set_blocking(self._read, False)
-            with open(self._read, "rb") as stream:
-                self._said = (stream.read() or b"").decode(errors="replace")
-        return self._said
 
 
 def judged(run, inputs, clean, names=None, partial=False, killed=False, other=False):

@@ -1,0 +1,91 @@
+"""A command of the library in a process of its own: started, watched and waited for."""
+
+import faulthandler
+import os
+import signal
+import sys
+import time
+import traceback
+
+
+class Run:
+    """A command in a forked process, in a folder. ``before`` and ``after`` it are called there."""
+
+    def __init__(self, command, folder, before=lambda: None, after=lambda: None, stdout=None):
+        self.command, self.folder, self.code = command, folder, None
+        self._said = None
+        self._read, self._write = os.pipe()  # no file: its size may be limited
+        sys.stdout.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._work(before, after, os.open(os.devnull, os.O_WRONLY) if stdout is None else stdout)
+        os.close(self._write)
+
+    def _work(self, before, after, stdout):
+        code = 70
+        try:
+            os.setpgid(0, 0)
+            faulthandler.enable()
+            os.chdir(self.folder)
+            os.dup2(stdout, 1)
+            os.dup2(self._write, 2)
+            sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+            from clifford_rand_nn.cli import entry
+
+            sys.argv = ["clifford-rand", *self.command.args.split()]
+            before()
+            try:
+                entry.main()
+            finally:
+                after()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except BaseException:
+            after()
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def poll(self):
+        """Look whether it has ended; then its exit code is there, negative for a signal."""
+        if self.code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+        return self.code
+
+    def wait(self, seconds=180.0):
+        """Wait for its end; return the exit code, None where it hangs: it works, or sleeps, for so many seconds.
+
+        On a busy machine it may wait for a processor as long as it takes.
+        """
+        since, worked = time.monotonic(), 0.0
+        while self.poll() is None:
+            waits, now = _work(self.pid)
+            if waits or now > worked:
+                since, worked = time.monotonic(), now
+            if worked > seconds or time.monotonic() - since > seconds:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                return None
+            time.sleep(0.005)
+        return self.code
+
+    def said(self):
+        """Return what it printed on stderr, once it has ended."""
+        if self._said is None:
+            os.set_blocking(self._read, False)
+            with open(self._read, "rb") as stream:
+                self._said = (stream.read() or b"").decode(errors="replace")
+        return self._said
+
+
+def _work(pid):
+    """Return whether a process waits for a processor or is frozen, and the seconds for which it had one."""
+    try:
+        state, *rest = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()  # noqa: SIM115
+    except OSError:  # another system than Linux, or its end
+        return False, 0.0
+    return state in "RT", (int(rest[10]) + int(rest[11])) / os.sysconf("SC_CLK_TCK")
