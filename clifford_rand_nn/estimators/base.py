@@ -293,8 +293,7 @@ class ConvexNetwork(Parameters):
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Train at ``beta_``, from what ``shared`` has of the last one; return outputs for X and the neurons' count."""
         self._train(task, shared)
-        if self.result_.interrupted:
-            raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+        self.result_.unless_interrupted()
         network = self.network_
         return self._predicted(X), network.n_neurons if isinstance(network, TwoLayerNetwork) else np.inf
 

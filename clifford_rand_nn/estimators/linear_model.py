@@ -32,7 +32,8 @@ def linear_coefficients(owner: Any, task: Task, weight: float) -> Array:
     """
     always = np.ones((len(task.X), 1), dtype=bool)
     problem = GatedRidgeProblem(task.rows, task.targets, always, weight, bias=owner._free_bias, **owner._options(task))
-    result = AutoSolver(tol=_TIGHT, max_memory=owner.max_memory).solve(problem)  # whatever the time
+    solver = AutoSolver(tol=_TIGHT, max_memory=owner.max_memory)  # whatever the time
+    result = solver.solve(problem).unless_interrupted()
     return np.asarray(without_feature(result.coefficients, task.feature).coef[:, 0].T)
 
 

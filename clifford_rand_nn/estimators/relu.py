@@ -297,6 +297,8 @@ class ConvexReLU(GatedFamily):
             return result
         problem = LassoProblem(neurons.columns(task.rows), task.targets, self.beta_, **self._options(task))
         own = solved_master(problem, None, _OWN, None)  # a second at most, and more than time buys otherwise
+        if own.interrupted:
+            result = result.ended(own.status)
         if not own.objective < result.objective:
             return result
         bound = result.objective - result.duality_gap

@@ -17,7 +17,6 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
@@ -67,7 +66,7 @@ class Gated:
         gates, problem, start, kernel = shared
         problem.penalty.beta = self.factor * owner.beta_
         with owner._limited(AutoSolver, task) as solver:
-            result = _uninterrupted(solver.solve(problem, start, kernel))
+            result = solver.solve(problem, start, kernel).unless_interrupted()
         shared[2] = problem.point(result.coefficients)
         coefficients = without_feature(result.coefficients, task.feature)
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
@@ -95,7 +94,7 @@ class Program:
         problem, start = shared
         problem.beta = owner.beta_
         with owner._limited(AugmentedLagrangian, task, tol=_TOL) as solver:
-            result = _uninterrupted(solver.solve(problem, start))
+            result = solver.solve(problem, start).unless_interrupted()
         shared[1] = result.coefficients
         network = without_feature(TwoLayerNetwork.from_relu(result.coefficients, problem.p), task.feature)
         return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
@@ -116,7 +115,7 @@ class OwnNeurons:
         neurons, problem, start = shared
         problem.beta = owner.beta_
         with owner._limited(AutoSolver, task) as limits:
-            result = _uninterrupted(solved_master(problem, start, limits.tol, limits.max_time))
+            result = solved_master(problem, start, limits.tol, limits.max_time).unless_interrupted()
         columns, values, intercept = shared[2] = result.coefficients
         rows = with_feature(X, task.feature)
         return neurons.take(columns).columns(rows) @ values + intercept, int(np.count_nonzero(values.any(axis=1)))
@@ -136,9 +135,3 @@ def own_neurons(family: Family) -> Neurons:
     lengths = np.linalg.norm(directions, ord=family.p, axis=0)
     offsets = gates.offsets / lengths if family.bias else np.zeros(len(gates))
     return Neurons.free(np.ascontiguousarray(directions / lengths), offsets)
-
-
-def _uninterrupted(result: Result[Any]) -> Result[Any]:
-    if result.interrupted:
-        raise KeyboardInterrupt("while beta was chosen; there is no network yet")
-    return result

@@ -96,9 +96,10 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
                 state,
                 lambda state: keeper.offer(lambda: (seed, now, state)),
             )
-            keeper.write((seed, now, trained.state))
-            if trained.result.interrupted and not now.final:
-                raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+            if trained.state is not None:
+                keeper.write((seed, now, trained.state))
+            if not now.final:
+                trained.result.unless_interrupted()
             return trained
 
         def judge(trained: Trained, beta: float) -> BetaScore:

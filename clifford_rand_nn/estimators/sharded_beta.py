@@ -83,5 +83,6 @@ def follow(
         least = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - least >= PATIENCE or trained.result.status.ends_all or not go_on():
             return Progress(scores, best.beta, True, at_best), None
+        assert trained.state is not None  # an interrupt ends the choice
         progress, state = Progress(scores, progress.beta / 2, False, at_best), moved(trained.state)
     return progress, state

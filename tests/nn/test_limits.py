@@ -18,10 +18,13 @@ from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from clifford_rand_nn.solvers.watch import Watch
 from support.clock import within
 from support.limited import (
     GATED,
     GATES,
+    LONG,
+    NESTED,
     OURS,
     PATHS,
     SOLVERS,
@@ -87,6 +90,37 @@ def test_memory_is_refused_before_it_is_taken(name):
         return
     with pytest.raises(ArgumentError, match=r"'max_memory' parameter of \w+ must be "):
         solve(max_memory=100.0)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NESTED]
+)
+def test_an_interrupt_of_a_step_ends_what_it_is_a_step_of(name, monkeypatch):
+    """At any check of any solver inside: the best point comes back as interrupted, or there is none yet."""
+    check, checks, at = Watch.check, [], [0]
+
+    def interrupted(self, *arguments, **named):
+        check(self, *arguments, **named)
+        checks.append(1)
+        if len(checks) == at[0]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watch, "check", interrupted)
+    NESTED[name]()
+    for k in np.unique(np.linspace(1, len(checks), 5).astype(int)):
+        checks.clear()
+        at[0] = k
+        try:
+            found = NESTED[name]()
+        except KeyboardInterrupt:
+            continue
+        assert len(checks) >= k
+        assert _status(found) == "interrupted", k
+
+
+def _status(found):
+    return getattr(found, "status_", None) or getattr(found, "result_", found).status
 
 
 def test_memory_that_runs_out_is_a_status(monkeypatch):

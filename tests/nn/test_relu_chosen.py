@@ -18,6 +18,7 @@ from clifford_rand_nn.estimators.relu_seconds import columns_seconds
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from clifford_rand_nn.solvers.watch import Watch
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))
@@ -50,6 +51,19 @@ def test_the_linear_model_is_that_of_scikit_learn(y):
     other = LogisticRegression(C=1 / (0.02 * len(X)), tol=1e-10, max_iter=5000).fit(X, y)
     # a free bias of the gate and the intercept are one thing, and scikit-learn charges neither
     np.testing.assert_allclose(W.T, other.coef_, atol=1e-5)
+
+
+def test_an_interrupt_of_the_linear_model_is_the_callers(monkeypatch):
+    model, task = begun(ConvexReLUClassifier(bias="free"), X, TWO)
+    check = Watch.check
+
+    def interrupted(*arguments):
+        check(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watch, "check", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="no network yet"):
+        linear_coefficients(model, task, 0.02)
 
 
 def test_its_weight_is_large_for_noise_and_small_where_labels_are_sure():

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand import ArgumentError
@@ -14,8 +15,10 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
-from clifford_rand_nn.shards.landmarks import choice
+from clifford_rand_nn.shards.landmarks import choice, logistic, squares
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
+from clifford_rand_nn.shards.landmarks.newton import NewtonSteps
+from clifford_rand_nn.shards.landmarks.span import SpanSteps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, NormalSum, ResidualSum
 from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.source import Shards
@@ -251,6 +254,37 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss: str, place: str, monkeypatc
     assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     assert proof.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
     assert ("an interrupt ended the pass over all rows" in model.reason_) == (place == "normal")
+
+
+@pytest.mark.parametrize(
+    ("loss", "place", "k"),
+    [("squared", "Normal", 1), ("squared", "judge", 2), ("logistic", "Normal", 1), ("logistic", "Normal", 2)]
+    + [("logistic", "judge", k) for k in (1, 2, 3)],
+)
+def test_a_fit_goes_on_after_ctrl_c_as_if_nobody_had_pressed_it(
+    loss: str, place: str, k: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = rows(160, 3)
+    shards, calls = sharded(X, y > 0.5), [0]
+    model = ConvexNetworkClassifier(loss=loss, rounds=0)
+    clean = clone(model).fit(shards)
+    module, steps = {"squared": (squares, SpanSteps), "logistic": (logistic, NewtonSteps)}[loss]
+    owner, name = (module, "Normal") if place == "Normal" else (steps, "_judged")
+    whole = getattr(owner, name)
+
+    def interrupted(*arguments: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == k:
+            raise KeyboardInterrupt
+        return whole(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
+        assert clone(model).fit(shards, checkpoint=tmp_path / "state").status_ == "interrupted"
+    monkeypatch.undo()
+    again = clone(model).fit(shards, checkpoint=tmp_path / "state")
+    assert again.status_ == clean.status_
+    assert np.array_equal(again.network_.alpha, clean.network_.alpha)
 
 
 class _Interrupting(RowSum):

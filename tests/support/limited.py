@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn import gated_path, lasso_path, relu_path, sample_gates
+from clifford_rand_nn import (
+    ConvexNetworkRegressor,
+    ConvexReLUClassifier,
+    ConvexReLURegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Shards,
+    gated_path,
+    lasso_path,
+    relu_path,
+    sample_gates,
+)
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
@@ -16,6 +27,7 @@ from clifford_rand_nn.solvers.gram.newton import GramNewton
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
@@ -57,6 +69,24 @@ SOLVERS = {
     "array, fista": (None, on_arrays("fista")),
     "array, kernel": (None, on_arrays("kernel")),
 }
+
+
+def _fitted(model, *data):
+    return lambda: model.fit(*data)
+
+
+_CLASSES = np.eye(3)[(X @ RNG.standard_normal((3, 3))).argmax(axis=1)]
+_SOFTMAX = LassoProblem(K[:, :25], _CLASSES, 1e-3, loss="softmax")
+NESTED = {  # runs of which solvers are steps, of which one may be interrupted
+    "majorised": lambda: MajorisedNewton(tol=1e-9).solve(_SOFTMAX),
+    "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
+    "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
+    "few": _fitted(ConvexNetworkRegressor(n_neurons=4), X[:40], Y[:40]),
+    "refined": _fitted(GatedReLURegressor(8, beta=1e-3, refine=2, random_state=0), X, Y),
+    "shards": _fitted(GatedReLUClassifier(6, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
+    "shards, chosen": _fitted(GatedReLUClassifier(6, random_state=0), Shards([X], [SIGNS])),
+}
+LONG = ("relu, chosen", "few", "shards, chosen")
 OURS = [name for name in SOLVERS if name != "cvxpy"]  # a foreign solver is interrupted as a whole
 
 

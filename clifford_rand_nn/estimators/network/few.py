@@ -143,7 +143,9 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
     most, active = choices.n_neurons, index[result.coefficients.columns]
     if refit < 1 or (most is not None and len(active) > most):
         kept = path.refitted(chosen, refit * beta, most).columns  # as on the held-out rows
+        first = result
         result, proved = solved(kept, refit * beta)
+        result = result.ended(first.status) if first.interrupted else result
         reason += (
             f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
         )

@@ -28,7 +28,7 @@ class Trained(NamedTuple):
 
     result: Result[Coefficients]
     scale: float
-    state: State
+    state: State | None  # none where an interrupt left another start
 
 
 def train_gated(
@@ -65,7 +65,8 @@ def train_gated(
     problem = ShardedProblem(engine, sample, targets, n, feature)
     null = problem.zero_network()
     steps = ShardedFista(problem, limits, save)
-    found, status, last = steps.run(state or steps.start(_warm(problem, limits, null)))
+    point, early = (null, False) if state else _warm(problem, limits, null)
+    found, status, last = steps.run(state or steps.start(point), early)
     seconds = time.perf_counter() - began
     network = problem.network(found.point)
     coefficients = _coefficients(network.U, network.t)
@@ -84,7 +85,7 @@ def train_gated(
         dual_point=nothing,
         reason=f"{problem.passes} passes over {n} rows",
     )
-    return Trained(without_feature(result.ended(status), feature), found.scale, last)
+    return Trained(without_feature(result.ended(status), feature), found.scale, None if early else last)
 
 
 def on_all_columns(sample: GatedProblem) -> GatedProblem:
@@ -110,12 +111,12 @@ class _PlainMap(GatedMap):
         self._single = [] if self._exact else [self._Y]
 
 
-def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> Point:
-    """Return the optimum of the sample, about: where all rows go on from."""
+def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, bool]:
+    """Return the optimum of the sample, about: where all rows go on from; and whether Ctrl-C ended its solver."""
     tol = max(_LEAST_WARM, min(_WARM * limits.tol, 0.1))
     found = Fista(tol=tol, max_iter=300).solve(problem.sample)
     point = problem.sample.point(found.coefficients)
-    return point if np.isfinite(point.U).all() else null
+    return point if np.isfinite(point.U).all() else null, found.interrupted
 
 
 def _coefficients(U: Array, t: Array) -> Coefficients:

@@ -69,11 +69,11 @@ class ShardedFista:
         L = problem.lipschitz() / (1.0 if self._metric is None else self._metric.omega)
         return State(z, z, L, 1.0, None, 1.0, 0, np.inf, 0, np.inf, 0.0)
 
-    def run(self, state: State) -> tuple[Found, Status, State]:
-        """Step until a gap is proved, or a limit ends the run."""
-        status: Status | None = None
+    def run(self, state: State, interrupted: bool = False) -> tuple[Found, Status, State]:
+        """Step until a gap is proved, or a limit ends the run; prove that of where it is after Ctrl-C."""
+        status = Status.INTERRUPTED if interrupted else None
         before = state.seconds
-        while True:
+        while status is None:
             try:
                 if state.gap <= self._limits.tol and state.steps >= state.next_proof:
                     found = self.prove(state)
@@ -87,9 +87,9 @@ class ShardedFista:
                     self._save(state)
             except KeyboardInterrupt:
                 status = Status.INTERRUPTED
-            if status is not None:
-                found = self.prove(state)
-                return found, Status.OPTIMAL if found.gap <= self._limits.tol else status, state
+        found = self.prove(state)
+        reached = found.gap <= self._limits.tol and status is not Status.INTERRUPTED
+        return found, Status.OPTIMAL if reached else status, state
 
     def _ended(self, state: State) -> Status | None:
         if not np.isfinite(state.z.U).all():

@@ -54,7 +54,7 @@ def fit_logistic(here: Setting, targets: Targets) -> Fitted:
     level, steps, unseen = (1, start, None) if state is None else (state[0], state[2], state[3])
 
     def keep(now: State) -> None:
-        if whole:
+        if whole and not hurry:  # after Ctrl-C the way is another
             here.keep(kept, (level, t, now, unseen))
 
     keep(steps)
@@ -75,7 +75,7 @@ def fit_logistic(here: Setting, targets: Targets) -> Fitted:
     limits = Limits(tol=TOL, max_iter=STEPS, max_time=limit)
     last, status = newton.solve(steps, limits, here.began, keep, hurry or not whole)
     assert last.best is not None
-    saved = Saved(here.size, here.some, kept, (level, t, last, unseen)) if whole else None
+    saved = None if here.kept is None else here.kept()
     outputs = held.outputs(*unseen)
     return Fitted(last.best, beta, tried, outputs, status, last.n_iter, last.history, saved, whole)
 

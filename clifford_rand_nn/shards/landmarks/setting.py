@@ -88,6 +88,7 @@ class Setting:
     state: Saved | None
     save: Callable[[Callable[[], Saved]], object] | None
     began: float = field(default_factory=time.perf_counter)
+    kept: Callable[[], Saved] | None = None  # the state that was offered last
 
     def __post_init__(self) -> None:
         chosen, self.rows = self.chosen, self.chosen.rows.take(self.some)
@@ -112,7 +113,8 @@ class Setting:
     def keep(self, sums: Sums, steps: Any) -> None:
         """Offer a state to be saved."""
         if self.save is not None:
-            self.save(partial(Saved, self.size, self.some, sums, steps))
+            self.kept = partial(Saved, self.size, self.some, sums, steps)
+            self.save(self.kept)
 
     def seconds(self) -> float:
         """Return those since the start."""

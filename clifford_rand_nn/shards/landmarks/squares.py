@@ -8,7 +8,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.many.rows import TOL
 from clifford_rand_nn.shards.landmarks.normal import Normal
-from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Saved, Setting, finished
+from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Setting, finished
 from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
 from clifford_rand_nn.shards.landmarks.steps import restored
 from clifford_rand_nn.shards.landmarks.terms import NormalSum
@@ -46,7 +46,7 @@ def fit_squares(here: Setting, targets: Targets) -> Fitted:
     limits = Limits(tol=TOL, max_iter=STEPS, max_time=here.choices.max_time)
     last, status = steps.solve(first, limits, here.began, keep, hurry or late or not whole)
     assert last.best is not None
-    saved = Saved(here.size, here.some, kept, last) if whole else None
+    saved = None if here.kept is None else here.kept()
     return Fitted(last.best, beta, tried, outputs, status, last.n_iter, last.history, saved, whole)
 
 

@@ -54,22 +54,23 @@ class Steps(ABC, Generic[S]):
         """Go on until the gap is below the tolerance; ``save`` is called after every pass.
 
         After Ctrl-C, or with ``hurry``, the best function that was judged is left; if there is none, one pass judges
-        the one at hand.
+        the one at hand. That state is not saved: a fit that goes on takes the way of one that nobody interrupted.
         """
-        status: Status | None = Status.INTERRUPTED if hurry and state.best is not None else None
-        if state.ended:  # a fit that goes on from its end is that fit
-            status = Status(state.ended)
+        status = Status(state.ended) if state.ended else None  # a fit that goes on from its end is that fit
+        if hurry and state.best is not None:
+            status = Status.INTERRUPTED
         try:
             while status is None:
                 if state.judging:
                     state, status = self._judged(state, limits, began)
-                    if status is not None and not status.ends_all:
+                    if status is not None and not (status.ends_all or hurry):
                         state = state._replace(ended=status.value)
                 else:
                     state = self._stepped(state, limits, began)
-                save(state)
-                if hurry and status is not Status.OPTIMAL:
+                if hurry:
                     status = Status.INTERRUPTED
+                else:
+                    save(state)
         except KeyboardInterrupt:
             if hurry:
                 raise

@@ -112,6 +112,9 @@ class MajorisedNewton(Limits):
             inner = ProximalNewton(tol=near, basic=False, max_time=self.after(watch.seconds).max_time)
             found = inner.solve(model, weights)
             new, after = found.coefficients, problem.objective(found.coefficients, found.fitted)
+            if found.status.ends_all:
+                watch.check(k + 1, after, problem.dual_bound(found.fitted), new, found.fitted)
+                return watch.stop(found.status)
             promised = (now - found.objective) * scale
             if not after <= value:
                 factor *= _RAISE
