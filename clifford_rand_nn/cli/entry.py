@@ -14,9 +14,10 @@ def main() -> None:
     """Run the command line.
 
     A KeyboardInterrupt that Python cannot raise, in a finaliser for instance, comes again. Once the command has ended,
-    Ctrl-C ends the process at once. What a reader of a pipe no longer wants is not written.
+    Ctrl-C ends the process at once. A MemoryError that Python cannot raise, as where C code reads a font, is a warning.
+    What a reader of a pipe no longer wants is not written.
     """
-    sys.unraisablehook = _again
+    sys.unraisablehook = _Unraised()
     try:
         from clifford_rand_nn.cli.app import app
 
@@ -33,13 +34,21 @@ def main() -> None:
         _flush()
 
 
-def _again(told: Any) -> None:
-    if issubclass(told.exc_type, KeyboardInterrupt):  # soon, from another thread: at once it would be raised here
-        later = threading.Timer(_SOON, _thread.interrupt_main)
-        later.daemon = True
-        later.start()
-    else:
-        sys.__unraisablehook__(told)
+class _Unraised:
+    """What is done about exceptions that Python cannot raise."""
+
+    warned = False
+
+    def __call__(self, told: Any) -> None:
+        if issubclass(told.exc_type, KeyboardInterrupt):  # soon, from another thread: at once it would be raised here
+            later = threading.Timer(_SOON, _thread.interrupt_main)
+            later.daemon = True
+            later.start()
+        elif not issubclass(told.exc_type, MemoryError):
+            sys.__unraisablehook__(told)
+        elif not self.warned:
+            self.warned = True
+            os.write(2, b"warning: memory ended in a step of a library that goes on without it.\n")
 
 
 def _flush() -> None:

@@ -30,10 +30,13 @@ def ends(monkeypatch, capfd, work):
 
 
 class Finalised:
-    """Its finaliser is where Ctrl-C comes: Python can raise nothing there."""
+    """Its finaliser is where Ctrl-C comes, or memory ends: Python can raise nothing there."""
+
+    def __init__(self, error=KeyboardInterrupt):
+        self.error = error
 
     def __del__(self):
-        raise KeyboardInterrupt
+        raise self.error
 
 
 def test_ctrl_c_while_modules_are_loaded(monkeypatch, capfd):
@@ -65,6 +68,18 @@ def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
             time.sleep(0.001)
 
     assert ends(monkeypatch, capfd, work) == (130, "interrupted: the command was not finished.\n")
+
+
+def test_memory_that_ends_where_python_cannot_raise_is_one_line(monkeypatch, capfd):
+    def work():
+        for _ in range(3):
+            one = Finalised(MemoryError)
+            del one
+
+    monkeypatch.setattr(app, "app", work)
+    entry.main()
+    said = capfd.readouterr().err
+    assert said == "warning: memory ended in a step of a library that goes on without it.\n"
 
 
 def test_memory_that_ends_is_one_sentence(monkeypatch, capfd):
