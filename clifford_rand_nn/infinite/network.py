@@ -15,6 +15,7 @@ from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
+from clifford_rand_nn.problems.duality import rounding_of_form
 
 
 class StatedNetwork(NamedTuple):
@@ -81,13 +82,13 @@ class KernelNetwork(Exported):
         return self._half_square(self.rows, self.alpha)
 
     def dual_penalty(self, X: Any, theta: Array, landmarks: bool = False) -> float:
-        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C).
+        r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c` for rows X (n, d) and theta (n, C), and no less by rounding.
 
         With ``landmarks`` K is what the network's own rows Z span of it, :math:`K_{nZ}K_{ZZ}^{-1}K_{Zn}`.
         """
         rows = self.standard.rows(X)
         if not landmarks:
-            return self._half_square(rows, theta)
+            return self._half_square(rows, theta) + 0.5 * rounding_of_form(self.kernel.diagonal(rows), theta)
         seen = KernelTiles(self.kernel, rows).multiply_from(self.rows, theta)
         gram = self.kernel(self.rows)
         gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps

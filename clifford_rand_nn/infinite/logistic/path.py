@@ -18,7 +18,7 @@ from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.infinite.logistic.left_out import Groups, left_out
 from clifford_rand_nn.infinite.logistic.newton_system import LogisticSystem, NewtonSystem, SoftmaxSystem
-from clifford_rand_nn.problems.duality import DualBound, relative_gap
+from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_form
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status, check_memory
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -276,7 +276,8 @@ class LogisticPath:
         residual, C = self._datafit.residual(f), self._outputs
         theta = self._datafit.dual_point(residual, self._ones)
         image = self._times(np.hstack([residual, theta]))  # K is read once
-        charge = float(np.vdot(theta, image[:, C:])) / (2 * self.n * radius)
+        charge = float(np.vdot(theta, image[:, C:])) + rounding_of_form(self._K.diagonal(), theta)
+        charge /= 2 * self.n * radius
         return residual, image[:, :C], DualBound(self._datafit.dual_value(theta) - charge, theta)
 
     def _made(self, theta: Array, image: Array, t: Array, radius: float) -> _State:

@@ -1,0 +1,20 @@
+"""Instances of the promise `proofs` that were once wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from fuzz.proof_instances import FAMILIES, attack, instance
+
+
+@pytest.mark.one_seed("stored cases")
+@pytest.mark.parametrize("case", [(11, 671)])
+def test_what_was_wrong_is_right(case):
+    """Of near copies with other labels at a beta of 1e-13, K / (n beta) is rounding: the bound says so."""
+    rng = np.random.default_rng(case)
+    one = instance(rng, FAMILIES[case[1] % len(FAMILIES)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, *_ = attack(rng, one, starts=4)
+    assert not found
