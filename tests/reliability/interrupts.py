@@ -30,7 +30,7 @@ _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each comma
 _TRIES = 4  # a fit may be faster than the one that was timed
 _BRIEF = ("few", "embed")  # commands of the short form, and what it interrupts in this process
 _QUICK = ("fista", "kernel", "newton", "gram", "interior point", "path, gated", "estimator, gated")
-_PARTIAL = ("few", "few path", "shards")  # commands whose files say how far they came
+_PARTIAL = ("few", "few path", "shards", "network of shards")  # commands whose files say how far they came
 
 
 def run(budget):
