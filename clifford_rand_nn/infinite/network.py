@@ -88,7 +88,8 @@ class KernelNetwork(Exported):
         """
         rows = self.standard.rows(X)
         if not landmarks:
-            return self._half_square(rows, theta) + 0.5 * rounding_of_form(self.kernel.diagonal(rows), theta)
+            lost = rounding_of_form(self.kernel.diagonal(rows), theta)
+            return self._half_square(rows, theta) + 0.5 * float(lost.sum())
         seen = KernelTiles(self.kernel, rows).multiply_from(self.rows, theta)
         gram = self.kernel(self.rows)
         gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps

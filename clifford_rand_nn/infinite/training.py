@@ -133,7 +133,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         honest = np.zeros(n, dtype=bool)
         honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
     alpha = alpha - alpha.mean(axis=0)
-    judged = judge(image, alpha, problem.targets, weights, beta)
+    judged = judge(image, alpha, problem.targets, weights, beta, kernel.diagonal(best.rows))
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
     share = gap / end if end > 0 else 0.0

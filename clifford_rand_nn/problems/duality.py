@@ -147,15 +147,15 @@ def rounding(primal: float, dual: float, zero: float, share: float) -> float:
     return share * (float(np.sqrt(max(primal, dual, 0.0)) * np.sqrt(zero)) + 1e-5 * zero)
 
 
-def rounding_of_form(diagonal: Array, theta: Array) -> float:
-    r"""Return what rounding may take from :math:`\sum_c\theta_c^TK\theta_c`, K positive semidefinite.
+def rounding_of_form(diagonal: Array, theta: Array) -> Array:
+    r"""Return what rounding may take from :math:`\theta_c^TK\theta_c` of every output c, K positive semidefinite, (C,).
 
-    .. math:: \epsilon\sum_c\Big(\sum_i\sqrt{K_{ii}}|\theta_{ic}|\Big)^2
+    .. math:: \epsilon\Big(\sum_i\sqrt{K_{ii}}|\theta_{ic}|\Big)^2
 
     for :math:`|K_{ij}|\le\sqrt{K_{ii}K_{jj}}`. Where :math:`n\beta` is tiny, that is more than the form divided by it.
     """
     largest = np.sqrt(np.maximum(diagonal, 0.0)) @ np.abs(theta)
-    return float(np.finfo(np.float64).eps * np.vdot(largest, largest))
+    return np.asarray(np.finfo(np.float64).eps * largest**2)
 
 
 def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> float:

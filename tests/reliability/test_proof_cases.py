@@ -9,9 +9,9 @@ from fuzz.proof_instances import FAMILIES, attack, instance
 
 
 @pytest.mark.one_seed("stored cases")
-@pytest.mark.parametrize("case", [(11, 671)])
+@pytest.mark.parametrize("case", [(11, 671), (13, 443)])
 def test_what_was_wrong_is_right(case):
-    """Of near copies with other labels at a beta of 1e-13, K / (n beta) is rounding: the bound says so."""
+    """Of near copies with other labels or targets at a beta of 1e-13, K / (n beta) is rounding: bounds say so."""
     rng = np.random.default_rng(case)
     one = instance(rng, FAMILIES[case[1] % len(FAMILIES)])
     with warnings.catch_warnings():

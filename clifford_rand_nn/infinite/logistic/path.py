@@ -276,7 +276,7 @@ class LogisticPath:
         residual, C = self._datafit.residual(f), self._outputs
         theta = self._datafit.dual_point(residual, self._ones)
         image = self._times(np.hstack([residual, theta]))  # K is read once
-        charge = float(np.vdot(theta, image[:, C:])) + rounding_of_form(self._K.diagonal(), theta)
+        charge = float(np.vdot(theta, image[:, C:])) + float(rounding_of_form(self._K.diagonal(), theta).sum())
         charge /= 2 * self.n * radius
         return residual, image[:, :C], DualBound(self._datafit.dual_value(theta) - charge, theta)
 

@@ -21,7 +21,7 @@ _FALLS = 0.5  # by which the gap falls at least between two judgements, or round
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    r"""Targets (n, C), weights (n,) > 0 with mean 1, and beta: what is solved over a kernel.
+    r"""Targets (n, C), weights (n,) > 0 with mean 1, beta, and the kernel's diagonal (n,): what is solved over it.
 
     .. math:: \min_{f,t}\ \frac1n\sum_i\omega_i\tfrac12||y_i-f(x_i)-t||^2+\frac\beta2||f||_K^2
     """
@@ -29,6 +29,7 @@ class Regression:
     targets: Array
     weights: Array
     beta: float
+    diagonal: Array
 
     @property
     def radius(self) -> Array:
@@ -45,7 +46,7 @@ class Regression:
 
     def check(self, watch: Watch[KernelFit], n_iter: int, alpha: Array, fitted: Array) -> Judged:
         """Judge alpha (n, C), whose columns sum to zero, by K alpha."""
-        judged = judge(fitted, alpha, self.targets, self.weights, self.beta)
+        judged = judge(fitted, alpha, self.targets, self.weights, self.beta, self.diagonal)
         point = KernelFit(alpha, judged.intercept)
         watch.check(n_iter, judged.objective, judged.bound, point, fitted + judged.intercept)
         return judged
@@ -134,7 +135,7 @@ class _Run:
             return True
         problem, limits = self._problem, self._limits
         alpha, fitted = self._alpha + step.alpha, self._fitted + step.fitted
-        now = judge(fitted, alpha, problem.targets, problem.weights, problem.beta)
+        now = judge(fitted, alpha, problem.targets, problem.weights, problem.beta, problem.diagonal)
         if now.objective - now.bound.value <= _INSIDE * limits.tol * now.objective or self.n_iter >= limits.max_iter:
             return False
         if limits.max_time is not None:

@@ -76,8 +76,8 @@ class ManyRows:
     def regression(self, radius: float, n: int | None = None) -> Regression:
         r"""Return the problem of the first n rows with :math:`n\beta` = ``radius``, weights as they are in the sum."""
         n = self.n if n is None else n
-        weights = self.weights[:n]
-        return Regression(self.targets[:n], weights / weights.mean(), radius / weights.mean() / n)
+        weights, diagonal = self.weights[:n], self.kernel.diagonal(self.X[:n])
+        return Regression(self.targets[:n], weights / weights.mean(), radius / weights.mean() / n, diagonal)
 
     def loss(self, unseen: Array) -> float:
         """Return the mean loss of predictions (s, C) of the last rows."""
