@@ -60,7 +60,7 @@ class KernelProblem:
         return unpenalised_fit(self.datafit, self.kernel.Q)
 
     def dual_bound(self, predictions: Array, square: Any) -> DualBound:
-        r"""Return the dual value of the residual of predictions, moved to meet the equality, and no more by rounding."""
+        r"""Return the dual value of the residual, moved to meet the equality, less what rounding may add."""
         theta = self.datafit.dual_point(self.datafit.residual(predictions), self.kernel.Q)
         form = square(theta) + float(rounding_of_form(self.kernel.total.diagonal(), theta).sum())
         return DualBound(self.datafit.dual_value(theta) - form / (2 * self.n**2 * self.beta), theta)
