@@ -21,7 +21,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, apply, rows
 from clifford_rand_nn.export.two_layers import two_layers
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, distinct_columns
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.relu import ReLUCoefficients
@@ -244,8 +244,8 @@ class TwoLayerNetwork(Exported):
         inside = data @ self.W1.T + self.b1
         slack = _ON_PLANE * (np.linalg.norm(data, axis=1)[:, None] * np.linalg.norm(self.W1, axis=1) + np.abs(self.b1))
         if patterns is None:
-            patterns, owner = np.unique(inside > slack, axis=1, return_inverse=True)
-            owner = owner.ravel()
+            first, owner = distinct_columns(inside > slack)
+            patterns = inside[:, first] > slack[:, first]
         else:
             wrong = (patterns.T[:, :, None] & (inside < -slack)) | (~patterns.T[:, :, None] & (inside > slack))
             fits = ~wrong.any(axis=1)  # (P, m)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_bool, check_choice, describe, fail
 from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.duality import relative_gap
@@ -131,9 +132,8 @@ def _added_up(solution: WeightedNeurons, X: NDArray[np.float64], p: int) -> Weig
     atoms, values, intercept = solution
     K = atoms.columns(X)
     on = _ON_PLANE * K.max(axis=0, initial=0.0) < K
-    keys = np.vstack([on, values.T > 0])
-    _, group = np.unique(keys, axis=1, return_inverse=True)
-    belongs = np.arange(group.max(initial=-1) + 1)[:, None] == group.ravel()  # (groups, neurons)
+    group = distinct_columns(np.vstack([on, values.T > 0]))[1]
+    belongs = np.arange(group.max(initial=-1) + 1)[:, None] == group  # (groups, neurons)
     share = belongs * np.abs(values[:, 0])
     V, b = atoms.directions @ share.T, share @ atoms.offsets
     sign = np.where((belongs & (values[:, 0] > 0)).any(axis=1), 1.0, -1.0)

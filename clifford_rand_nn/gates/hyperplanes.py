@@ -227,6 +227,18 @@ class ActivationPatterns(NamedTuple):
     gates: Gates
 
 
+def distinct_columns(on: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first of each kind of column of (n, m), in the order of their bits, and which kind each is, (m,).
+
+    Columns are packed into one number of many bytes each: of several numbers NumPy makes records, which take ten times
+    as long to compare, and it answers Ctrl-C while it does so by an error of types.
+    """
+    keys = np.ascontiguousarray(np.packbits(on, axis=0).T) if len(on) else np.zeros((on.shape[1], 1), np.uint8)
+    whole = keys.view(np.dtype((np.void, keys.shape[1])))[:, 0]
+    _, first, which = np.unique(whole, return_index=True, return_inverse=True)
+    return first, which
+
+
 def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]) -> ActivationPatterns:
     r"""Return the distinct patterns :math:`D_i = 1(Xh_i + c_i \ge 0)`, without the all-off one, each with its gate.
 
@@ -258,8 +270,6 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
     if data.ndim != 2:
         raise fail("X", owner, f"of shape (n, {hyperplanes.d}), the d of the gates", describe(f"shape {data.shape}"))
     on = hyperplanes.on(data)
-    packed = np.packbits(on, axis=0)  # (ceil(n/8), m): a column is the key of a pattern
-    _, first = np.unique(packed, axis=1, return_index=True)
-    keep = np.sort(first)
+    keep = np.sort(distinct_columns(on)[0])
     keep = keep[on[:, keep].any(axis=0)]
     return ActivationPatterns(np.ascontiguousarray(on[:, keep]), hyperplanes.take(keep))

@@ -19,6 +19,7 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
+from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 
 
@@ -216,6 +217,22 @@ def test_activation_patterns_are_distinct_and_each_has_its_gate():
     reference = {tuple(column) for column in gates.on(X).T if column.any()}
     assert {tuple(column) for column in patterns.T} == reference
     assert patterns.shape[1] < 200
+
+
+@pytest.mark.parametrize("n", [0, 1, 8, 9, 30])
+def test_columns_that_differ(n, monkeypatch):
+    """As NumPy finds them, but without its records: in their comparisons Ctrl-C is an error of types."""
+    on = np.random.default_rng(n).standard_normal((n, 3)) @ np.random.default_rng(1).standard_normal((3, 40)) > 0
+    on = on[:, np.arange(80) % 40]
+    expected = np.unique(on, axis=1, return_index=True, return_inverse=True) if n else (None, [0], np.zeros(80))
+
+    def promoted(*types):
+        raise AssertionError("records are compared")
+
+    monkeypatch.setattr("numpy._core._internal._promote_fields", promoted)
+    first, which = distinct_columns(on)
+    np.testing.assert_array_equal(first, expected[1])
+    np.testing.assert_array_equal(which, np.ravel(expected[2]))
 
 
 def test_activation_patterns_errors():
