@@ -34,7 +34,7 @@ from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.solvers.base import Limits, Result, check_limits
+from clifford_rand_nn.solvers.base import Limits, Result, check_limits, unless_interrupted
 from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
@@ -293,7 +293,7 @@ class ConvexNetwork(Parameters):
     def _judged(self, task: Task, shared: list[Any], X: Array) -> tuple[Array, float]:
         """Train at ``beta_``, from what ``shared`` has of the last one; return outputs for X and the neurons' count."""
         self._train(task, shared)
-        self.result_.unless_interrupted()
+        unless_interrupted(self.result_)
         network = self.network_
         return self._predicted(X), network.n_neurons if isinstance(network, TwoLayerNetwork) else np.inf
 

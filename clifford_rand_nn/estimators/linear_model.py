@@ -12,6 +12,7 @@ from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
+from clifford_rand_nn.solvers.base import unless_interrupted
 from clifford_rand_nn.solvers.choice import AutoSolver
 
 _TOL = 1e-4  # relative gap of a model that is only judged
@@ -33,7 +34,7 @@ def linear_coefficients(owner: Any, task: Task, weight: float) -> Array:
     always = np.ones((len(task.X), 1), dtype=bool)
     problem = GatedRidgeProblem(task.rows, task.targets, always, weight, bias=owner._free_bias, **owner._options(task))
     solver = AutoSolver(tol=_TIGHT, max_memory=owner.max_memory)  # whatever the time
-    result = solver.solve(problem).unless_interrupted()
+    result = unless_interrupted(solver.solve(problem))
     return np.asarray(without_feature(result.coefficients, task.feature).coef[:, 0].T)
 
 

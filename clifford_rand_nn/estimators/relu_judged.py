@@ -17,6 +17,7 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers.base import unless_interrupted
 from clifford_rand_nn.solvers.choice import AutoSolver
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.solvers.relu.augmented_lagrangian import AugmentedLagrangian
@@ -66,7 +67,7 @@ class Gated:
         gates, problem, start, kernel = shared
         problem.penalty.beta = self.factor * owner.beta_
         with owner._limited(AutoSolver, task) as solver:
-            result = solver.solve(problem, start, kernel).unless_interrupted()
+            result = unless_interrupted(solver.solve(problem, start, kernel))
         shared[2] = problem.point(result.coefficients)
         coefficients = without_feature(result.coefficients, task.feature)
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
@@ -94,7 +95,7 @@ class Program:
         problem, start = shared
         problem.beta = owner.beta_
         with owner._limited(AugmentedLagrangian, task, tol=_TOL) as solver:
-            result = solver.solve(problem, start).unless_interrupted()
+            result = unless_interrupted(solver.solve(problem, start))
         shared[1] = result.coefficients
         network = without_feature(TwoLayerNetwork.from_relu(result.coefficients, problem.p), task.feature)
         return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
@@ -115,7 +116,7 @@ class OwnNeurons:
         neurons, problem, start = shared
         problem.beta = owner.beta_
         with owner._limited(AutoSolver, task) as limits:
-            result = solved_master(problem, start, limits.tol, limits.max_time).unless_interrupted()
+            result = unless_interrupted(solved_master(problem, start, limits.tol, limits.max_time))
         columns, values, intercept = shared[2] = result.coefficients
         rows = with_feature(X, task.feature)
         return neurons.take(columns).columns(rows) @ values + intercept, int(np.count_nonzero(values.any(axis=1)))

@@ -34,7 +34,7 @@ from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST, Limits
+from clifford_rand_nn.solvers.base import SOONEST, Limits, unless_interrupted
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
 _JUDGED = 4096  # of them, by which beta is chosen to begin with
@@ -99,7 +99,7 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
             if trained.state is not None:
                 keeper.write((seed, now, trained.state))
             if not now.final:
-                trained.result.unless_interrupted()
+                unless_interrupted(trained.result)
             return trained
 
         def judge(trained: Trained, beta: float) -> BetaScore:

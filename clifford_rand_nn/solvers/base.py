@@ -202,12 +202,6 @@ class Result(Generic[Solution]):
         """Whether Ctrl-C ended the solver."""
         return self.status is Status.INTERRUPTED
 
-    def unless_interrupted(self) -> Self:
-        """Return the result; where Ctrl-C ended the solver, raise it again for a choice that this was a step of."""
-        if self.interrupted:
-            raise KeyboardInterrupt("while beta was chosen; there is no network yet")
-        return self
-
     def ended(self, status: Status, advice: str = "", **changes: Any) -> Self:
         """Return the result with another status, and the message that belongs to it."""
         check_instance(status, Status, "status", "Result.ended", "a Status")
@@ -245,3 +239,10 @@ def explain(
     if status is not Status.OPTIMAL and not bounded:
         advice = f"{_NO_BOUND}; else {advice}"
     return f"{when} {reached}" + (f": {advice}" if advice else "")
+
+
+def unless_interrupted(result: Result[Solution]) -> Result[Solution]:
+    """Return a result; where Ctrl-C ended the solver, raise it again for a choice that this was a step of."""
+    if result.interrupted:
+        raise KeyboardInterrupt("while beta was chosen; there is no network yet")
+    return result
