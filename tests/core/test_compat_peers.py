@@ -75,7 +75,7 @@ def _clifford(package, counts):
 
 @pytest.mark.parametrize("counts", [(1, 3), (3, 0, 1)], ids=str)
 def test_clifford(counts):
-    with interpreted("clifford") as package:
+    with interpreted("clifford", "sparse") as package:
         theirs = _clifford(package, counts)
     ours = _clifford(our_clifford, counts)
     for name, value in theirs[0].items():

@@ -19,7 +19,7 @@ def counts(request):
 @pytest.mark.filterwarnings("ignore")
 def test_clifford(counts):
     rng = np.random.default_rng(0)
-    with interpreted("clifford") as clifford:
+    with interpreted("clifford", "sparse") as clifford:
         layout, _ = clifford.Cl(*counts)
         alg = cr.Algebra(signature=layout.sig)
         a, b = rng.standard_normal((2, 2**alg.d))
