@@ -131,8 +131,9 @@ class DecisionRegionsDisplay:
         owner = cls.__name__
         resolution = check_integer(resolution, "resolution", owner, low=2)
         planes = bool(planes) if isinstance(planes, np.bool_) else planes
-        regressor = hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
-        if regressor or isinstance(estimator, type) or not hasattr(estimator, "predict"):
+        fitted = not isinstance(estimator, type) and hasattr(estimator, "predict")
+        regressor = fitted and hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator)
+        if regressor or not fitted:
             hint = "Of a regressor sklearn.inspection.PartialDependenceDisplay draws two columns." if regressor else ""
             raise fail("estimator", owner, "a fitted classifier", describe(f"a {type(estimator).__name__}"), hint)
         check_fits(64 * resolution**2, "resolution", owner)

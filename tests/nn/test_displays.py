@@ -381,6 +381,9 @@ def test_regions_are_of_one_label_a_row(data):
     numbers = ConvexNetworkRegressor(rounds=0).fit(points, points[:, 0])
     with pytest.raises(ArgumentError, match=r"must be a fitted classifier. Got a ConvexNetworkRegressor"):
         DecisionRegionsDisplay.from_estimator(numbers, points, labels, resolution=5)
+    for kind in (ConvexNetworkClassifier, ConvexNetworkRegressor):
+        with pytest.raises(ArgumentError, match=r"must be a fitted classifier\. Got a type"):
+            DecisionRegionsDisplay.from_estimator(kind, points, labels, resolution=5)
 
 
 def test_several_labels_a_row():
