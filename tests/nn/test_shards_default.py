@@ -257,16 +257,17 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss: str, place: str, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("loss", "place", "k"),
-    [("squared", "Normal", 1), ("squared", "judge", 2), ("logistic", "Normal", 1), ("logistic", "Normal", 2)]
-    + [("logistic", "judge", k) for k in (1, 2, 3)],
+    ("loss", "place", "k", "beta"),
+    [("squared", "Normal", 1, "auto"), ("squared", "judge", 2, "auto"), ("logistic", "Normal", 1, "auto")]
+    + [("logistic", "Normal", 2, "auto"), *(("logistic", "judge", k, "auto") for k in (1, 2, 3))]
+    + [(loss, "judge", 1, 1e3) for loss in ("squared", "logistic")],  # whose first function is good enough
 )
 def test_a_fit_goes_on_after_ctrl_c_as_if_nobody_had_pressed_it(
-    loss: str, place: str, k: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    loss: str, place: str, k: int, beta: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = rows(160, 3)
     shards, calls = sharded(X, y > 0.5), [0]
-    model = ConvexNetworkClassifier(loss=loss, rounds=0)
+    model = ConvexNetworkClassifier(loss=loss, rounds=0, beta=beta)
     clean = clone(model).fit(shards)
     module, steps = {"squared": (squares, SpanSteps), "logistic": (logistic, NewtonSteps)}[loss]
     owner, name = (module, "Normal") if place == "Normal" else (steps, "_judged")
