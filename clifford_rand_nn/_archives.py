@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
+from clifford_rand._parsing import ONE_PARSER
 from clifford_rand.errors import ArgumentError
 
 # What zipfile, zlib, NumPy's header parser and json raise on bytes that are not theirs. RuntimeError is of zipfile:
@@ -31,6 +32,7 @@ _KINDS = "biufcSU"
 _READERS: dict[tuple[int, int], Callable[..., tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): npy.read_array_header_1_0,
     (2, 0): npy.read_array_header_2_0,
+    (3, 0): npy.read_array_header_2_0,
 }
 
 
@@ -188,12 +190,18 @@ def _rows_of(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], ro
         raise ValueError("there is more than the array")
 
 
-def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, order and dtype of the array that a member holds, checked against its length."""
+def read_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether it lies in Fortran's order, and dtype of an array in NumPy's format."""
     version = npy.read_magic(stream)
     if version not in _READERS:
         raise ValueError(f"version {version} of the NPY format")
-    shape, fortran, dtype = _READERS[version](stream, max_header_size=_MOST_HEADER)
+    with ONE_PARSER:
+        return _READERS[version](stream, max_header_size=_MOST_HEADER)
+
+
+def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and dtype of the array that a member holds, checked against its length."""
+    shape, fortran, dtype = read_npy_header(stream)
     if dtype.hasobject:
         raise _ObjectArrayError("holds object arrays, which are not read; save plain arrays, texts as str.")
     if dtype.kind not in _KINDS or dtype.shape or not dtype.itemsize:

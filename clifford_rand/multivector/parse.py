@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from clifford_rand._checks import check_integer, describe, fail
+from clifford_rand._parsing import ONE_PARSER
 from clifford_rand.basis.coefficients import INT, largest
 from clifford_rand.basis.keys import check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import WORD
@@ -170,7 +171,8 @@ def parse_expression(algebra: "Algebra", text: str, names: Mapping[str, Any], *,
         raise fail("text", "Algebra", f"of at most {LONGEST} characters", describe(f"{len(text)} characters"))
     try:
         try:
-            tree = ast.parse(text, mode="eval").body
+            with ONE_PARSER:
+                tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError) as error:  # the latter of characters that no source text has
             raise fail("text", "Algebra", "an expression like 'e1 - 2*e12'", text, _advice(text, error)) from None
         return _Parser(algebra, text, names, exact).value(tree)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._threads import cpu_count, map_ahead
 from clifford_rand_nn.shards.engines.base import Engine, Need
+from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
 from clifford_rand_nn.shards.rows import Part
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.sums import PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
@@ -40,7 +41,7 @@ class LocalEngine(Engine):
         self.shards, self.workers = shards, workers or cpu_count()
         self.most_kept, self._rows = _HELD, sys.maxsize
         self._scratch = scratch
-        self._kept: list[list[NDArray[Any] | Path]] = [[] for _ in shards.parts]
+        self._kept: list[list[NDArray[Any] | RawFile]] = [[] for _ in shards.parts]
         self._bytes = 0
         self._own: Path | None = None
 
@@ -62,7 +63,7 @@ class LocalEngine(Engine):
         term = self._small(term)
 
         def work(index: int, part: Part) -> Sums:
-            kept = tuple(np.load(one) if isinstance(one, Path) else one for one in self._kept[index])
+            kept = tuple(one if isinstance(one, np.ndarray) else one.read(0, one.shape[0]) for one in self._kept[index])
             return part_sum(self.shards, part, term, kept)
 
         return pairwise(self._in_order(work), added)
@@ -77,7 +78,7 @@ class LocalEngine(Engine):
                 continue
             file = self._files() / f"{len(self._kept[index])}-{index:06d}.npy"
             np.save(file, array)
-            self._kept[index].append(file)
+            self._kept[index].append(NpyFile(file))
 
     def each(self, work: PartWork) -> Iterator[Any]:
         """Yield what is found in every part."""

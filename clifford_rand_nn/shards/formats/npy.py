@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn._archives import FAULTS
+from clifford_rand_nn._archives import FAULTS, read_npy_header
 from clifford_rand_nn.shards.formats.stored import Stored
 
 
@@ -90,11 +89,7 @@ def NpyFile(path: str | os.PathLike[str]) -> RawFile:
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
-            version = npy.read_magic(file)
-            if version not in ((1, 0), (2, 0), (3, 0)):
-                raise ValueError(f"version {version} of the format")
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, by_columns, dtype = read(file)
+            shape, by_columns, dtype = read_npy_header(file)
             offset = file.tell()
     except FAULTS as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
