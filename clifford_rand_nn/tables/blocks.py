@@ -166,17 +166,16 @@ def _delimited(
 ) -> Iterator[Any]:
     """Read a file of separated values: in threads, from the first quotation mark on by one reader."""
     kept = [i for i in range(len(dialect.names)) if i not in dialect.left_out]
-    names = [name if i in kept else f"no name {i}" for i, name in enumerate(dialect.names)]
+    names = dialect.labels
     wanted = _chosen(file, columns, [names[i] for i in kept])
     kept = [i for i in kept if names[i] in wanted]
-    options = pandas_options(dialect, as_text) | {"names": names}
+    options = pandas_options(dialect, as_text)
     arrow = ArrowPieces.of(dialect, kept, as_number, as_text)
     with _opened(file) as stream:
         if dialect.encoding.startswith("utf-8") and _skip_header(stream, dialect):
             options["header"] = None
             frames = _in_threads(file, dialect, stream, rows, options, kept, arrow)
         else:
-            options["header"] = 0 if dialect.header else None
             stream.seek(0)
             frames = _in_order(file, dialect, stream, rows, options)
         for frame in frames:
@@ -201,11 +200,12 @@ def _skip_header(stream: IO[bytes], dialect: Dialect) -> bool:
     if b"\r" in line.rstrip(b"\r\n"):
         return False
     try:
-        names = next(csv.reader([line.decode("utf-8-sig").rstrip("\r\n")], delimiter=dialect.separator), [])
+        first = line.decode("utf-8-sig").rstrip("\r\n")
+        names = next(csv.reader([first], delimiter=dialect.separator, skipinitialspace=dialect.spaces), [])
     except (UnicodeError, csv.Error):
         return False
     # a mark of quotation that is not closed goes on in the next line; one within a cell is a character like others
-    return [name.lstrip(" ") if dialect.spaces else name for name in names] == list(dialect.names)
+    return names == list(dialect.names)
 
 
 def _in_threads(

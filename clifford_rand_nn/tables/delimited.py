@@ -27,7 +27,7 @@ def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_te
             options |= {"dtype": str, "na_filter": False, "usecols": again}
             frame[again] = pandas.read_csv(file, **options)[again]
     frame = without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
-    frame = frame.drop(columns=[frame.columns[i] for i in dialect.left_out])
+    frame = frame.drop(columns=[dialect.labels[i] for i in dialect.left_out])
     frame.attrs["notes"] = list(dialect.notes)
     return frame
 
@@ -84,9 +84,9 @@ def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, A
         "index_col": False,
         "low_memory": False,
         "dtype": {name: str for name in as_text if name in dialect.names},
+        "header": 0 if dialect.header else None,
+        "names": dialect.labels,
     }
-    if not dialect.header:
-        options |= {"header": None, "names": list(dialect.names)}
     if tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1):  # since then decimals are read exactly
         options["float_precision"] = "round_trip"
     return options

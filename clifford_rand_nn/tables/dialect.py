@@ -58,6 +58,12 @@ class Dialect:
     codes: tuple[str, ...]
     notes: tuple[str, ...]
 
+    @property
+    def labels(self) -> list[str]:
+        """Names under which all columns are read: those that are left out have one that no other column has."""
+        longest = max(map(len, self.names))
+        return [f"{i:>{longest + 1}}" if i in self.left_out else name for i, name in enumerate(self.names)]
+
 
 def find_dialect(
     file: Path,
@@ -87,7 +93,9 @@ def find_dialect(
     if not rows:
         raise ArgumentError(f"{file}: the file is empty.")
     spaces = any(cell.startswith(" ") for cell in rows[0])
-    first = [cell.lstrip(" ") if spaces else cell for cell in rows[0]]  # as pandas does
+    if spaces:  # then a mark of quotation after one begins a cell, as for pandas
+        rows = _rows(file, text, separator, whole, spaces)
+    first = rows[0]
     cells = rows[1:] if header else rows
     if decimal is None:
         decimal, thousands = _marks(cells) if separator != "," else (".", False)
@@ -151,13 +159,19 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
         raise not_gzip(file, error) from error
 
 
-def _rows(file: Path, text: str, separator: str, whole: bool) -> list[list[str]]:
+def _rows(file: Path, text: str, separator: str, whole: bool, spaces: bool = False) -> list[list[str]]:
     """Return the rows of cells at the beginning of a file that are not blank."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=None), delimiter=separator) if row]
+        rows = _parsed(text, separator, spaces)
     except csv.Error as error:
         raise ArgumentError(f"{file}: malformed CSV: {error}.") from error
     return rows if whole or len(rows) < 2 else rows[:-1]  # the last one may be cut
+
+
+def _parsed(text: str, separator: str, spaces: bool = False) -> list[list[str]]:
+    """Return rows as Python reads them; line ends within cells are those of the file, as for pandas."""
+    lines = io.StringIO(text, newline="")
+    return [row for row in csv.reader(lines, delimiter=separator, skipinitialspace=spaces) if row]
 
 
 def _separator(text: str, usual: str) -> str:
@@ -165,7 +179,7 @@ def _separator(text: str, usual: str) -> str:
     best, chosen = (0.0, 0.0, 0, 0), usual
     for one in (usual, *(other for other in SEPARATORS if other != usual)):
         try:
-            rows = [row for row in csv.reader(io.StringIO(text, newline=None), delimiter=one) if row][:_ROWS]
+            rows = _parsed(text, one)[:_ROWS]
         except csv.Error:
             continue
         if not rows or len(rows[0]) < 2:
@@ -187,7 +201,7 @@ def _refuse_title(file: Path, text: str, separator: str) -> None:
     if any(mark in line for mark in SEPARATORS) and not line.lower().startswith("sep="):
         return
     other = _separator(below, separator)
-    rows = [row for row in csv.reader(io.StringIO(below, newline=None), delimiter=other) if row][:_ROWS]
+    rows = _parsed(below, other)[:_ROWS]
     lengths = [len(row) for row in rows]
     if lengths and min(lengths) == max(lengths) > 1:
         many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS[other]}"

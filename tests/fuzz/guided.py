@@ -131,7 +131,7 @@ class Child:
         path.write_bytes(data)
         path.with_suffix(".txt").write_text("".join(traceback.format_exception(error)), errors="backslashreplace")
         with open(self.folder / "faults.txt", "a") as stream:
-            stream.write(f"{kind} ({path})\n")
+            stream.write(f"{kind}: {data[:200]!r} ({path})\n")  # the folder may be one that is removed
 
     def _tell(self):
         seconds, cpu = time.monotonic() - self.began, time.process_time() - self.began_cpu

@@ -156,6 +156,22 @@ def test_names_of_two_lines_are_names_in_blocks(tmp_path):
     assert list(next(read_blocks(path)).columns) == list(whole.columns)
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('a, "b,c",\n1, "2,3",\n', {"a": [1], "b,c": ["2,3"]}),  # spaces before marks of quotation
+        (' "a,b",,\n 1,,\n', {"a,b": [1]}),
+        ('" a",b\n1,2\n', {" a": [1], "b": [2]}),
+        ('a,"b\r\nc",\n1,2,\n', {"a": [1], "b\r\nc": [2]}),
+        ("no name 1,,no name 2,\n1,,2,\n", {"no name 1": [1], "no name 2": [2]}),
+    ],
+)
+def test_names_are_the_same_at_once_and_in_blocks(tmp_path, text, columns):
+    path = _write(tmp_path / "t.csv", text)
+    for frame in (read_frame(path), *read_blocks(path)):
+        assert frame.to_dict("list") == columns
+
+
 def test_arff(tmp_path):
     path = _write(tmp_path / "t.arff", ARFF)
     frame = read_frame(path)

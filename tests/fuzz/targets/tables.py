@@ -137,11 +137,14 @@ class Tables(Target):
 
     def _compared(self, path, frame):
         try:
-            n = sum(len(block) for block in read_blocks(path, rows=3))
+            blocks = list(read_blocks(path, rows=3))
         except self.refusals:
             return  # by blocks less is guessed: cells of one column are of one kind
+        n = sum(map(len, blocks))
         if n != len(frame):
             raise AssertionError(f"{len(frame)} rows at once, and {n} by blocks")
+        if list(blocks[0].columns) != list(frame.columns):
+            raise AssertionError(f"columns {list(frame.columns)} at once, and {list(blocks[0].columns)} by blocks")
 
     def _as_numbers(self, path):
         try:
