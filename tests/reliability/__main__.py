@@ -24,7 +24,9 @@ def main():
     parser.add_argument("--short", action="store_true", help="as little as continuous integration tries")
     parser.add_argument("--seconds", type=float, help="how long to try, where a promise is one of time")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", default=(), help="commands, such as predict.csv, where it is of commands")
+    parser.add_argument(
+        "--only", nargs="+", default=(), help="commands, such as predict.csv, kinds of work or cases, of which it is"
+    )
     chosen = parser.parse_args()
     if chosen.name is None:
         for name in promise.names():

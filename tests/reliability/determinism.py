@@ -3,7 +3,8 @@
 Every case of `support.repeated` runs in a process of its own with 1, 2 and 8 threads, as on machines of so many
 processors, and once more with 1. Digests of all numbers that it gives must be equal. Larger ones (the whole run) are
 compared with BLAS at one thread, which then gives the same bits for any number of ours, and with its own threads, where
-objectives must agree to 1e-9. What killed fits leave when they go on is the promise `kills`.
+objectives must agree to 1e-9. Cases may be tried one by one (`--only`). What killed fits leave when they go on is the
+promise `kills`.
 """
 
 import json
@@ -24,8 +25,10 @@ _SHORT = (  # the default classifier is the network of tables
 
 
 def run(budget):
-    names = list(_SHORT) if budget.short else [name for name in CASES if name not in SLOW]
-    once = [name for name in CASES if name in SLOW and not budget.short]
+    names, once = budget.named(
+        list(_SHORT) if budget.short else [name for name in CASES if name not in SLOW],
+        [name for name in CASES if name in SLOW and not budget.short],
+    )
     faults, worst = [], 0.0
     runs = {threads: repeat(names, threads) for threads in ((1, 8) if budget.short else (1, 2, 8))}
     if not budget.short:

@@ -12,13 +12,22 @@ class Budget:
 
     A promise of a number of trials makes that number, and `seconds` is None; one of a time, such as fuzzing, tries for
     `seconds`, and its module says in `SECONDS` what (whole, short) are when the command does not. Of a promise about
-    commands, those named in `only` are tried if any are.
+    commands, kinds of work or cases, those named in `only` are tried if any are.
     """
 
     short: bool = False
     seconds: float | None = None
     seed: int = 0
     only: tuple[str, ...] = ()
+
+    def named(self, every, *others):
+        """Return those of `every`, and of each of `others`, that are tried; `SystemExit` of a name that none has."""
+        unknown = {*self.only}.difference(every, *others)
+        if unknown:
+            there = [name for some in (every, *others) for name in some]
+            raise SystemExit(f"nothing is called {sorted(unknown)} here; there are {there}")
+        kept = [[name for name in some if not self.only or name in self.only] for some in (every, *others)]
+        return kept if others else kept[0]
 
 
 @dataclass

@@ -4,7 +4,7 @@ Every piece of `support.mixed` is done alone in a process of its own; by sixteen
 and all compiling at the same moment; and by children of that process afterwards. What Numba and LLVM compiled lies in
 files: cut or overwritten at any place, in a folder that many processes fill at the same time, and in one that nobody
 may write to, results are the same. In nested pools (n_jobs, threads of ours, BLAS) hardly more threads run than
-processors: one a job is granted for handing over.
+processors: one a job is granted for handing over. Parts of it: kinds of work, "code" and "nested" (`--only`).
 """
 
 import json
@@ -35,9 +35,12 @@ def run(budget):
         scratch = Path(scratch)
         scratch.chmod(0o755)
         faults, told = [], []
-        told.append(_mixed(budget, scratch, faults))
-        told.append(_code(budget, scratch, rng, faults))
-    if not budget.short:
+        names, others = budget.named(_kinds(budget), ["code", "nested"])
+        if names:
+            told.append(_mixed(budget, names, scratch, faults))
+        if "code" in others:
+            told.append(_code(budget, scratch, rng, faults))
+    if "nested" in others and not budget.short:
         told.append(_nested(faults))
     return Outcome("; ".join(told), faults)
 
@@ -45,8 +48,11 @@ def run(budget):
 # ---- threads and processes
 
 
-def _mixed(budget, scratch, faults):
-    names = list(_QUICK) if budget.short else [name for name in WORK if name not in (*SLOW, *ACROSS)]
+def _kinds(budget):
+    return list(_QUICK) if budget.short else [name for name in WORK if name not in (*SLOW, *ACROSS)]
+
+
+def _mixed(budget, names, scratch, faults):
     children = ["fork"] if budget.short else ["fork", "spawn", "loky"]
     many = _work(["--threads", "16", "--seed", str(budget.seed), "--children", *children, "--only", *names], scratch)
     # the short form compares with the children, who are alone after the threads

@@ -74,12 +74,9 @@ COMMANDS = (
 
 def chosen(budget, brief, others=()):
     """Return the commands that a promise tries, in its short form `brief`, and which of its `others` it tries."""
-    unknown = {*budget.only} - {one.name for one in COMMANDS} - {*others}
-    if unknown:
-        raise SystemExit(f"nothing is called {sorted(unknown)} here; there are {[one.name for one in COMMANDS]}")
-    commands = [one for one in COMMANDS if not budget.short or one.name in brief]
-    commands = [one for one in commands if not budget.only or one.name in budget.only]
-    return commands, [one for one in others if not budget.only or one in budget.only]
+    names, others = budget.named([one.name for one in COMMANDS], others)
+    commands = [one for one in COMMANDS if one.name in names and (not budget.short or one.name in brief)]
+    return commands, others
 
 
 _MADE = {
