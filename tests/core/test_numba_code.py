@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +129,48 @@ def test_no_function_is_kept_in_numbas_own_files():
     files = [path for package in ("clifford_rand", "clifford_rand_nn") for path in (root / package).rglob("*.py")]
     assert len(files) > 300
     assert [path.name for path in files if re.search(r"\bn?jit\(.*cache=", path.read_text())] == []
+
+
+_CALLED = """
+from clifford_rand.machine.numba_code import compiled
+
+SHIFT = {shift}
+
+@compiled()
+def added(x):
+    return x + {added}
+"""
+_CALLING = """
+from called import SHIFT, added
+from clifford_rand.machine.numba_code import compiled
+
+@compiled()
+def outer(x):
+    return inner(x)
+
+@compiled()
+def inner(x):
+    return 100 * SHIFT + added(x)
+"""
+_ASKED = "import calling; print(calling.outer(1.0), calling.outer.stats.cache_hits.total())"
+
+
+@pytest.mark.slow
+def test_code_of_other_files_and_their_constants_is_of_the_source(tmp_path):
+    (tmp_path / "calling.py").write_text(_CALLING)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "code"), "PYTHONPATH": path}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a source of the same size and second would be taken for the same
+
+    def said(shift, added):
+        (tmp_path / "called.py").write_text(_CALLED.format(shift=shift, added=added))
+        run = subprocess.run(
+            [sys.executable, "-c", _ASKED], env=environment, capture_output=True, text=True, check=True
+        )
+        return run.stdout.split()
+
+    assert said(0, 1) == ["2.0", "0"]
+    assert said(0, 1) == ["2.0", "1"]
+    assert said(0, 2) == ["3.0", "0"]
+    assert said(1, 2) == ["103.0", "0"]
+    assert said(0, 1) == ["2.0", "0"]  # one file for each tuple of types: the last source has it
