@@ -22,6 +22,7 @@ _COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a 
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
 _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
+_ON = 64 * 2.0**-52  # of the same: what a direction moved onto its rows is within; they count as on the hyperplane
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
 _CLOSE = 1e-3  # a relaxation this near to what is reached is taken as it is
 _PART = 1e9  # rows times squared columns of the projections after which the time is looked at, a second or less
@@ -150,7 +151,8 @@ class ConePricer:
             v, rows = (
                 np.concatenate(parts)[order] for parts in zip(*((a.directions, a.rows) for a in found), strict=True)
             )
-            neurons = best_of(self._neurons(v, rows), point, self.X, most)[1]
+            v, on = self._moved(v, rows)
+            neurons = best_of(self._neurons(v[on], rows[on]), point, self.X, most)[1] if on.any() else neurons
         infinite = self.bias and bool(everywhere.any()) and unbalanced(point)
         return Priced(np.inf if infinite else size, neurons)
 
@@ -287,10 +289,32 @@ class ConePricer:
             spanned &= (place < 0) | (distance <= most)
         return spanned
 
+    def _moved(self, v: Array, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.bool_]]:
+        """Move directions onto the rows that they are named with; tell which are there as well as rounding lets them.
+
+        A projection that is short beside its goal leaves them off by the rounding of the goal. Their columns are zero
+        on these rows, and would then be those of no neuron.
+        """
+        v, on = v.copy(), np.ones(len(v), dtype=bool)
+        for q, named in enumerate(self._named(rows, v.shape[1])):
+            data = np.array([i for i in named if i < len(self._data)], dtype=np.intp)
+            normals = self._data[data[self.bias :]] - (self._data[data[0]] if self.bias and len(data) else 0.0)
+            lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+            normals, live = np.divide(normals, lengths, out=normals, where=lengths > 0), v[q] != 0
+            v[q, live] -= np.linalg.lstsq(normals[:, live], normals @ v[q], rcond=None)[0]
+            size = float(np.linalg.norm(v[q], ord=self.p))
+            v[q] /= size or 1.0
+            on[q] = size > 0 and bool((np.abs(normals @ v[q]) <= _ON * np.abs(normals) @ np.abs(v[q])).all())
+        return v, on
+
+    def _named(self, rows: NDArray[np.int64], d: int) -> list[list[int]]:
+        """Return the rows that span each hyperplane, no more than span one."""
+        return [[int(i) for i in row if i >= 0][: d - 1 + self.bias] for row in rows]
+
     def _neurons(self, v: Array, rows: NDArray[np.int64]) -> Neurons:
         """Neurons through their active rows; where there are fewer than the others have, the first is named again."""
         v = v + 0.0  # turns -0 to 0
-        lists = [[int(i) for i in row if i >= 0][: v.shape[1] - 1 + self.bias] for row in rows]
+        lists = self._named(rows, v.shape[1])
         width = max(map(len, lists))
         if not all(lists):
             width = 0

@@ -351,3 +351,56 @@ def test_a_residual_that_is_rounding_makes_no_neuron(n, d, seed):
     assert 0 < len(values) <= 10
     assert (values <= priced.size * (1 + 1e-12)).all()
     assert values.max() == pytest.approx(priced.size, rel=1e-9)
+
+
+COLUMN_OF_1E8 = (
+    [
+        [-1.5425397059069508, 1e8, 70710678.11865476],
+        [-0.8051047747877091, 1e8, 70710678.11865476],
+        [0.39377704420979254, 1e8, 70710678.11865476],
+    ],
+    [-6.868756845782022e-08, -3.0082531038292262e-05, 3.0151218606750083e-05],
+    [[0, 0, 1, 1, 1], [0, 1, 0, 1, 1], [1, 1, 0, 0, 1]],
+    2,
+)
+NEAR_COPIES = (
+    [
+        [-1.74453350715614, 1.7297355121963747],
+        [-1.744532308833885, 1.729735028034232],
+        [-1.2909821588777037, -0.08623007131746922],
+        [-0.25798091331681683, 0.30504444725723345],
+        [0.3178921727506963, -0.2522274183072692],
+        [0.3178922889284392, -0.25222793686306916],
+        [1.7903432166350661, 0.9745226970105255],
+        [1.7903432305327391, 0.9745228827717186],
+        [1.7903432454092096, 0.9745230564331154],
+        [1.7903433840821972, 0.9745233107199511],
+    ],
+    [-33247.14, -33246.46, 147687.06, 195550.56, -14687.20, 14687.19, 344.42, 348.81, 351.72, 355.16],
+    [
+        [1, 1, 1, 0],
+        [1, 1, 1, 0],
+        [1, 1, 0, 0],
+        [1, 1, 1, 0],
+        [0, 0, 1, 1],
+        [0, 0, 0, 1],
+        [0, 0, 1, 0],
+        [0, 1, 1, 0],
+        [0, 1, 1, 0],
+        [1, 1, 1, 0],
+    ],
+    1,
+)
+
+
+@pytest.mark.parametrize(("rows", "theta", "patterns", "p"), [COLUMN_OF_1E8, NEAR_COPIES])
+def test_neurons_vanish_on_the_rows_that_they_are_named_with(rows, theta, patterns, p):
+    """A projection that is short beside its goal left them off by 1e-9 of the rows' size, and columns called that 0."""
+    X = np.array(rows)
+    neurons = ConePricer(X, np.array(patterns, dtype=bool), p, False).price(np.array(theta), 20)[1]
+    assert len(neurons)
+    reach = np.linalg.norm(X, axis=1)[:, None] * np.abs(neurons.directions).sum(axis=0)
+    inside = np.abs(X @ neurons.directions)
+    for j, named in enumerate(neurons.rows):
+        used = named[(named >= 0) & (named < len(X))]
+        assert (inside[used, j] <= 2e-14 * reach[used, j]).all()
