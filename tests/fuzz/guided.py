@@ -1,16 +1,18 @@
 """Inputs that are grown by coverage: Atheris (libFuzzer) in a child process that is started again when it dies.
 
-    PYTHONPATH=.:tests python -m fuzz.guided TARGET FOLDER SECONDS SEED
+    PYTHONPATH=.:tests python -m fuzz.guided TARGET FOLDER SECONDS SEED [INPUTS]
 
 is the child. It takes the target's seeds and what is in FOLDER/corpus, changes them by the target's own mutations and
 libFuzzer's, keeps what reaches code that nothing before reached, and tells of every trial that breaks the promise: an
 error other than ArgumentError, one of several lines or none, Python's warnings of a text, more CPU time (2 s) or memory
 than the target allows for that input when it is run again (first calls compile), another model than the undamaged one.
-Without Atheris (it is for Linux) seeds are changed at random.
+Without Atheris (it is for Linux) seeds are changed at random. With INPUTS, so many are tried, changed at random, in
+whatever time: the same ones on every machine, which is what continuous integration needs.
 """
 
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import re
@@ -36,7 +38,9 @@ except ImportError:
 
 HERE = Path(__file__).parent
 _PACKAGES = ("clifford_rand", "clifford_rand_nn")
-_STUCK = 60  # seconds of wall time after which libFuzzer ends the child; on a busy machine 2 s pass without work
+_STUCK = 600  # seconds of wall time after which libFuzzer ends the child; on a busy machine many pass without work
+_HUNG = 300  # seconds of CPU time in all after which a child that tries a number of inputs is ended
+_SLOW_MACHINE = 3  # times as much CPU time as here is allowed there
 # Of the child, above what it has at its start, where a C library allocates out of tracemalloc's sight.
 _MOST_BYTES = 2**30
 _MEASURED = 8  # one input of so many runs under tracemalloc, which takes as long again
@@ -46,8 +50,8 @@ _TOLD = 20  # faults of one kind that are printed
 class Child:
     """The trials of one process: each runs the target on one input and judges what came of it."""
 
-    def __init__(self, target, folder, seconds, seed):
-        self.target, self.folder, self.seed = target, folder, seed
+    def __init__(self, target, folder, seconds, seed, guided=True):
+        self.target, self.folder, self.seed, self.guided = target, folder, seed, guided
         self.known = (None, None)  # the input that was made last, and what the target knows of it
         self.runs, self.outcomes, self.faults = 0, Counter(), Counter()
         self.began = self.told = time.monotonic()
@@ -57,7 +61,7 @@ class Child:
     def mutated(self, data, most, seed):
         """Return a mutation, and remember what the target says that must come of it."""
         rng = np.random.default_rng([self.seed, seed])
-        if atheris is not None and rng.random() < self.target.random:
+        if self.guided and rng.random() < self.target.random:
             return atheris.Mutate(data, most)
         made, known = self.target.mutated(bytes(data), rng)
         made = made[:most] if known is None else made
@@ -71,6 +75,7 @@ class Child:
         measured = zlib.crc32(data) % _MEASURED == 0
         outcome, seconds, most = self._once(data, known, measured)
         allowed, allowed_seconds = self.target.allowed(data), self.target.seconds * (3 if measured else 1)
+        allowed_seconds *= 1 if self.guided else _SLOW_MACHINE
         if outcome != "fault" and (seconds > allowed_seconds or most > allowed):  # what it compiled is compiled now
             outcome, seconds, most = self._once(data, known, measured)
         if seconds > allowed_seconds:
@@ -84,8 +89,7 @@ class Child:
             self.told = now
             self._tell()
             if now > self.end:
-                sys.stderr.flush()
-                os._exit(0)
+                self.leave()
         return -1 if outcome == "no input" else 0
 
     def _once(self, data, known, measured):
@@ -133,6 +137,12 @@ class Child:
         with open(self.folder / "faults.txt", "a") as stream:
             stream.write(f"{kind}: {data[:200]!r} ({path})\n")  # the folder may be one that is removed
 
+    def leave(self):
+        """End this process, past libFuzzer."""
+        self._tell()
+        sys.stderr.flush()
+        os._exit(0)
+
     def _tell(self):
         seconds, cpu = time.monotonic() - self.began, time.process_time() - self.began_cpu
         told = {"runs": self.runs, "outcomes": self.outcomes, "seconds": seconds, "cpu": cpu}
@@ -141,9 +151,9 @@ class Child:
         new.replace(self.folder / f"told-{os.getpid()}.json")
 
 
-def load_target(name):
-    """Return the target ``fuzz.targets.NAME``; what it fuzzes is imported with its branches counted."""
-    counted = contextlib.nullcontext() if atheris is None else _counting(name)
+def load_target(name, guided):
+    """Return the target ``fuzz.targets.NAME``; what it fuzzes is imported with its branches counted, if they guide."""
+    counted = _counting(name) if guided else contextlib.nullcontext()
     with counted:
         return importlib.import_module(f"fuzz.targets.{name}").TARGET
 
@@ -160,11 +170,14 @@ def _counting(name):
     return atheris.instrument_imports(include=packages, exclude=others, enable_loader_override=False)
 
 
-def fuzz(name, folder, seconds, seed):
-    """Try until the time is over; never returns."""
-    target = load_target(name)
+def fuzz(name, folder, seconds, seed, inputs=None):
+    """Try until the time is over, or so many inputs; never returns."""
+    guided = atheris is not None and inputs is None
+    if inputs is not None:
+        resource.setrlimit(resource.RLIMIT_CPU, (_HUNG, resource.RLIM_INFINITY))
+    target = load_target(name, guided)
     target.prepare(folder / "scratch")
-    child = Child(target, folder, seconds, seed)
+    child = Child(target, folder, seconds, seed, guided)
     corpus = folder / "corpus"
     seeds, kept = list(target.seeds()), _kept(name)
     for data in seeds:
@@ -172,8 +185,8 @@ def fuzz(name, folder, seconds, seed):
             target.run(data, None)  # imports and first calls are no part of what an input takes
     for data in [*seeds, *kept]:
         (corpus / f"seed-{zlib.crc32(data):08x}").write_bytes(data)
-    if atheris is None:
-        return _at_random(child, [*seeds, *kept])
+    if not guided:
+        return _at_random(child, [*seeds, *kept], inputs)
     rss = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # what libFuzzer asks; a parent's size is in it
     most = 2 * max(map(len, target.seeds())) + 2**13
     options = [f"-seed={seed % 2**31 + 1}", f"-timeout={_STUCK}", f"-rss_limit_mb={(rss + _MOST_BYTES) >> 20}"]
@@ -193,16 +206,20 @@ def _kept(name):
         return [archive.read(one) for one in archive.namelist()]
 
 
-def _at_random(child, seeds):
+def _at_random(child, seeds, inputs):
     for data in seeds:
         child.trial(data)
-    for trial in range(10**12):
+    for trial in itertools.count() if inputs is None else range(inputs):
         data = seeds[trial % len(seeds)]
         child.trial(child.mutated(data, 2**30, trial))
+    child.leave()
 
 
-def hold(name, seconds, seed=0, folder=None, least=0):
-    """Fuzz a target for so many seconds, and until ``least`` inputs were tried; return its figures and its faults."""
+def hold(name, seconds, seed=0, folder=None, least=0, inputs=None):
+    """Fuzz a target for so many seconds, and until ``least`` inputs were tried; return its figures and its faults.
+
+    Or try so many ``inputs`` beside those that are kept, the same ones each time.
+    """
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as own:
         place = Path(own if folder is None else folder)
         for part in ("corpus", "scratch"):
@@ -222,6 +239,7 @@ def hold(name, seconds, seed=0, folder=None, least=0):
                 str(place),
                 str(left if left > 0 else 60),
                 str(seed + start),
+                *([] if inputs is None else [str(inputs)]),
             ]
             with open(log, "ab") as stream:
                 ended = subprocess.run(command, env=environment, cwd=place, stdout=stream, stderr=stream)
@@ -230,6 +248,8 @@ def hold(name, seconds, seed=0, folder=None, least=0):
                 died.append(f"a child left with {ended.returncode}: {_last_line(log)}")
                 if len(died) > 5 and not _tried(place, "runs"):
                     break
+            if inputs is not None:
+                break
         runs, outcomes = _tried(place, "runs"), Counter()
         for path in place.glob("told-*.json"):
             outcomes.update(json.loads(path.read_text())["outcomes"])
@@ -256,4 +276,4 @@ def _last_line(log):
 
 
 if __name__ == "__main__":
-    fuzz(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))
+    fuzz(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), *map(int, sys.argv[4:]))
