@@ -13,7 +13,8 @@ LIMIT = 10.0  # seconds of CPU time a row
 _MOST = 60.0  # seconds of CPU time until it is given up: the first row imports, and something may be compiled
 _ASLEEP = 60  # seconds of waiting for something that does not come
 _MEMORY = 2 * 2**30  # bytes that the machine is said to have
-_BEYOND = 3 * 2**30  # bytes of address space beyond what the worker has when it starts
+# Bytes of address space beyond what the worker has when it starts, where each thread may have an arena of 64 MiB.
+_BEYOND = 3 * 2**30 + (os.cpu_count() or 1) * 2**27
 
 DONE, FAULT, NONE = "done", "fault", "does not apply"
 
