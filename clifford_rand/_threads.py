@@ -16,6 +16,12 @@ _Item = TypeVar("_Item")
 _Sum = TypeVar("_Sum")
 
 _PARTS, _MOST_PARTS = 16, 64
+_PROCESS = os.getpid()
+
+
+def is_fork() -> bool:
+    """Tell whether this process was forked after this module was loaded: what its parent waits for never comes here."""
+    return os.getpid() != _PROCESS
 
 
 def cpu_count() -> int:

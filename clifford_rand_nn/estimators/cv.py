@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_response_method, check_is_fitted, indexable
 
 from clifford_rand._checks import as_array, check_choice, describe, fail, is_whole, refuse_unreal
+from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
@@ -66,7 +67,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         Folds that run at the same time share a share.
     n_jobs : int or None
         Folds that run at the same time, as in scikit-learn: None is one, -1 as many as there are cores. The result is
-        the same.
+        the same. They are processes, or threads in a process that was itself forked.
     verbose : int, default 0
         1 shows a line for every fold.
 
@@ -165,7 +166,9 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             for call in calls:
                 self._tell(call, call.score(self.scores_[:, call.k]))  # in place: an interrupt keeps what there is
             return
-        found = Parallel(n_jobs=jobs, return_as="generator")(delayed(_scored)(call) for call in calls)
+        # joblib has one pool of processes, and where it was forked with this process its answers go to the parent
+        kind = "threads" if is_fork() else None
+        found = Parallel(n_jobs=jobs, return_as="generator", prefer=kind)(delayed(_scored)(call) for call in calls)
         for call, (scores, seconds) in zip(calls, found, strict=True):
             self.scores_[:, call.k] = scores
             self._tell(call, seconds)

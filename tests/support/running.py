@@ -7,6 +7,8 @@ import sys
 import time
 import traceback
 
+_STEP = 0.1  # seconds that a look at a process stands for at most
+
 
 class Run:
     """A command in a forked process, in a folder. ``before`` and ``after`` it are called there."""
@@ -57,20 +59,9 @@ class Run:
         return self.code
 
     def wait(self, seconds=180.0):
-        """Wait for its end; return the exit code, None where it hangs: it works, or sleeps, for so many seconds.
-
-        On a busy machine it may wait for a processor as long as it takes.
-        """
-        since, worked = time.monotonic(), 0.0
-        while self.poll() is None:
-            waits, now = _work(self.pid)
-            if waits or now > worked:
-                since, worked = time.monotonic(), now
-            if worked > seconds or time.monotonic() - since > seconds:
-                os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                return None
-            time.sleep(0.005)
+        """Wait for its end; return the exit code, None where it hangs."""
+        if self.code is None:
+            self.code = ended(self.pid, seconds)
         return self.code
 
     def said(self):
@@ -80,6 +71,27 @@ class Run:
             with open(self._read, "rb") as stream:
                 self._said = (stream.read() or b"").decode(errors="replace")
         return self._said
+
+
+def ended(pid, seconds):
+    """Wait for a child; return its exit code, None where it hangs: it works, or sleeps, for so many seconds.
+
+    On a busy machine it may wait for a processor as long as it takes.
+    """
+    asleep, before = 0.0, time.monotonic()
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        waits, worked = _work(pid)
+        now = time.monotonic()
+        asleep += 0.0 if waits else min(now - before, _STEP)  # this process, too, may wait for a processor
+        before = now
+        if max(worked, asleep) > seconds:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return None
+        time.sleep(0.005)
 
 
 def _work(pid):
