@@ -93,7 +93,8 @@ def _begun(arguments, scratch, by=(), **environment):
 def _said(process):
     said, error = process.communicate(timeout=1800)
     if process.returncode:
-        return {"alone": {name: [f"error: exit {process.returncode}: {error[-600:]}"] for name in WORK}}
+        names = process.args[process.args.index("--only") + 1 :]
+        return {"alone": {name: [f"error: exit {process.returncode}: {error[-600:]}"] for name in names}}
     return json.loads(said.splitlines()[-1])
 
 

@@ -14,14 +14,14 @@ import tempfile
 import threading
 import traceback
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
 
 from support.repeated import CASES, Found
 
-LIMIT = 300  # seconds for a child that has some seconds of work
+LIMIT = 900  # seconds for a child that has some seconds of work, on a busy machine a minute
 
 
 def products(size):
@@ -124,7 +124,12 @@ def in_children(names, how):
         parts = Parallel(n_jobs=2, backend="loky", timeout=LIMIT)(delayed(digests)(names) for _ in range(2))
     else:
         with ProcessPoolExecutor(2, multiprocessing.get_context(how)) as pool:
-            parts = [future.result(LIMIT) for future in [pool.submit(digests, names) for _ in range(2)]]
+            begun = [pool.submit(digests, names) for _ in range(2)]
+            if wait(begun, LIMIT).not_done:
+                for child in multiprocessing.active_children():
+                    child.kill()
+                return {name: [f"error: no answer of a child within {LIMIT} s"] for name in names}
+            parts = [future.result() for future in begun]
     return {name: [one for part in parts for one in part[name]] for name in names}
 
 
