@@ -165,10 +165,10 @@ def _delimited(
     file: Path, dialect: Dialect, rows: int, columns: Columns, as_text: Sequence[str], as_number: Sequence[str]
 ) -> Iterator[Any]:
     """Read a file of separated values: in threads, from the first quotation mark on by one reader."""
-    kept = [i for i in range(len(dialect.names)) if i not in dialect.left_out]
-    names = dialect.labels
-    wanted = _chosen(file, columns, [names[i] for i in kept])
-    kept = [i for i in kept if names[i] in wanted]
+    names = dialect.names
+    wanted = _chosen(file, columns, [names[i] for i in dialect.kept])
+    some = set(wanted)
+    kept = [i for i in dialect.kept if names[i] in some]
     options = pandas_options(dialect, as_text)
     arrow = ArrowPieces.of(dialect, kept, as_number, as_text)
     with _opened(file) as stream:

@@ -27,7 +27,7 @@ def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_te
             options |= {"dtype": str, "na_filter": False, "usecols": again}
             frame[again] = pandas.read_csv(file, **options)[again]
     frame = without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
-    frame = frame.drop(columns=[dialect.labels[i] for i in dialect.left_out])
+    frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
     frame.attrs["notes"] = list(dialect.notes)
     return frame
 

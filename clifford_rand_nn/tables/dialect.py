@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import itertools
 import re
 import zlib
 from collections.abc import Sequence
@@ -59,10 +60,17 @@ class Dialect:
     notes: tuple[str, ...]
 
     @property
+    def kept(self) -> list[int]:
+        """Places of the columns with a name."""
+        left = set(self.left_out)
+        return [i for i in range(len(self.names)) if i not in left]
+
+    @property
     def labels(self) -> list[str]:
-        """Names under which all columns are read: those that are left out have one that no other column has."""
-        longest = max(map(len, self.names))
-        return [f"{i:>{longest + 1}}" if i in self.left_out else name for i, name in enumerate(self.names)]
+        """What all columns are called while they are read: those that are left out as no other is."""
+        left, begun = set(self.left_out), {name.partition("|")[0] for name in self.names}
+        first = next(k for k in itertools.count() if str(k) not in begun)
+        return [f"{first}|{i}" if i in left else name for i, name in enumerate(self.names)]
 
 
 def find_dialect(
@@ -106,7 +114,7 @@ def find_dialect(
     if header:
         left_out, said = _without_a_name(file, first, cells)
         notes += said
-        refuse_duplicates(file, [name for i, name in enumerate(first) if i not in left_out])
+        refuse_duplicates(file, [name for name in first if name.strip()])
     else:
         first = [f"c{i + 1}" for i in range(len(first))]
         notes.append(f"no header: the columns are called c1 to c{len(first)}" if len(first) > 1 else "no header: c1")

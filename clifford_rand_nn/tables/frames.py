@@ -104,7 +104,7 @@ def last_column(path: str | Path, **dialect: Any) -> str:
     if read_ending(file) in (".parquet", ".npz", ".arff"):
         return str(read_frame(file, **dialect).columns[-1])
     found = find_dialect(file, **dialect)
-    return [name for i, name in enumerate(found.names) if i not in found.left_out][-1]
+    return found.names[found.kept[-1]]
 
 
 def _read_parquet(file: Path) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables import TableEncoder, default_target, read_blocks, read_frame
 from clifford_rand_nn.tables import blocks as blocks_module
+from support.clock import fastest
 
 pd = pytest.importorskip("pandas")
 
@@ -163,13 +164,22 @@ def test_names_of_two_lines_are_names_in_blocks(tmp_path):
         (' "a,b",,\n 1,,\n', {"a,b": [1]}),
         ('" a",b\n1,2\n', {" a": [1], "b": [2]}),
         ('a,"b\r\nc",\n1,2,\n', {"a": [1], "b\r\nc": [2]}),
-        ("no name 1,,no name 2,\n1,,2,\n", {"no name 1": [1], "no name 2": [2]}),
+        ("no name 1,,0|1,\n1,,2,\n", {"no name 1": [1], "0|1": [2]}),
     ],
 )
 def test_names_are_the_same_at_once_and_in_blocks(tmp_path, text, columns):
     path = _write(tmp_path / "t.csv", text)
     for frame in (read_frame(path), *read_blocks(path)):
         assert frame.to_dict("list") == columns
+
+
+def test_many_columns_without_a_name_take_the_time_of_one_each(tmp_path):
+    def read(n):
+        path = _write(tmp_path / f"{n}.csv", "a" + "," * n + "\n1" + "," * n + "\n")
+        assert [frame.shape for frame in (read_frame(path), *read_blocks(path))] == [(1, 1)] * 2
+
+    few, many = fastest(lambda: read(800), lambda: read(8000), rounds=2)
+    assert many < 40 * few
 
 
 def test_arff(tmp_path):
