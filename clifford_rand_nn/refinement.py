@@ -18,6 +18,7 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
+from clifford_rand_nn.solvers.interrupts import Keeper, handed_over, raise_held
 
 _SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
 _PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
@@ -83,6 +84,11 @@ class Refinement:
         """Whether Ctrl-C ended it; the model is the best of the rounds before."""
         return self.status is Status.INTERRUPTED
 
+    def ended(self, status: Status) -> "Refinement":
+        """Return the refinement with another status, and the message that belongs to it."""
+        last, gap = self.rounds[-1], self.result.relative_gap
+        return replace(self, status=status, message=explain(status, len(self.rounds) - 1, last.seconds, gap))
+
     def __repr__(self) -> str:
         return (
             f"Refinement(objective={self.result.objective:.8g} from {self.rounds[0].objective:.8g}, "
@@ -91,6 +97,7 @@ class Refinement:
         )
 
 
+@handed_over
 def refine_gates(
     X: ArrayLike,
     y: ArrayLike,
@@ -278,8 +285,9 @@ class _Search:
         undone, message = 0, ""
         status: Status | None = None
         offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
-        try:
+        with Keeper(rounds) as kept:
             note(model, 0.0, 0.0, True)
+            raise_held()
             if model.result.interrupted:
                 raise KeyboardInterrupt
             offered = self._candidates(model)
@@ -304,10 +312,8 @@ class _Search:
                 model, undone = (new, 0) if lower else (model, undone + 1)
                 note(model, price, gain, lower)
                 offered = self._candidates(model)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        except MemoryError:
-            status = Status.MAX_MEMORY
+        status = kept.status or status
+        assert status is not None
         gap, seconds = model.result.relative_gap, time.perf_counter() - began
         message = message or explain(status, len(rounds) - 1, seconds, gap)
         both = self._problem(np.hstack([model.patterns, offered.patterns]))

@@ -34,7 +34,8 @@ from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.csr_rows import CsrRows
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.solvers.base import Limits, Result, check_limits, unless_interrupted
+from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
+from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
@@ -114,12 +115,15 @@ class ConvexNetwork(Parameters):
         """Fit; ``shared`` has what the last fit on the same rows left for this one, and gets what this one leaves."""
         task = self._task(X, y, sample_weight)
         units = self._units(task)
-        if units.plain:
-            self._choose_and_train(task, shared)
-        else:
-            there = self._in(units)
-            there._choose_and_train(_task_in(units, task), shared)
-            self._take_from(there, units)
+        with Interrupts() as interrupts:
+            if units.plain:
+                self._choose_and_train(task, shared)
+            else:
+                there = self._in(units)
+                there._choose_and_train(_task_in(units, task), shared)
+                self._take_from(there, units)
+        if interrupts.held:
+            self._end(Status.INTERRUPTED)
         return self
 
     def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
@@ -384,7 +388,15 @@ class ConvexNetwork(Parameters):
                     f"the rounding of its weights leaves a relative gap of {gap}; rows nearer to the origin do not"
                 )
         if message:
-            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=6)
+            self._warn(message, 6)
+
+    def _end(self, status: Status) -> None:
+        """Take another status, which came after the solver's end."""
+        self.result_ = self.result_.ended(status)
+        self._warn(self.result_.message, 4)
+
+    def _warn(self, message: str, level: int) -> None:
+        warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=level + 1)
 
     def _outputs(self, X: Any) -> Array:
         check_is_fitted(self, "network_")

@@ -12,8 +12,8 @@ from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
-from clifford_rand_nn.solvers.base import unless_interrupted
 from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _TOL = 1e-4  # relative gap of a model that is only judged
 # From the middle, where time is short. On wine, 63 rows, every power of four beyond is better by what says nothing.

@@ -34,7 +34,8 @@ from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST, Limits, unless_interrupted
+from clifford_rand_nn.solvers.base import SOONEST, Limits
+from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
 _JUDGED = 4096  # of them, by which beta is chosen to begin with

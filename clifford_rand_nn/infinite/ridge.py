@@ -93,11 +93,7 @@ class KernelProblem:
         watch = Watch[Array](limits, self.relative_gap, _ADVICE)
         free = self.null_predictions
         zero = np.zeros_like(free)
-        with (
-            blas_threads(n),
-            watch,
-            np.errstate(all="ignore"),
-        ):  # what overflows is not finite afterwards: it is judged
+        with blas_threads(n), watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards: it is judged
             watch.check(0, self.datafit.value(free), self.dual_bound(free, self.kernel.square), zero, free)
             if watch.status is None:
                 newton: Any = NewtonStep

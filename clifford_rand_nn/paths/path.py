@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,6 +28,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver
+from clifford_rand_nn.solvers.interrupts import Keeper, handed_over, held
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,6 +142,10 @@ class RegularizationPath:
         """Return the outputs of every network: (B, n), or (B, n, C) for several outputs."""
         return np.stack([network.predict(X) for network in self.networks])
 
+    def ended(self, status: Status) -> "RegularizationPath":
+        """Return the path with another status, which came after its last beta."""
+        return replace(self, status=status, message=_told(status, len(self), len(self)))
+
     def __len__(self) -> int:
         return len(self.betas)
 
@@ -166,7 +171,11 @@ class Walk(NamedTuple):
         if ended is None:
             missed = [result.status for result in results if not result.converged]
             return cls(betas, results, missed[0] if missed else Status.OPTIMAL, "")
-        return cls(betas, results, ended, f"ended by {ended.value} after {len(results)} of {len(betas)} betas")
+        return cls(betas, results, ended, _told(ended, len(results), len(betas)))
+
+
+def _told(ended: Status, reached: int, of: int) -> str:
+    return f"ended by {ended.value} after {reached} of {of} betas"
 
 
 def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result[Any]]) -> Walk:
@@ -176,22 +185,17 @@ def walked(betas: Array, limits: Limits, solve: Callable[[float, Limits], Result
     """
     began = time.perf_counter()
     results: list[Result[Any]] = []
-    ended: Status | None = None
-    try:
+    with Keeper(results) as kept:
         for beta in betas:
             seconds = time.perf_counter() - began
             if results and limits.max_time is not None and seconds >= limits.max_time:
-                ended = Status.MAX_TIME
+                kept.stop(Status.MAX_TIME)
                 break
             results.append(solve(float(beta), limits.after(seconds)))
-            if results[-1].status.ends_all:
-                ended = results[-1].status
+            if results[-1].status.ends_all or held():
+                kept.stop(results[-1].status if results[-1].status.ends_all else Status.INTERRUPTED)
                 break
-    except (KeyboardInterrupt, MemoryError) as error:
-        if not results:
-            raise
-        ended = Status.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Status.MAX_MEMORY
-    return Walk.over(betas, results, ended)
+    return Walk.over(betas, results, kept.status)
 
 
 def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str) -> Array:
@@ -215,6 +219,7 @@ def beta_grid(betas: Any, n_betas: int, eps: float, beta_max: float, owner: str)
 
 
 @documented
+@handed_over
 def gated_path(
     X: ArrayLike,
     y: ArrayLike,

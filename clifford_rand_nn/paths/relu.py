@@ -23,6 +23,7 @@ from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.distinct import DistinctRows
 from clifford_rand_nn.solvers.lasso.path import solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
@@ -32,6 +33,7 @@ _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 
 
 @documented
+@handed_over
 def relu_path(
     X: ArrayLike,
     y: ArrayLike,
@@ -111,6 +113,7 @@ def relu_path(
 
 
 @documented
+@handed_over
 def lasso_path(
     X: ArrayLike,
     y: ArrayLike,

@@ -239,10 +239,3 @@ def explain(
     if status is not Status.OPTIMAL and not bounded:
         advice = f"{_NO_BOUND}; else {advice}"
     return f"{when} {reached}" + (f": {advice}" if advice else "")
-
-
-def unless_interrupted(result: Result[Solution]) -> Result[Solution]:
-    """Return a result; where Ctrl-C ended the solver, raise it again for a choice that this was a step of."""
-    if result.interrupted:
-        raise KeyboardInterrupt("while beta was chosen; there is no network yet")
-    return result

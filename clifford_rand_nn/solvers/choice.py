@@ -14,6 +14,7 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet, restriction_pays
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from clifford_rand_nn.sparse_rows import row_squares
@@ -195,6 +196,7 @@ class AutoSolver(Limits):
             return GateWorkingSet(replace(first, callback=None), **self.shared()), about
         return first, about
 
+    @handed_over
     def solve(
         self, problem: GatedTask, start: Point | Result[Coefficients] | None = None, kernel: list[Any] | None = None
     ) -> Result[Coefficients]:

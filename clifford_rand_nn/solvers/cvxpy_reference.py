@@ -18,6 +18,7 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReL
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
 Problem = GatedReLUProblem | GatedRidgeProblem | ConvexReLUProblem | LassoProblem
@@ -244,6 +245,7 @@ class CvxpyReference(Limits):
             if value != usual and name not in _OPTIONS.get(self.solver, {}):
                 raise fail(name, "CvxpyReference", f"{usual} with {self.solver}, which has no such limit", value)
 
+    @handed_over
     def solve(self, problem: Problem, start: object = None) -> Result[Any]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         began = time.perf_counter()

@@ -14,6 +14,7 @@ from clifford_rand_nn.problems.duality import dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.penalties import GateMetric, GroupL2
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
 # The step grows by this factor in every iteration until the majorisation test stops it. On embeddings of n = 2000,
@@ -89,6 +90,7 @@ class Fista(Limits):
         """Return the bytes of the iterates of a solve, and of the predictions."""
         return 8.0 * 8 * problem.outputs * (problem.map.d * problem.map.n_patterns + problem.n)
 
+    @handed_over
     def solve(self, problem: GatedProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem, from ``start`` or the best point without a gate, the optimum for large beta."""
         self.admit(problem, GatedProblem, start)

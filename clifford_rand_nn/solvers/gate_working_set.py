@@ -13,6 +13,7 @@ from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
 _SHARE = 0.1  # of the gap so far: the tolerance of the next restricted problem
@@ -91,6 +92,7 @@ class GateWorkingSet(Limits):
             raise fail("inner", "GateWorkingSet", rule, self.inner)
         check_integer(self.max_rounds, "max_rounds", "GateWorkingSet")
 
+    @handed_over
     def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
         """Minimise the problem over all its gates, from ``start`` or the best point without a gate."""
         self.admit(problem, GatedReLUProblem, start, "Fista is for the penalty 'ridge'.")

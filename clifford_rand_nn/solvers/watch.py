@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -10,12 +9,13 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, explain
+from clifford_rand_nn.solvers.interrupts import Keeper, held
 
 P = TypeVar("P")
 S = TypeVar("S")
 
 
-class Watch(Generic[P]):
+class Watch(Keeper, Generic[P]):
     """Judges a solver's points, keeps the best one, and ends the run by a limit, Ctrl-C or a step that is not finite.
 
     Used as a context: a KeyboardInterrupt or MemoryError inside the block ends it, and the best point that was judged
@@ -57,7 +57,7 @@ class Watch(Generic[P]):
         self.objective, self.gap = np.inf, np.inf
         self._judged = False
         self.history: list[HistoryRow] = []
-        self.status: Status | None = None
+        super().__init__(self.history)
         self.message = ""
         self.n_iter = 0
 
@@ -85,6 +85,8 @@ class Watch(Generic[P]):
             self.stop(Status.OPTIMAL)
         elif not np.isfinite(objective):
             self.stop(Status.NOT_FINITE)
+        elif held():
+            self.stop(Status.INTERRUPTED)
         elif self.late:
             self.stop(Status.MAX_TIME)
         elif n_iter >= self._limits.max_iter:
@@ -94,15 +96,18 @@ class Watch(Generic[P]):
         self, n_iter: int, objective: float, bound: DualBound, point: P, fitted: Array, allowed: float = -np.inf
     ) -> None:
         """Keep a point if it is the best, or its objective at most ``allowed``, and the bound if it is the best."""
-        if objective < self.objective or objective <= allowed or not self._judged:
-            self.objective, self.point, self.fitted = objective, point, fitted
-        if not self._judged or bound.value > self.bound.value:
-            self.bound = bound if np.isfinite(bound.value) else DualBound(-np.inf, bound.theta)
-        self._judged = True
-        self.n_iter = n_iter
+        if self._judged and not (objective < self.objective or objective <= allowed):
+            objective, point, fitted = self.objective, self.point, self.fitted
+        if self._judged and not bound.value > self.bound.value:
+            bound = self.bound
+        elif not np.isfinite(bound.value):
+            bound = DualBound(-np.inf, bound.theta)
         with np.errstate(invalid="ignore"):
-            gap = self._relative_gap(self.objective, self.bound.value)
-        self.gap = np.inf if np.isnan(gap) else gap
+            gap = self._relative_gap(objective, bound.value)
+        gap = np.inf if np.isnan(gap) else gap
+        # nothing is called from here on, so that an interrupt comes before or after all of it
+        self.objective, self.point, self.fitted, self.bound = objective, point, fitted, bound
+        self.gap, self.n_iter, self._judged = gap, n_iter, True
 
     def polish(self, objective: float, bound: DualBound, point: P, fitted: Array, allowed: float = np.inf) -> None:
         """Take a better form of the best point after the end, if its objective is at most ``allowed``."""
@@ -118,17 +123,6 @@ class Watch(Generic[P]):
         self.status, self._advice = status, advice or (self._advice if status is Status.STALLED else "")
         bounded = self._judged and self.bound.value > 0
         self.message = explain(status, self.n_iter, self.seconds, self.gap, self._advice, bounded)
-
-    def __enter__(self) -> "Watch[P]":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if kind is None or not self.history or not issubclass(kind, KeyboardInterrupt | MemoryError):
-            return False
-        self.stop(Status.INTERRUPTED if issubclass(kind, KeyboardInterrupt) else Status.MAX_MEMORY)
-        return True
 
     def result(self, solver: str, coefficients: S) -> Result[S]:
         """Return the best point, written as ``coefficients``."""

@@ -147,7 +147,7 @@ def _interrupt(seconds):
 
     def press(*_):
         fired.append(1)
-        signal.default_int_handler(signal.SIGINT, None)
+        signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGALRM, press)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))

@@ -11,7 +11,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import encode_labels, make_datafit
 from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 from clifford_rand_nn.infinite.logistic.path import LogisticFit, LogisticPath, rows_of
-from clifford_rand_nn.solvers.base import Limits, Status
+from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _OWNER = "choose_logistic"
 STEPS = 100  # of a fit
@@ -114,8 +115,7 @@ def choose_logistic(
     with blas_threads(len(K)):
         while (k := search.next(found)) is not None:
             fit = fits[k] = path.fit(beta * RATIO**k, limits.after(path.seconds))
-            if fit.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
+            unless_interrupted(fit)
             losses = loss.value(fit.leave_one_out, targets)[:, 0]
             found[k] = float(np.average(losses, weights=weights))
             if fit.status.ends_all:

@@ -15,7 +15,8 @@ from clifford_rand_nn.infinite.learned.frame import spread
 from clifford_rand_nn.infinite.learned.rounds import Fold
 from clifford_rand_nn.infinite.logistic.choice import RATIO, STEPS, LogisticChoice, Search
 from clifford_rand_nn.infinite.logistic.path import LogisticFit, LogisticPath, rows_of
-from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
+from clifford_rand_nn.solvers.base import SOONEST, Limits
+from clifford_rand_nn.solvers.interrupts import unless_interrupted
 
 _OWNER = "choose_unseen"
 
@@ -117,6 +118,5 @@ def choose_unseen(
 
 def _over(fit: LogisticFit) -> bool:
     """Whether time is over."""
-    if fit.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
+    unless_interrupted(fit)
     return fit.status.ends_all

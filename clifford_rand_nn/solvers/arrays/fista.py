@@ -14,6 +14,7 @@ from clifford_rand_nn.solvers.arrays.kernel import run_kernel
 from clifford_rand_nn.solvers.arrays.problem import ArrayProblem, constant
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.fista import GROW, NOISE, RELAX, rounded
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
 _CHECK_EVERY = 10
@@ -27,6 +28,7 @@ class ArrayResult(Result[Coefficients]):
     dual_point: Any
 
 
+@handed_over
 def solve_array(
     X: Any,
     y: Any,

@@ -18,6 +18,7 @@ from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
 from clifford_rand_nn.solvers.gram.system import Preconditioner, conjugate_gradients
 from clifford_rand_nn.solvers.gram.terms import Linearised, Norms, Squares, equal_weight
 from clifford_rand_nn.solvers.gram.weights import Sizes, Weights, predicted
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.watch import Watch
 
 _KEPT = 2.0**30  # bytes of columns that are kept, where no limit of memory is given
@@ -76,6 +77,7 @@ class GramNewton(Limits):
         matrices = float(8 * (size * (4 * size + C * (2 * P + 12)) + problem.n * (12 * C + problem.map.d)))
         return matrices + GatedDesign.tiles(size)
 
+    @handed_over
     def solve(
         self, problem: GatedProblem, start: Point | None = None, kernel: list[GatedDesign] | None = None
     ) -> Result[Coefficients]:

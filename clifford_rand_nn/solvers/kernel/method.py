@@ -9,6 +9,7 @@ from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.kernel.gram import GatedKernel
 
 P = TypeVar("P", bound=GatedProblem)
@@ -32,6 +33,7 @@ class KernelMethod(Limits, Generic[P, K]):
         """Return the bytes of the matrices of a solve."""
         raise NotImplementedError
 
+    @handed_over
     def solve(self, problem: P, start: Point | None = None, kernel: list[K] | None = None) -> Result[Coefficients]:
         """Minimise the problem, from scratch or from a solution for another beta.
 

@@ -14,6 +14,7 @@ from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import DualTerms
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.basic import make_basic
 from clifford_rand_nn.solvers.lasso.central_path import CentralPath
 from clifford_rand_nn.solvers.watch import Watch
@@ -70,6 +71,7 @@ class InteriorPoint(Limits):
         order = problem.outputs * n if problem.outputs > 1 else min(n, N)
         return float(8 * (3 * order**2 + n * N + 12 * N * problem.outputs))
 
+    @handed_over
     def solve(self, problem: LassoProblem) -> Result[Weights]:
         """Minimise the problem, in one BLAS thread where a step is short.
 

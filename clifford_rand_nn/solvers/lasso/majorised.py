@@ -14,6 +14,7 @@ from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.datafits.quadratic import Squared
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -71,6 +72,7 @@ class MajorisedNewton(Limits):
         """Return the bytes of a model and its solver."""
         return ProximalNewton.memory(problem) + 8.0 * 6 * problem.n * problem.outputs
 
+    @handed_over
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
         """Minimise the problem from ``start``, weights on its columns, or from none.
 

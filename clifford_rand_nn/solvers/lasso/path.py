@@ -1,6 +1,6 @@
 """A whole regularisation path of the Lasso: breakpoints, and everything between them by interpolation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,8 @@ from clifford_rand._checks import fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
+
+SO_FAR = "this is the path so far"
 
 
 class PathPoint(NamedTuple):
@@ -84,6 +86,10 @@ class LassoPath:
     def converged(self) -> bool:
         """Whether the path reaches the β that was asked for."""
         return self.status is Status.OPTIMAL
+
+    def ended(self, status: Status) -> "LassoPath":
+        """Return the path with another status, which came after its last breakpoint."""
+        return replace(self, status=status, message=f"stopped at beta = {self.betas[-1]:.6g}, {SO_FAR}")
 
     def point(self, k: int) -> PathPoint:
         """Return the solution at breakpoint k."""

@@ -14,8 +14,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import normalised
 from clifford_rand_nn.problems.duality import gap_above
 from clifford_rand_nn.solvers.base import Limits, Status
+from clifford_rand_nn.solvers.interrupts import Keeper, handed_over
 from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CentredColumns, turn
-from clifford_rand_nn.solvers.lasso.path import LassoPath, PathPoint
+from clifford_rand_nn.solvers.lasso.path import SO_FAR, LassoPath, PathPoint
 
 _EPS = np.finfo(np.float64).eps
 _GAP = 1e-9  # largest relative duality gap of a breakpoint that is accepted
@@ -41,6 +42,7 @@ class PathRow(NamedTuple):
     relative_gap: float
 
 
+@handed_over
 def homotopy(
     K: ArrayLike,
     y: ArrayLike,
@@ -148,8 +150,7 @@ class _Follower:
             self.y = np.zeros_like(y)
         self.active = ActiveColumns(self.columns)
         self.limits = limits
-        self.rows: list[PathRow] = []
-        self.points: list[PathPoint] = []
+        self.found: list[tuple[PathRow, PathPoint]] = []
         self.largest = float(self.columns.sizes[self.columns.norms > 0].max(initial=0.0))
         # Below this, correlations are rounding, and no column can be told to reach the bound.
         self.floor = _NOISE * _EPS * self.largest * float(np.linalg.norm(self.y))
@@ -164,13 +165,10 @@ class _Follower:
 
     def follow(self, max_breakpoints: int) -> LassoPath:
         """Follow the path from its first breakpoint down to ``beta_min``, or as far as the limits and Ctrl-C allow."""
-        try:
+        with Keeper(self.found) as kept:
             return self._follow(max_breakpoints)
-        except (KeyboardInterrupt, MemoryError) as error:
-            if not self.points:
-                raise
-            status = Status.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Status.MAX_MEMORY
-            return self._path(status, "this is the path so far")
+        assert kept.status is not None
+        return self._path(kept.status, SO_FAR)
 
     def _follow(self, max_breakpoints: int) -> LassoPath:
         lam_end = self.n * self.beta_min
@@ -180,7 +178,7 @@ class _Follower:
         self._keep(*self._solve(lam))
         stalls = 0
         while lam > lam_end:
-            if len(self.rows) >= max_breakpoints:
+            if len(self.found) >= max_breakpoints:
                 return self._path(Status.MAX_ITER, f"after {max_breakpoints} breakpoints: try a larger max_breakpoints")
             if self.limits.max_time is not None and time.perf_counter() - self.began >= self.limits.max_time:
                 return self._path(Status.MAX_TIME, f"after {self.limits.max_time:g} s: try a larger max_time")
@@ -251,23 +249,23 @@ class _Follower:
         index, values = index[order], values[order]
         intercept = self.mean - float(self.columns.means[index] @ values)
         beta = self.beta_min if lam == self.n * self.beta_min else lam / self.n  # exactly what was asked for
-        row = PathRow(len(self.rows), time.perf_counter() - self.began, beta, index.size, primal / self.n, gap)
+        row = PathRow(len(self.found), time.perf_counter() - self.began, beta, index.size, primal / self.n, gap)
         return row, PathPoint(index, values, intercept)
 
     def _keep(self, row: PathRow, point: PathPoint) -> None:
-        self.rows.append(row)
-        self.points.append(point)
+        self.found.append((row, point))
         if self.limits.callback is not None:
             self.limits.callback(row)
 
     def _path(self, status: Status, why: str = "") -> LassoPath:
-        index, values, intercepts = zip(*self.points, strict=True)
+        rows, points = zip(*self.found, strict=True)
+        index, values, intercepts = zip(*points, strict=True)
         counts = np.array([part.size for part in index])
         return LassoPath(
-            betas=np.array([row.beta for row in self.rows]),
-            objectives=np.array([row.objective for row in self.rows]),
+            betas=np.array([row.beta for row in rows]),
+            objectives=np.array([row.objective for row in rows]),
             l1_norms=np.array([float(np.abs(part).sum()) for part in values]),
-            relative_gaps=np.array([row.relative_gap for row in self.rows]),
+            relative_gaps=np.array([row.relative_gap for row in rows]),
             n_active=counts,
             intercepts=np.array(intercepts),
             columns=np.concatenate(index),
@@ -275,5 +273,5 @@ class _Follower:
             starts=np.concatenate([[0], np.cumsum(counts)]),
             status=status,
             seconds=time.perf_counter() - self.began,
-            message=f"stopped at beta = {self.rows[-1].beta:.6g}, {why}" if why else "",
+            message=f"stopped at beta = {rows[-1].beta:.6g}, {why}" if why else "",
         )

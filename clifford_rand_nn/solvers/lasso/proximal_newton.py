@@ -12,6 +12,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.basic import make_basic
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -79,6 +80,7 @@ class ProximalNewton(Limits):
         n, N = problem.K.shape
         return float(8 * (2 * n * N + 4 * N**2 + 8 * (n + N) * problem.outputs))
 
+    @handed_over
     def solve(self, problem: LassoProblem, start: Weights | None = None) -> Result[Weights]:
         """Minimise the problem from ``start``, weights on its columns, or from none.
 

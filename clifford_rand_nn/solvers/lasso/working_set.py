@@ -20,6 +20,7 @@ from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.lasso.basic import polished
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.majorised import MajorisedNewton
@@ -169,6 +170,7 @@ class WorkingSet(Limits):
         if self.most is not None:
             check_integer(self.most, "most", "WorkingSet")
 
+    @handed_over
     def solve(
         self,
         X: ArrayLike,
@@ -220,6 +222,7 @@ class WorkingSet(Limits):
         )
         return self._solve(problem, atoms)
 
+    @handed_over
     def solve_columns(self, problem: LassoProblem) -> Result[Weights]:
         """Minimise a problem whose family is the columns of its K."""
         return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)))

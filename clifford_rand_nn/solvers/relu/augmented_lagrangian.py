@@ -12,6 +12,7 @@ from clifford_rand._checks import check_integer
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.relu.program import ReLUProgram
 from clifford_rand_nn.solvers.watch import Watch
 
@@ -88,6 +89,7 @@ class AugmentedLagrangian(Limits):
         n, P = problem.n, problem.n_patterns
         return float(8 * (3 * n * n + 12 * P * (n + problem.X.shape[1] + 1)))
 
+    @handed_over
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem, from ``start`` or zero."""
         self.admit(problem, ConvexReLUProblem)

@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.interior.complementarity import longest_step
+from clifford_rand_nn.solvers.interrupts import handed_over
 from clifford_rand_nn.solvers.relu.norm_cones import AbsoluteValues, LossTerm, SecondOrderCones
 from clifford_rand_nn.solvers.relu.program import ReLUProgram, UnitBlocks
 from clifford_rand_nn.solvers.watch import Watch
@@ -82,6 +83,7 @@ class ConeInteriorPoint(Limits):
         """Flops of a bound for which every unit is priced."""
         return 2.0 * problem.n_patterns * problem.n * float(problem.X.shape[1]) ** 2
 
+    @handed_over
     def solve(self, problem: ConvexReLUProblem, start: ReLUCoefficients | None = None) -> Result[ReLUCoefficients]:
         """Minimise the problem; ``start`` is ignored, an interior-point method has no use for it."""
         self.admit(problem, ConvexReLUProblem)

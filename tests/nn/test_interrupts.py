@@ -1,0 +1,209 @@
+"""Ctrl-C by a signal: at every moment after a point was judged, what is returned has the best one."""
+
+import os
+import signal
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+
+from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
+from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.interrupts import Interrupts, Keeper, handed_over, held, raise_held
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.lasso.path_following import homotopy
+from support.ctrl_c import traced
+from support.limited import GATED, OURS, PATHS, RIDGE, SIGNS, SOLVERS, K, X, Y, is_sound
+
+_FEW = {"beta": 1e-2, "tol": 1e-3, "max_iter": 4, "random_state": 0}
+WORK = {name: partial(SOLVERS[name][1], tol=1e-9, max_iter=3) for name in OURS}
+WORK |= {f"path, {name}": PATHS[name] for name in ("gated", "ridge", "lasso, exact")}
+WORK["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-2)
+WORK["estimator, logistic"] = lambda: GatedReLUClassifier(30, loss="logistic", **_FEW).fit(X, SIGNS)
+WORK["estimator, ridge"] = lambda: GatedReLURegressor(30, penalty="ridge", **_FEW).fit(X, Y)
+WORK["estimator, infinite"] = lambda: GatedReLURegressor(gates="infinite", penalty="ridge", **_FEW).fit(X, Y)
+_LINES = 6  # tried of each part of a call
+QUICK = ("fista", "newton", "kernel", "interior point", "estimator, ridge")
+
+
+@pytest.fixture(autouse=True)
+def _usual_handler():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in WORK]
+)
+def test_ctrl_c_at_any_line_after_the_first_point_loses_nothing(name):
+    WORK[name]()  # what is made once
+    with traced() as whole:
+        WORK[name]()
+    first, last = whole.first or whole.count // 2, whole.last or whole.count - 20
+    pressed = 0
+    for part in ((first, last), (last, whole.count)):
+        for k in np.unique(np.linspace(*part, _LINES).astype(int)):
+            found, lines = _interrupted(WORK[name], k)
+            if not lines.pressed:  # a few lines may depend on what was solved before
+                continue
+            pressed += 1
+            assert found is not None, lines.where
+            result = getattr(found, "result_", found)
+            assert result.status is Status.INTERRUPTED, lines.where
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            if name in SOLVERS:
+                is_sound(SOLVERS[name][0], result)
+    assert pressed >= _LINES
+
+
+def _interrupted(work, k):
+    """Return what is left of a call with Ctrl-C at line k, None if nothing is; what is raised would end pytest."""
+    try:
+        with traced(k) as lines:
+            return work(), lines
+    except KeyboardInterrupt:
+        return None, lines
+
+
+def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypatch):
+    """Of Newton's method for kernels the network is made of the dual variable after the last step."""
+    result = KernelNewton._result
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return result(*arguments)
+
+    monkeypatch.setattr(KernelNewton, "_result", pressed)
+    found = KernelNewton(tol=1e-9).solve(RIDGE)
+    assert found.status is Status.INTERRUPTED
+    assert found.relative_gap <= 1e-9
+    assert "stopped by an interrupt" in found.message
+    is_sound(RIDGE, found)
+
+
+def test_a_second_one_is_raised_at_once(monkeypatch):
+    def pressed(*_):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("not raised")
+
+    monkeypatch.setattr(KernelNewton, "_result", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        KernelNewton().solve(RIDGE)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_before_the_first_point_is_raised():
+    @handed_over
+    def solve():
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        solve()
+
+
+def test_an_interrupt_between_two_solves_ends_the_second_at_its_first_check():
+    problem = GATED
+
+    @handed_over
+    def twice():
+        Fista(tol=1e-3).solve(problem)
+        signal.raise_signal(signal.SIGINT)
+        assert held()
+        return Fista(tol=1e-12).solve(problem)
+
+    found = twice()
+    assert (found.status, found.n_iter) == (Status.INTERRUPTED, 0)
+
+
+def test_what_is_of_no_more_use_holds_nothing_back():
+    @handed_over
+    def twice(taken):
+        with Keeper([1]):
+            pass
+        if not taken:
+            signal.raise_signal(signal.SIGINT)
+        raise_held()
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("not raised")
+
+    for taken in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            twice(taken)
+
+
+def test_an_error_gives_the_handler_back():
+    @handed_over
+    def fails():
+        assert isinstance(signal.getsignal(signal.SIGINT), Interrupts)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_program_with_a_handler_of_its_own_keeps_it(handler):
+    signal.signal(signal.SIGINT, handler)
+    seen = []
+    Fista(tol=1e-3, callback=lambda _: seen.append(signal.getsignal(signal.SIGINT))).solve(GATED)
+    assert seen
+    assert all(one is handler for one in seen)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_handler_that_a_callback_installs_stays():
+    def mine(*_):
+        pass
+
+    Fista(tol=1e-3, callback=lambda _: signal.signal(signal.SIGINT, mine)).solve(GATED)
+    assert signal.getsignal(signal.SIGINT) is mine
+
+
+def test_another_thread_leaves_the_handler_alone():
+    seen = []
+
+    def solve():
+        result = Fista(tol=1e-3, callback=lambda _: seen.append(signal.getsignal(signal.SIGINT))).solve(GATED)
+        seen.append(result.status)
+
+    thread = threading.Thread(target=solve)
+    thread.start()
+    thread.join()
+    assert seen[-1] is Status.OPTIMAL
+    assert all(one is signal.default_int_handler for one in seen[:-1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="children of this process by fork")
+def test_a_forked_child_holds_nothing_back():
+    @handed_over
+    def fork():
+        with Keeper([1]):
+            pass
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fork()
+
+
+def test_memory_that_runs_out_ends_a_keeper_too():
+    with pytest.raises(MemoryError), Keeper([]):
+        raise MemoryError
+    with Keeper([1]) as kept:
+        raise MemoryError
+    assert kept.status is Status.MAX_MEMORY
