@@ -32,6 +32,7 @@ from clifford_rand_nn.cli.console import say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, spiral_notes, spiral_row
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.datasets import spiral
+from clifford_rand_nn.estimators.ended import unless_stopped
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 
@@ -175,9 +176,9 @@ def with_ones(X: NDArray[np.float64]) -> NDArray[np.float64]:
 def _default(train: _Rows, test: _Rows, tell: Callable[[str], object]) -> Score:
     """Fit the default network, without a parameter, to ``train``, score it on ``test``."""
     tell(f"digits: {_DEFAULT}, everything by leave-one-out")
-    ConvexNetworkClassifier().fit(train[0][:_FEW], train[1][:_FEW])  # so that nothing is compiled later
+    _fitted(ConvexNetworkClassifier(), (train[0][:_FEW], train[1][:_FEW]))  # so that nothing is compiled later
     began = time.perf_counter()
-    model = ConvexNetworkClassifier().fit(*train)
+    model = _fitted(ConvexNetworkClassifier(), train)
     seconds = time.perf_counter() - began
     proof = model.certificate_
     tested = float(model.score(*test))
@@ -204,14 +205,24 @@ def _score(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the table
         for value in method.grid:
             tell(f"digits: {method.name}, {method.parameter} {value:g}")
-            validation.append(method.make(value).fit(*part).score(*held))
+            validation.append(_fitted(method.make(value), part).score(*held))
         best = method.grid[int(np.argmax(validation))]
         tell(f"digits: {method.name}, all training rows")
-        model = method.make_last(best).fit(*train)
+        model = _fitted(method.make_last(best), train)
     seconds = time.perf_counter() - began
     objective, gap = _objective(model, *train)
     picked = f"{method.parameter} {best:g}"
     return Score(method.name, picked, max(validation), model.score(*test), objective, gap, seconds)
+
+
+def _fitted(model: Any, rows: _Rows) -> Any:
+    """Return a model fitted to rows; Ctrl-C ends the demo, also where a model keeps what it has by then."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Training interrupted by user")
+        try:
+            return unless_stopped(model.fit(*rows))
+        except UserWarning as told:  # of MLPClassifier
+            raise KeyboardInterrupt from told
 
 
 def _methods(seed: int) -> list[_Method]:

@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import check_positive, fail
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
-from clifford_rand_nn.cli.console import complain, refused_data, say, show_table
+from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, say, show_table
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.cli.rows import Reading, read_other, read_training
 from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.estimators.ended import unless_stopped
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -23,6 +25,7 @@ from clifford_rand_nn.paths.path import RegularizationPath, gated_path
 from clifford_rand_nn.paths.relu import lasso_path, relu_path
 from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.facts import Rows
+from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.tables import choose_task, default_target
 from clifford_rand_nn.tables.writers import written_columns
 
@@ -75,10 +78,10 @@ def run_path(asked: PathAsked) -> None:
     with refused_data(str(asked.train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if asked.model == "network":
-            columns = _left_out(rows, task, figure.subplots())
+            ended, columns = "", _left_out(rows, task, figure.subplots())
         else:
             test = None if asked.test is None else read_other(asked.test, reading, encoder, rows.names)
-            columns = _walked(asked, rows, test, task, figure.subplots())
+            ended, columns = _walked(asked, rows, test, task, figure.subplots())
     _show(columns)
     if asked.out is not None:
         with written_columns(asked.out) as write:
@@ -89,6 +92,9 @@ def run_path(asked: PathAsked) -> None:
 
         save_figure(figure, asked.picture)
         say(f"picture written to {asked.picture}")
+    if ended:
+        complain("interrupted", f"the path {ended}.")
+        raise typer.Exit(INTERRUPTED)
 
 
 def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
@@ -97,7 +103,7 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
 
     kind = ConvexNetworkClassifier if task == "classification" else ConvexNetworkRegressor
     options: dict[str, Any] = {"loss": "squared"} if task == "classification" else {}
-    model = kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups)
+    model = unless_stopped(kind(rounds=0, **options).fit(rows.X, rows.y, rows.weights, rows.groups))
     drawn = RegularizationPathDisplay.from_estimator(model, rows.X, rows.y, rows.weights, rows.groups, ax=axes)
     assert drawn.unseen is not None
     say(f"chosen: beta {model.beta_:.4g}, for the squared loss and before gates are learned; fit may choose another")
@@ -105,8 +111,11 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
     return {"beta": drawn.betas, "left_out_error": drawn.unseen}
 
 
-def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: Any) -> dict[str, Array]:
-    """Return the path of a convex program, and the mean squared loss of rows that it has not seen."""
+def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: Any) -> tuple[str, dict[str, Array]]:
+    """Return the path of a convex program, and the mean squared loss of rows that it has not seen.
+
+    Before it stands how far Ctrl-C let it come, if there was one.
+    """
     from clifford_rand_nn.displays.path import RegularizationPathDisplay
 
     X, y, weights = rows.X, rows.y, rows.weights
@@ -124,7 +133,8 @@ def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: An
     path = _path(asked, X, targets, weights)
     drawn = RegularizationPathDisplay.from_path(path, judged, others, ax=axes)
     assert drawn.unseen is not None
-    if path.message:
+    interrupted = path.status is Status.INTERRUPTED
+    if path.message and not interrupted:
         complain("warning", f"{path.message}.")
     columns: dict[str, Array] = {
         "beta": path.betas,
@@ -139,7 +149,7 @@ def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: An
         labels = np.unique(y)
         guess = labels[(out > 0).astype(int)] if out.ndim == 2 else labels[out.argmax(axis=2)]
         columns["unseen_accuracy"] = np.mean(guess == truth, axis=1)
-    return columns
+    return path.message if interrupted else "", columns
 
 
 def _targets(y: NDArray[Any], other: NDArray[Any], task: str) -> tuple[Array, Array]:

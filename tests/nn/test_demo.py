@@ -9,10 +9,12 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
 
 from clifford_rand_nn import ConvexNetworkClassifier, spiral
 from clifford_rand_nn.cli import console, demo
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, SpiralFit, fit_spiral
+from clifford_rand_nn.solvers.watch import Watch
 
 SMALL = {"n_gates": 30, "digits": 120, "resolution": 40}
 NETWORKS = ["every network", "all pairs", "30 pairs", "30 cross-product gates", "30 Gaussian gates"]
@@ -190,3 +192,37 @@ def test_objective_of_logistic_regression_is_its_minimum():
         other.coef_ = model.coef_ * factor
         other.intercept_ = model.intercept_
         assert demo._objective(other, X, y)[0] > least
+
+
+def _pressed_at_second_check(monkeypatch):
+    check, checks = Watch.check, []
+
+    def pressed(self, *arguments, **named):
+        check(self, *arguments, **named)
+        checks.append(1)
+        if len(checks) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watch, "check", pressed)
+    return checks
+
+
+def test_ctrl_c_in_a_fit_ends_the_demo(monkeypatch):
+    """The fit keeps the best that it has, and the demo does not go on with it."""
+    checks = _pressed_at_second_check(monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        fit_spiral(*spiral(), 0, 30, lambda _: None)
+    assert len(checks) == 2
+
+
+def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
+    """A perceptron keeps what it has and warns."""
+    X, y = load_digits(return_X_y=True)
+    model = MLPClassifier((5,), max_iter=3)
+
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(MLPClassifier, "_backprop", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        demo._fitted(model, (X[:100], y[:100]))

@@ -149,13 +149,14 @@ def _interrupt(seconds):
         fired.append(1)
         signal.raise_signal(signal.SIGINT)
 
-    before = signal.signal(signal.SIGALRM, press)
+    before = signal.signal(signal.SIGALRM, press), signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
     try:
         yield fired
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, before[0])
+        signal.signal(signal.SIGINT, before[1])
 
 
 # ---- commands
