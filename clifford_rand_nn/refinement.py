@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_generator, as_rows, check_choice, check_integer, check_positive, fail
+from clifford_rand._checks import (
+    as_generator,
+    as_rows,
+    check_choice,
+    check_instance,
+    check_integer,
+    check_positive,
+    fail,
+)
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
@@ -86,6 +94,7 @@ class Refinement:
 
     def ended(self, status: Status) -> "Refinement":
         """Return the refinement with another status, and the message that belongs to it."""
+        check_instance(status, Status, "status", "Refinement.ended", "a Status")
         last, gap = self.rounds[-1], self.result.relative_gap
         return replace(self, status=status, message=explain(status, len(self.rounds) - 1, last.seconds, gap))
 

@@ -16,6 +16,7 @@ from clifford_rand._checks import (
     check_bool,
     check_choice,
     check_fits,
+    check_instance,
     check_integer,
     check_number,
     describe,
@@ -144,6 +145,7 @@ class RegularizationPath:
 
     def ended(self, status: Status) -> "RegularizationPath":
         """Return the path with another status, which came after its last beta."""
+        check_instance(status, Status, "status", "RegularizationPath.ended", "a Status")
         return replace(self, status=status, message=_told(status, len(self), len(self)))
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import check_instance, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
@@ -89,6 +89,7 @@ class LassoPath:
 
     def ended(self, status: Status) -> "LassoPath":
         """Return the path with another status, which came after its last breakpoint."""
+        check_instance(status, Status, "status", "LassoPath.ended", "a Status")
         return replace(self, status=status, message=f"stopped at beta = {self.betas[-1]:.6g}, {SO_FAR}")
 
     def point(self, k: int) -> PathPoint:

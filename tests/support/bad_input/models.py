@@ -426,6 +426,12 @@ CALLS = {
             sequence(np.array([0.2, 0.1])),
         )
     ],
+    "nn.RegularizationPath.ended": [
+        through(
+            lambda status: nn.lasso_path(X, Y, subsample=10, betas=[0.2, 0.1], rng=0).ended(status).status,
+            thing(nn.Status.MAX_TIME),
+        )
+    ],
     "nn.RegularizationPath.predict": [good(PATH, rows(NEW))],
     "nn.Result": [through(lambda: fitted("GatedReLURegressor").result_.objective)],
     "nn.Result.ended": [
