@@ -7,7 +7,8 @@ libFuzzer's, keeps what reaches code that nothing before reached, and tells of e
 error other than ArgumentError, one of several lines or none, Python's warnings of a text, more CPU time (2 s) or memory
 than the target allows for that input when it is run again (first calls compile), another model than the undamaged one.
 Without Atheris (it is for Linux) seeds are changed at random. With INPUTS, so many are tried, changed at random, in
-whatever time: the same ones on every machine, which is what continuous integration needs.
+whatever time: the same ones on every machine, which is what continuous integration needs. So are those that are to be
+tried beyond the time: what was kept is changed without counting branches, which takes less time.
 """
 
 import contextlib
@@ -40,6 +41,7 @@ HERE = Path(__file__).parent
 _PACKAGES = ("clifford_rand", "clifford_rand_nn")
 _STUCK = 600  # seconds of wall time after which libFuzzer ends the child; on a busy machine many pass without work
 _HUNG = 300  # seconds of CPU time in all after which a child that tries a number of inputs is ended
+_AT_RANDOM = 20_000  # inputs of a child that tries what is left to try
 _SLOW_MACHINE = 3  # times as much CPU time as here is allowed there
 # Of the child, above what it has at its start, where a C library allocates out of tracemalloc's sight.
 _MOST_BYTES = 2**30
@@ -61,12 +63,18 @@ class Child:
     def mutated(self, data, most, seed):
         """Return a mutation, and remember what the target says that must come of it."""
         rng = np.random.default_rng([self.seed, seed])
-        if self.guided and rng.random() < self.target.random:
-            return atheris.Mutate(data, most)
+        if rng.random() < self.target.random:
+            return atheris.Mutate(data, most) if self.guided else self._damaged(data, rng)
         made, known = self.target.mutated(bytes(data), rng)
         made = made[:most] if known is None else made
         self.known = (made, known)
         return made
+
+    @staticmethod
+    def _damaged(data, rng):
+        from support.damage import damaged_bytes  # which imports what is fuzzed
+
+        return damaged_bytes(bytes(data) or b"\0", rng)
 
     def trial(self, data):
         """Run the target on one input; a fault is written down, and the next input is tried."""
@@ -177,7 +185,7 @@ def fuzz(name, folder, seconds, seed, inputs=None):
         resource.setrlimit(resource.RLIMIT_CPU, (_HUNG, resource.RLIM_INFINITY))
     target = load_target(name, guided)
     target.prepare(folder / "scratch")
-    child = Child(target, folder, seconds, seed, guided)
+    child = Child(target, folder, seconds if inputs is None else np.inf, seed, guided)
     corpus = folder / "corpus"
     seeds, kept = list(target.seeds()), _kept(name)
     for data in seeds:
@@ -186,7 +194,8 @@ def fuzz(name, folder, seconds, seed, inputs=None):
     for data in [*seeds, *kept]:
         (corpus / f"seed-{zlib.crc32(data):08x}").write_bytes(data)
     if not guided:
-        return _at_random(child, [*seeds, *kept], inputs)
+        found = [path.read_bytes() for path in sorted(corpus.iterdir()) if not path.name.startswith("seed-")]
+        return _at_random(child, [*seeds, *kept, *found], inputs)
     rss = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # what libFuzzer asks; a parent's size is in it
     most = 2 * max(map(len, target.seeds())) + 2**13
     options = [f"-seed={seed % 2**31 + 1}", f"-timeout={_STUCK}", f"-rss_limit_mb={(rss + _MOST_BYTES) >> 20}"]
@@ -231,15 +240,16 @@ def hold(name, seconds, seed=0, folder=None, least=0, inputs=None):
         while (left := seconds - _tried(place, "seconds")) > 0 or _tried(place, "runs") < least:
             if time.monotonic() - begun > 3 * seconds + 300:
                 break
+            some = min(_AT_RANDOM, least - _tried(place, "runs")) if inputs is None and left <= 0 else inputs
             command = [
                 sys.executable,
                 "-m",
                 "fuzz.guided",
                 name,
                 str(place),
-                str(left if left > 0 else 60),
+                str(left),
                 str(seed + start),
-                *([] if inputs is None else [str(inputs)]),
+                *([] if some is None else [str(some)]),
             ]
             with open(log, "ab") as stream:
                 ended = subprocess.run(command, env=environment, cwd=place, stdout=stream, stderr=stream)
