@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from multiprocessing import parent_process
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -67,7 +68,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
         Folds that run at the same time share a share.
     n_jobs : int or None
         Folds that run at the same time, as in scikit-learn: None is one, -1 as many as there are cores. The result is
-        the same. They are processes, or threads in a process that was itself forked.
+        the same. They are processes; threads where this process is itself another's child.
     verbose : int, default 0
         1 shows a line for every fold.
 
@@ -166,8 +167,9 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             for call in calls:
                 self._tell(call, call.score(self.scores_[:, call.k]))  # in place: an interrupt keeps what there is
             return
-        # joblib has one pool of processes, and where it was forked with this process its answers go to the parent
-        kind = "threads" if is_fork() else None
+        # joblib has one pool of processes: where it was forked with this process, its answers go to the parent; and a
+        # process that multiprocessing began waits at its end for those of its pool, which stay for five minutes
+        kind = "threads" if is_fork() or parent_process() is not None else None
         found = Parallel(n_jobs=jobs, return_as="generator", prefer=kind)(delayed(_scored)(call) for call in calls)
         for call, (scores, seconds) in zip(calls, found, strict=True):
             self.scores_[:, call.k] = scores

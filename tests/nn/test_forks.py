@@ -1,16 +1,19 @@
 """A process may be forked while its threads fit: the child fits too, and does not wait for locks of the parent's."""
 
+import multiprocessing
 import os
 import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand_nn import BetaCV, GatedReLUClassifier
+from clifford_rand_nn import GatedReLUClassifier
+from support.nested import search
 from support.running import ended
 
 # Seconds for which a child works or sleeps; it has 0.1 s of work, and with locks every sixth waited for ever.
@@ -66,11 +69,16 @@ def test_a_process_that_is_forked_while_threads_fit_can_fit():
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_child_of_a_process_that_searched_in_jobs_searches_in_jobs():
-    X = np.random.default_rng(0).standard_normal((40, 3))
-    search = BetaCV(GatedReLUClassifier(4, random_state=0, tol=1e-3), n_betas=3, cv=2, n_jobs=2)
-    scores = search.fit(X, X[:, 0] > 0).scores_
+    scores = search(2)[0]
 
     def work():
-        np.testing.assert_array_equal(search.fit(X, X[:, 0] > 0).scores_, scores)
+        assert search(2)[0] == scores
 
     assert forked(work) == 0
+
+
+@pytest.mark.slow  # a process that imports everything
+def test_a_search_in_jobs_leaves_no_processes_that_a_process_waits_for_at_its_end():
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        scores, left = pool.submit(search, 2).result()
+    assert (scores, left) == (search(1)[0], 0)

@@ -3,6 +3,7 @@
 PROCESSORS=8 PYTHONPATH=.:tests python -m support.nested {loky,threading} JOBS ROUNDS
 """
 
+import multiprocessing
 import os
 import sys
 import warnings
@@ -29,6 +30,15 @@ def fit(seed):
     index = np.array([rng.permutation(4000)[:11] for _ in range(500)])
     cross_many(X, np.tile(index, (10, 1)))
     _ = rng.standard_normal((900, 900)) @ rng.standard_normal((900, 900))
+
+
+def search(n_jobs):
+    """Search in jobs; return the scores, and how many processes are left."""
+    from clifford_rand_nn import BetaCV, GatedReLUClassifier
+
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = BetaCV(GatedReLUClassifier(4, random_state=0, tol=1e-3), n_betas=3, cv=2, n_jobs=n_jobs)
+    return model.fit(X, X[:, 0] > 0).scores_.tolist(), len(multiprocessing.active_children())
 
 
 def job(seed):
