@@ -23,13 +23,16 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
-from support.commands import chosen, clean_run, judged, stage, write_inputs
+from support.commands import OLD, Command, chosen, clean_run, judged, stage, write_inputs
 from support.running import Run
 
 _WHOLE, _SHORT = (20, 8), (2, 2)  # interrupts of each solver, and of each command
 _TRIES = 4  # a fit may be faster than the one that was timed
 _BRIEF = ("few", "embed")  # commands of the short form, and what it interrupts in this process
 _QUICK = ("fista", "kernel", "newton", "gram", "interior point", "path, gated", "estimator, gated")
+_DEMO = Command(
+    "demo", "demo --force --out shown", tuple(f"shown/{name}" for name in ("spiral.csv", "spiral.png", "digits.csv"))
+)
 _PARTIAL = ("few", "few path", "shards", "network of shards")  # commands whose files say how far they came
 
 
@@ -37,9 +40,12 @@ def run(budget):
     rng = random.Random(budget.seed)
     each, commands = _SHORT if budget.short else _WHOLE
     faults = []
-    tried, others = chosen(budget, _BRIEF, ("solvers",))
-    solvers = _solvers(rng, each if others else 0, budget.short, faults)
-    ended = _commands(rng, commands, tried, faults)
+    tried, others = chosen(budget, _BRIEF, ("solvers", "demo"))
+    solvers = _solvers(rng, each if "solvers" in others else 0, budget.short, faults)
+    if "demo" in others and not budget.short:
+        tried.append(_DEMO)
+    with _small_demo():
+        ended = _commands(rng, commands, tried, faults)
     return Outcome(f"{solvers}; {ended}: {len(faults)} faults", faults)
 
 
@@ -104,6 +110,7 @@ def _solvers(rng, each, short, faults):
                     continue
                 held += 1
                 faults += [f"{told}: {one}" for one in _wrong(found)]
+        print(name, held, early, len(faults), file=sys.stderr, flush=True)
     return f"{held + early} interrupts of solvers ({held} left their best point, {early} came before one)"
 
 
@@ -181,7 +188,8 @@ def _commands(rng, each, commands, faults):
                 run.wait()
                 count += 1
                 stopped += run.code == 130
-                wrong = judged(run, inputs, clean, partial=command.name in _PARTIAL)
+                wrong = judged(run, inputs, clean, partial=command.name in _PARTIAL, other=command is _DEMO)
+                wrong += _cut_short(run.folder, clean) if command is _DEMO else []
                 if run.code == 130 and run.said().count("interrupted: ") != 1:
                     wrong.append(f"it said {run.said()!r}")
                 if run.code == 2:
@@ -196,6 +204,30 @@ def _commands(rng, each, commands, faults):
                     print(faults[-1], file=sys.stderr, flush=True)
             print(command.name, count, stopped, file=sys.stderr, flush=True)
     return f"{count} of commands ({stopped} stopped by them)"
+
+
+@contextmanager
+def _small_demo():
+    """Let the demo of this process and of those forked from it be one of seconds."""
+    from clifford_rand_nn.cli import demo
+
+    before = demo.run_demo, demo.spiral, demo._NEURONS
+    demo.run_demo = partial(demo.run_demo, n_gates=20, digits=120, resolution=40)
+    demo.spiral, demo._NEURONS = partial(demo.spiral, 20), 20
+    try:
+        yield
+    finally:
+        demo.run_demo, demo.spiral, demo._NEURONS = before
+
+
+def _cut_short(folder, clean):
+    """Return which tables of the demo, whose seconds differ, are neither the old ones nor have all their lines."""
+    wrong = []
+    for name in [name for name in _DEMO.files if name.endswith(".csv") and (folder / name).exists()]:
+        found = (folder / name).read_bytes()
+        if found != OLD and found.count(b"\n") != clean[name].count(b"\n"):
+            wrong.append(f"{name} is not whole")
+    return wrong
 
 
 def _alarm(seconds):
