@@ -78,10 +78,10 @@ def run_path(asked: PathAsked) -> None:
     with refused_data(str(asked.train)), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if asked.model == "network":
-            ended, columns = "", _left_out(rows, task, figure.subplots())
+            reached, columns = None, _left_out(rows, task, figure.subplots())
         else:
             test = None if asked.test is None else read_other(asked.test, reading, encoder, rows.names)
-            ended, columns = _walked(asked, rows, test, task, figure.subplots())
+            reached, columns = _walked(asked, rows, test, task, figure.subplots())
     _show(columns)
     if asked.out is not None:
         with written_columns(asked.out) as write:
@@ -92,8 +92,8 @@ def run_path(asked: PathAsked) -> None:
 
         save_figure(figure, asked.picture)
         say(f"picture written to {asked.picture}")
-    if ended:
-        complain("interrupted", f"the path {ended}.")
+    if reached is not None:
+        complain("interrupted", f"this is the path so far, {reached} of {asked.n_betas} values of beta.")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -111,10 +111,12 @@ def _left_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
     return {"beta": drawn.betas, "left_out_error": drawn.unseen}
 
 
-def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: Any) -> tuple[str, dict[str, Array]]:
+def _walked(
+    asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: Any
+) -> tuple[int | None, dict[str, Array]]:
     """Return the path of a convex program, and the mean squared loss of rows that it has not seen.
 
-    Before it stands how far Ctrl-C let it come, if there was one.
+    Before it stands the number of its betas if Ctrl-C ended it, else None.
     """
     from clifford_rand_nn.displays.path import RegularizationPathDisplay
 
@@ -149,7 +151,7 @@ def _walked(asked: PathAsked, rows: Rows, test: Rows | None, task: str, axes: An
         labels = np.unique(y)
         guess = labels[(out > 0).astype(int)] if out.ndim == 2 else labels[out.argmax(axis=2)]
         columns["unseen_accuracy"] = np.mean(guess == truth, axis=1)
-    return path.message if interrupted else "", columns
+    return len(path) if interrupted else None, columns
 
 
 def _targets(y: NDArray[Any], other: NDArray[Any], task: str) -> tuple[Array, Array]:

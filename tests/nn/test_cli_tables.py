@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from clifford_rand_nn import load_model
 from clifford_rand_nn.cli import console
 from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.solvers.watch import Watch
 
 pd = pytest.importorskip("pandas")
 
@@ -202,6 +203,24 @@ def test_a_path_is_a_table_and_a_picture():
     table = pd.read_csv("path.csv")
     assert (table["objective"] >= table["bound"] - 1e-12).all()
     assert table["neurons"].iloc[0] == 0
+
+
+def test_ctrl_c_in_a_path_writes_what_there_is(monkeypatch):
+    check, checks = Watch.check, []
+
+    def pressed(self, *arguments, **named):
+        check(self, *arguments, **named)
+        checks.append(1)
+        if len(checks) == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watch, "check", pressed)
+    options = ("--model", "gated", "--n-gates", "5", "--n-betas", "4", "--force")
+    done = run("path", "paid.csv", *options, "--out", "cut.csv", code=130)
+    reached = len(pd.read_csv("cut.csv"))
+    assert 1 <= reached <= 4
+    assert done.stderr == f"interrupted: this is the path so far, {reached} of 4 values of beta.\n"
+    assert len(checks) == 6
 
 
 def test_a_model_of_named_arrays_is_used_without_a_word_of_names():
