@@ -18,9 +18,9 @@ from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import EQUALITY_TOL, gap_unit, rounding
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, gap_unit, rounding, rounding_of_norm, square_above
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse, row_lengths
 from clifford_rand_nn.units import Units
 
 
@@ -60,16 +60,22 @@ class GatedClaim(NamedTuple):
         return f, penalty
 
     def dual_norm(self, X: Any, theta: Array) -> float:
-        r"""Return :math:`\max_i||X^TD_i\theta||_F`; a squared penalty bounds nothing."""
-        return 0.0 if self.squared else max(self._norms(X, theta), default=0.0)
+        r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
+        return 0.0 if self.squared else max(self._norms(X, theta), default=0.0) + self._lost(X, theta)
 
     def bias_residual(self, X: Any, theta: Array) -> float:
         r"""Return the largest :math:`|1^TD_i\theta|`."""
         return max((float(np.abs(theta[gate].sum(axis=0)).max()) for gate in self.gates.on(X).T), default=0.0)
 
     def dual_penalty(self, X: Any, theta: Array) -> float:
-        r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2` if the penalty is squared."""
-        return 0.5 * sum(norm**2 for norm in self._norms(X, theta)) if self.squared else 0.0
+        r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2`, no less by rounding, if the penalty is squared."""
+        if not self.squared:
+            return 0.0
+        norms = self._norms(X, theta)
+        return 0.5 * square_above(sum(norm**2 for norm in norms), len(norms), self._lost(X, theta))
+
+    def _lost(self, X: Any, theta: Array) -> float:
+        return rounding_of_norm(row_lengths(with_feature(X, self.feature)), theta)
 
     def _norms(self, X: Any, theta: Array) -> list[float]:
         rows = with_feature(X, self.feature)
@@ -102,8 +108,9 @@ class NetworkClaim(NamedTuple):
         return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
 
     def dual_norm(self, X: Array, theta: Array) -> float:
-        """Return the largest correlation of ``theta`` with a unit neuron of the family."""
-        return self.family.pricer(self.rows(X)).price(theta, 1).size
+        """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
+        pricer = self.family.pricer(self.rows(X))
+        return pricer.price(theta, 1).size + rounding_of_norm(pricer.reach, theta)
 
     def bias_residual(self, X: Array, theta: Array) -> float:
         """Return 0: the constant that biases add up to is the intercept."""

@@ -9,7 +9,7 @@ from clifford_rand._blas import blas_threads
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalised_fit
 from clifford_rand_nn.infinite.leave_one_out import KernelFit
-from clifford_rand_nn.problems.duality import DualBound, relative_gap, rounding_of_form
+from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.solvers.base import Result, check_memory
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton, NewtonStep, State
@@ -60,9 +60,9 @@ class KernelProblem:
         return unpenalised_fit(self.datafit, self.kernel.Q)
 
     def dual_bound(self, predictions: Array, square: Any) -> DualBound:
-        r"""Return the dual value of the residual, moved to meet the equality, less what rounding may add."""
+        r"""Return the dual value of the residual, moved to meet the equality; ``square`` is no less by rounding."""
         theta = self.datafit.dual_point(self.datafit.residual(predictions), self.kernel.Q)
-        form = square(theta) + float(rounding_of_form(self.kernel.total.diagonal(), theta).sum())
+        form = square(theta)
         return DualBound(self.datafit.dual_value(theta) - form / (2 * self.n**2 * self.beta), theta)
 
     def relative_gap(self, primal: float, dual: float) -> float:
@@ -94,7 +94,7 @@ class KernelProblem:
         free = self.null_predictions
         zero = np.zeros_like(free)
         with blas_threads(n), watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards: it is judged
-            watch.check(0, self.datafit.value(free), self.dual_bound(free, self.kernel.square), zero, free)
+            watch.check(0, self.datafit.value(free), self.dual_bound(free, self.kernel.square_above), zero, free)
             if watch.status is None:
                 newton: Any = NewtonStep
                 step = newton(self, self.kernel)

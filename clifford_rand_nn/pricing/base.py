@@ -40,6 +40,10 @@ class Pricer(Protocol):
     def scope(self) -> str:
         """What the supremum is taken over, in words."""
 
+    @property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for an atom on each row, by which a supremum loses digits."""
+
     def price(self, theta: ArrayLike, most: int) -> Priced:
         """Supremum and best atoms for the dual point ``theta`` (n, C) or (n,)."""
 
@@ -53,6 +57,12 @@ def check_price(theta: ArrayLike, most: int, n: int, owner: str) -> Array:
         raise fail("theta", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {np.shape(theta)}"))
     most = check_integer(most, "most", owner, low=0)
     return point
+
+
+def reach_of_rows(X: Array, bias: bool) -> Array:
+    """Return the sizes (n,) of what a neuron of norm 1 adds up on rows X (n, d), with an offset if its plane is met."""
+    lengths = np.linalg.norm(X, axis=1)
+    return np.asarray(lengths + lengths.max(initial=0.0) if bias else lengths)
 
 
 def unbalanced(theta: Array) -> bool:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing
+from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows
 
 _BLOCK_BYTES = 32 * 2**20  # of columns held at a time: more is no faster
 _KEPT_BYTES = (
@@ -71,6 +72,11 @@ class BlockPricer:
     def n_atoms(self) -> int:
         """Number of columns, dependent and repeated ones included."""
         return len(self.atoms) if isinstance(self.atoms, Neurons) else self.atoms.n_columns
+
+    @property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for a neuron on each row."""
+        return reach_of_rows(self.X, True)
 
     @property
     def scope(self) -> str:

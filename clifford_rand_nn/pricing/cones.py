@@ -10,7 +10,7 @@ from clifford_rand._checks import as_rows, check_choice, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 from clifford_rand_nn.pricing.cone_best import best_vertex, project_on_cones, project_without_offset
 from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs
 from clifford_rand_nn.pricing.relaxation import relaxed_lengths
@@ -92,6 +92,11 @@ class ConePricer:
     def n_atoms(self) -> int:
         """Number of patterns."""
         return self._n_patterns
+
+    @property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for a neuron on each row."""
+        return reach_of_rows(self._data, self.bias)
 
     @property
     def scope(self) -> str:

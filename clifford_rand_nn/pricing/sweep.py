@@ -10,7 +10,7 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import pattern_count
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
 from clifford_rand_nn.pricing.turn import SLOTS, Turned, edge_order, running_sum, turn
 
 _NUMPY_UP_TO = 10**6  # rows times pivots: 0.3 s by NumPy; loading the kernel takes longer
@@ -69,6 +69,11 @@ class SweepPricer:
         """Number of activation patterns of rows in general position."""
         n, d = self.X.shape
         return pattern_count(n, d, self.bias)
+
+    @property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for a neuron on each row."""
+        return reach_of_rows(self.X, self.bias)
 
     @property
     def scope(self) -> str:

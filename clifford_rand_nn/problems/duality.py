@@ -31,7 +31,9 @@ class DualBound(NamedTuple):
     theta: Array
 
 
-def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array], float], radius: float) -> DualBound:
+def dual_bound(
+    datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array], float], radius: float, reach: Any
+) -> DualBound:
     r"""Move and scale a residual ``theta`` (n, C) into the dual feasible set.
 
     .. math:: \max_\theta\ \frac1n\sum_i-\ell^*(-\theta_i)\quad\text{s.t.}\quad
@@ -47,9 +49,12 @@ def dual_bound(datafit: Datafit, theta: Array, Q: Array, size: Callable[[Array],
     size : callable
     radius : float
         :math:`n\beta`.
+    reach : (n,) array
+        The largest entries of what the penalty charges one unit for, by which sums over rows lose digits: see
+        `rounding_of_norm`.
     """
     theta = datafit.dual_point(theta, Q)
-    found = size(theta)
+    found = size(theta) + rounding_of_norm(reach, theta)
     largest = radius / found if found > 0 else np.inf
     theta = datafit.scale(theta, largest) * theta
     return DualBound(datafit.dual_value(theta), theta)
@@ -145,6 +150,24 @@ def rounding(primal: float, dual: float, zero: float, share: float) -> float:
     the predictions, of the order of :math:`s\sqrt{PL_0}`; the second term is the rounding of the sums.
     """
     return share * (float(np.sqrt(max(primal, dual, 0.0)) * np.sqrt(zero)) + 1e-5 * zero)
+
+
+def rounding_of_norm(reach: Any, theta: Any) -> float:
+    r"""Return what rounding may take from :math:`||A^T\theta||`, A any columns with rows no longer than ``reach``.
+
+    .. math:: 2\epsilon\sum_ir_i||\theta_i||
+
+    Once for the entries of A, which are themselves products, and once for the sum. Where rows lie far from the origin,
+    the sum is small beside its terms.
+    """
+    xp = library(theta)
+    eps = float(xp.finfo(theta.dtype).eps)
+    return 2 * eps * float(xp.sum(reach * xp.linalg.vector_norm(theta, axis=1)))
+
+
+def square_above(square: float, count: int, lost: float) -> float:
+    """Return what the sum of ``count`` squares may be, each of a norm from which rounding takes at most ``lost``."""
+    return float((np.sqrt(max(square, 0.0)) + np.sqrt(count) * lost) ** 2)
 
 
 def rounding_of_form(diagonal: Array, theta: Array) -> Array:

@@ -14,10 +14,17 @@ from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.problems.csr_rows import CsrRows
-from clifford_rand_nn.problems.duality import DualBound, TrainingProblem, checked_patterns, dual_bound
+from clifford_rand_nn.problems.duality import (
+    DualBound,
+    TrainingProblem,
+    checked_patterns,
+    dual_bound,
+    rounding_of_norm,
+    square_above,
+)
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
-from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_squares
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths, row_squares
 
 
 class Point(NamedTuple):
@@ -94,6 +101,13 @@ class GatedProblem(TrainingProblem):
     def null_point(self) -> Point:
         """Return the best point without an active gate, the optimum from `beta_max` on: biases and intercept alone."""
         return Point(self.start().U, self.map.Q.T @ self.null_predictions / self.map.sigma)
+
+    @cached_property
+    def reach(self) -> Any:
+        """Lengths of the rows, (n,): the largest prediction on each of weights of norm 1."""
+        if isinstance(self.X, CsrRows):
+            return row_lengths(self.X.X)
+        return np.sqrt(np.einsum("nd,nd->n", self.X, self.X, dtype=np.float64))
 
     @cached_property
     def null_predictions(self) -> Array:
@@ -204,7 +218,12 @@ class GatedReLUProblem(GatedProblem):
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones.
         """
         return dual_bound(
-            self.datafit, self.datafit.residual(predictions), self.map.Q, self.dual_norm, self.n * self.beta
+            self.datafit,
+            self.datafit.residual(predictions),
+            self.map.Q,
+            self.dual_norm,
+            self.n * self.beta,
+            self.reach,
         )
 
     def beta_max(self) -> float:
@@ -267,7 +286,7 @@ class GatedRidgeProblem(GatedProblem):
         r"""Lower bound of the optimum from predictions: the dual value of their residual, moved to meet the equalities.
 
         The bound holds wherever the predictions come from and equals the optimum at the optimal ones. ``square`` is
-        a cheaper way to :math:`\theta^TK\theta`, if there is one.
+        a cheaper way to :math:`\theta^TK\theta`, if there is one, no less by rounding.
         """
         theta = self.datafit.dual_point(self.datafit.residual(predictions), self.map.Q)
         charge = (square or self._square)(theta) / (2 * self.n**2 * self.beta)
@@ -275,7 +294,11 @@ class GatedRidgeProblem(GatedProblem):
 
     def _square(self, theta: Array) -> float:
         found = self.map.gated_adjoint(theta)
-        return float(self.map.weights**-2.0 @ np.einsum("rpc,rpc->r", found, found))
+        return self.square_above(float(self.map.weights**-2.0 @ np.einsum("rpc,rpc->r", found, found)), theta)
+
+    def square_above(self, square: float, theta: Array) -> float:
+        r"""Return the sum of :math:`||X^TD_i\theta||_F^2` over the gates with what rounding may have taken from it."""
+        return square_above(square, self.map.n_patterns, rounding_of_norm(self.reach, theta))
 
     def beta_max(self) -> float:
         r"""Beta from which every direction of the predictions is shrunk by a half or more.

@@ -51,6 +51,8 @@ class LassoProblem(TrainingProblem):
     0.666667
     """
 
+    _reach: tuple[Array, Array] | None = None  # with the K that it is of
+
     def __init__(
         self,
         K: ArrayLike,
@@ -71,6 +73,13 @@ class LassoProblem(TrainingProblem):
         self.fit_intercept = check_bool(fit_intercept, "fit_intercept", "LassoProblem")
         self.Q = constant_columns(len(columns), self.fit_intercept)
 
+    @property
+    def reach(self) -> Array:
+        """The largest entry of each row of K, (n,)."""
+        if self._reach is None or self._reach[0] is not self.K:
+            self._reach = self.K, np.maximum(self.K.max(axis=1, initial=0.0), -self.K.min(axis=1, initial=0.0))
+        return self._reach[1]
+
     def predictions(self, weights: Weights) -> Array:
         """Predictions on the training rows, (n, C)."""
         return np.asarray(self.K[:, weights.columns] @ weights.values + weights.intercept)
@@ -87,7 +96,7 @@ class LassoProblem(TrainingProblem):
     def dual_bound(self, predictions: Array) -> DualBound:
         """Lower bound of the optimum from any predictions; equal to it at the optimal ones."""
         theta = self.datafit.residual(predictions)
-        return dual_bound(self.datafit, theta, self.Q, self.dual_norm, self.n * self.beta)
+        return dual_bound(self.datafit, theta, self.Q, self.dual_norm, self.n * self.beta, self.reach)
 
     def beta_max(self) -> float:
         r"""Least beta whose optimum uses no column: :math:`\max_j||K_j^T\theta_0||/n`.

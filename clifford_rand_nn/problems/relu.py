@@ -8,10 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import unpenalised_fit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.duality import (
     DualBound,
@@ -167,6 +169,11 @@ class ConvexReLUProblem(TrainingProblem):
         """Number of patterns P; there are 2P units."""
         return int(self.patterns.shape[1])
 
+    @cached_property
+    def reach(self) -> Array:
+        """The largest input on each row, (n,), of a unit whose norm is 1 and whose hyperplane passes through a row."""
+        return reach_of_rows(self.X - self.X.mean(axis=0) if self.bias else self.X, self.bias)
+
     def start(self) -> ReLUCoefficients:
         """Return the zero network."""
         u, b = np.zeros((1, self.n_patterns, self.X.shape[1])), np.zeros((1, self.n_patterns))
@@ -236,7 +243,7 @@ class ConvexReLUProblem(TrainingProblem):
     def bound_at(self, theta: Array, multipliers: Array | None = None) -> DualBound:
         """Return the lower bound of a dual point (n, 1) in the domain of the loss, moved and scaled to be feasible."""
         size = partial(self.cone_norm, multipliers=multipliers)
-        return dual_bound(self.datafit, theta, self.Q, size, self.n * self.beta)
+        return dual_bound(self.datafit, theta, self.Q, size, self.n * self.beta, self.reach)
 
     def cone_norm(self, theta: Array, multipliers: Array | None = None) -> float:
         """Return an upper bound of the largest supremum in the dual constraints; without multipliers the supremum."""

@@ -223,7 +223,9 @@ class _State:
         f, gradient = self.slope
         size = problem.n * problem.penalty.dual_norm(gradient)
         theta = problem.datafit.residual(f)
-        bound = dual_bound(problem.datafit, theta, problem.map.Q, lambda _: size, problem.n * problem.beta)
+        bound = dual_bound(
+            problem.datafit, theta, problem.map.Q, lambda _: size, problem.n * problem.beta, problem.reach
+        )
         return problem.relative_gap(problem.objective(self.point, self.f), bound.value)
 
 

@@ -178,7 +178,7 @@ def priced(problem: GatedReLUProblem, theta: Array) -> tuple[DualBound, Array]:
         found.append(np.sqrt(np.einsum("r,rpc,rpc->p", problem.penalty.weights**-2.0, G, G)))
         return float(found[-1].max(initial=0.0))
 
-    bound = dual_bound(problem.datafit, theta, problem.map.Q, size, problem.n * problem.beta)
+    bound = dual_bound(problem.datafit, theta, problem.map.Q, size, problem.n * problem.beta, problem.reach)
     return bound, found[-1]
 
 

@@ -129,7 +129,7 @@ def test_what_rounding_leaves_of_columns_that_biases_explain_is_not_fitted():
     X = np.repeat(rng.standard_normal((2, 3)), 6, axis=0)  # with a gate's bias two rows leave nothing to fit
     problem = GatedReLUProblem(X, rng.standard_normal((12, 2)), X @ rng.standard_normal((3, 8)) >= 0, 1e-18, bias=True)
     found = GramNewton(tol=1e-8).solve(problem)
-    assert found.status == "optimal"
+    assert found.status == "stalled"  # rounding of sums over rows is more than n beta, so that no bound is near
     assert not found.coefficients.coef.any()
     np.testing.assert_allclose(found.fitted, problem.null_predictions, atol=1e-12)
 

@@ -9,6 +9,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.blocks import BlockPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.lasso import LassoProblem
@@ -32,6 +33,7 @@ class BruteForce:
     def __init__(self, X, neurons):
         self.X, self.neurons, self.calls = X, neurons, 0
         self.n_atoms = len(neurons)
+        self.reach = reach_of_rows(X, True)
 
     def price(self, theta, most):
         self.calls += 1

@@ -249,7 +249,7 @@ def _check(path: ArrayKernelPath, k: int, watch: Watch[Point], tol: float) -> No
     """Judge the point by the better of its two bounds; without its idle gates if that meets the tolerance."""
     problem = path.problem
     bounds = [
-        dual_bound(problem.datafit, theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta)
+        dual_bound(problem.datafit, theta, problem.map.Q, problem.dual_norm, problem.n * problem.beta, problem.reach)
         for theta in (problem.datafit.residual(path.f), path.theta)
     ]
     bound = max(bounds, key=lambda bound: bound.value)

@@ -239,6 +239,11 @@ class ArrayProblem(GatedReLUProblem):
         self.map: ArrayMap = ArrayMap(X, patterns, bool(bias), bool(fit_intercept), wide)
         self.penalty = ArrayGroupL2(float(beta), self.map.weights)
 
+    @cached_property
+    def reach(self) -> Any:
+        """Lengths of the rows, (n,), in double precision."""
+        return self.xp.linalg.vector_norm(cast(self.X, self.datafit.y.dtype), axis=1)
+
     def _weights(self, sample_weight: Any, n: int, owner: str, wide: Any) -> Any:
         if sample_weight is None:
             return None

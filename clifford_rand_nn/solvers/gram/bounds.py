@@ -27,7 +27,9 @@ def lower_bound(
     ``smooth`` is at x. Where rounding of the sums takes less than a share of ``tol``, it is taken from the bound.
     """
     if isinstance(problem, GatedRidgeProblem):
-        return problem.dual_bound(f, lambda theta: float(design.squares(design.adjoint(theta)).sum()))
+        return problem.dual_bound(
+            f, lambda theta: problem.square_above(float(design.squares(design.adjoint(theta)).sum()), theta)
+        )
     radius = problem.n * problem.beta
 
     def size(theta: Array) -> float:
@@ -37,7 +39,7 @@ def lower_bound(
                 return float(np.sqrt(design.squares(smooth.slope).max(initial=0.0))) + error
         return float(np.sqrt(design.squares(design.adjoint(theta)).max(initial=0.0)))
 
-    return dual_bound(problem.datafit, problem.datafit.residual(f), design.Q, size, radius)
+    return dual_bound(problem.datafit, problem.datafit.residual(f), design.Q, size, radius, problem.reach)
 
 
 def dual_without_rows(problem: GatedProblem, design: GatedDesign, smooth: QuadraticSum) -> float:

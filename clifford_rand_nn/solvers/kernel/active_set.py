@@ -75,7 +75,8 @@ class GateWeights:
     def bound(self) -> DualBound:
         """Return the bound of the dual point, scaled into the feasible set of the problem's beta."""
         datafit, radius = self.problem.datafit, self.problem.n * self.problem.beta
-        return dual_bound(datafit, self.theta, self.kernel.Q, lambda _: float(self._sizes().max(initial=0.0)), radius)
+        size = float(self._sizes().max(initial=0.0))
+        return dual_bound(datafit, self.theta, self.kernel.Q, lambda _: size, radius, self.problem.reach)
 
     def _sizes(self) -> Array:
         """Return the norms of the correlations X^T D_i theta of every gate."""

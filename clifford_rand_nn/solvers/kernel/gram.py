@@ -12,6 +12,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.coordinates import row_tiles
 from clifford_rand_nn.problems.csr_rows import same_problem_rows
+from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.problems.gated import GatedProblem
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorised in single precision.
@@ -153,6 +154,10 @@ class SummedKernel(GatedKernel):
     def square(self, theta: Array) -> float:
         r"""Return :math:`\mathrm{tr}(\theta^TK\theta)`."""
         return float(np.vdot(theta, self.apply(theta)))
+
+    def square_above(self, theta: Array) -> float:
+        r"""Return :math:`\mathrm{tr}(\theta^TK\theta)` with what rounding of K may have taken from it."""
+        return self.square(theta) + float(rounding_of_form(self.total.diagonal(), theta).sum())
 
     def weighted(self, eta: Array, scale: Array, out: NDArray[Any]) -> NDArray[Any]:
         r"""Write :math:`I + \eta SKS` into the lower triangle of ``out``, for an ``eta`` (1,) of all gates."""

@@ -172,7 +172,7 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
         """Judge the point by the better of two bounds; leave its idle gates out if that is good enough."""
         problem, datafit = path.problem, path.problem.datafit
         bound, own = (
-            dual_bound(datafit, theta, problem.map.Q, path.kernel.dual_norm, problem.n * problem.beta)
+            dual_bound(datafit, theta, problem.map.Q, path.kernel.dual_norm, problem.n * problem.beta, problem.reach)
             for theta in (datafit.residual(path.f), path.theta)
         )
         bound = own if own.value > bound.value else bound

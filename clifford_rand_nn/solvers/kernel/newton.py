@@ -52,7 +52,7 @@ class NewtonStep:
 
     def bound(self, f: Array) -> DualBound:
         """Return the lower bound that predictions prove."""
-        return self.problem.dual_bound(f, self.kernel.square)
+        return self.problem.dual_bound(f, self.kernel.square_above)
 
     def step(self, state: State, ahead: Array | None, single: bool) -> State | None:
         """Return the state after a step, from predictions ``ahead`` if that helps; None if no step lowers anything."""
@@ -188,7 +188,7 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
         watch = Watch[Array](self, problem.relative_gap, ADVICE)
         free = problem.null_predictions
         theta = np.zeros_like(free)
-        square = kernel[0].square if kernel else None
+        square = kernel[0].square_above if kernel else None
         with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards, and is judged then
             watch.check(0, problem.datafit.value(free), problem.dual_bound(free, square), theta, free)
             if watch.status is None:
@@ -212,7 +212,9 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
         free = a.Q.T @ free
         fitted = a.gated(U) + a.Q @ free
         objective = problem.datafit.value(fitted) + problem.penalty.value(U)
-        watch.polish(objective, watch.bound, theta, fitted)  # where scales of rows differ much, K has lost the small
+        known = watch.status is Status.OPTIMAL or watch.status is None or watch.status.ends_all
+        bound = watch.bound if known else problem.dual_bound(fitted)  # by the rows, which lose less than K
+        watch.polish(objective, bound, theta, fitted)  # where scales of rows differ much, K has lost the small
         return watch.result("newton", problem.with_biases(U, *a.biases_in(free)))
 
     @staticmethod

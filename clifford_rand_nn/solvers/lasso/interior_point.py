@@ -168,4 +168,4 @@ class InteriorPoint(Limits):
             watch.stop(found.status)
 
     def _bound(self, problem: LassoProblem, theta: Array) -> DualBound:
-        return dual_bound(problem.datafit, theta, problem.Q, problem.dual_norm, problem.n * problem.beta)
+        return dual_bound(problem.datafit, theta, problem.Q, problem.dual_norm, problem.n * problem.beta, problem.reach)

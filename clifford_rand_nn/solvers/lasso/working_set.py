@@ -69,6 +69,11 @@ class PricedNeurons:
         new = np.flatnonzero(values > above)
         return size, float(values.max(initial=0.0)), (neurons.take(new), columns[:, new])
 
+    @property
+    def reach(self) -> Array:
+        """Sizes (n,) of what is added up for an atom on each row."""
+        return self.pricer.reach
+
     def added(self, found: tuple[Neurons, Array]) -> "PricedNeurons":
         """Return the set with what `price` found."""
         parts = [part for part in (self.neurons, found[0]) if len(part)]  # an empty one knows no spanning rows
@@ -86,9 +91,10 @@ class PricedNeurons:
 
 @dataclass(frozen=True, eq=False)
 class MatrixColumns:
-    """Columns of a dictionary (n, N), some of which are in use."""
+    """Columns of a dictionary (n, N), the largest entries of its rows (n,), and which are in use."""
 
     dictionary: Array
+    largest: Array
     index: NDArray[np.intp]
     K: Array = field(init=False)
 
@@ -111,13 +117,18 @@ class MatrixColumns:
         size = float(sizes.max(initial=0.0))
         return size, size, np.setdiff1d(np.concatenate([top, sample])[:most], self.index)
 
+    @property
+    def reach(self) -> Array:
+        """The largest entry of each row of the dictionary, (n,)."""
+        return self.largest
+
     def added(self, found: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with what `price` found."""
-        return MatrixColumns(self.dictionary, np.concatenate([self.index, found]))
+        return MatrixColumns(self.dictionary, self.largest, np.concatenate([self.index, found]))
 
     def kept(self, index: NDArray[np.intp]) -> "MatrixColumns":
         """Return the set with only the columns at ``index`` in use."""
-        return MatrixColumns(self.dictionary, self.index[index])
+        return MatrixColumns(self.dictionary, self.largest, self.index[index])
 
     def solution(self, weights: Weights) -> Weights:
         """Return the weights with their columns in the dictionary, in its order."""
@@ -225,7 +236,7 @@ class WorkingSet(Limits):
     @handed_over
     def solve_columns(self, problem: LassoProblem) -> Result[Weights]:
         """Minimise a problem whose family is the columns of its K."""
-        return self._solve(problem, MatrixColumns(problem.K, np.zeros(0, dtype=np.intp)))
+        return self._solve(problem, MatrixColumns(problem.K, problem.reach, np.zeros(0, dtype=np.intp)))
 
     def _solve(self, family: LassoProblem, atoms: Any) -> Result[Any]:
         watch = Watch[Any](self, family.relative_gap)
@@ -299,9 +310,9 @@ class WorkingSet(Limits):
             found.append((met, new, late is not None and late()))
             return float(value)
 
-        bound = dual_bound(family.datafit, theta, family.Q, size, radius)
+        bound = dual_bound(family.datafit, theta, family.Q, size, radius, atoms.reach)
         met, new, cut = found[-1]
-        hoped = dual_bound(family.datafit, theta, family.Q, lambda _: met, radius)
+        hoped = dual_bound(family.datafit, theta, family.Q, lambda _: met, radius, atoms.reach)
         return bound, hoped.value, new, cut
 
 
