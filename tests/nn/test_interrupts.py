@@ -8,8 +8,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor
-from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn import (
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    gated_path,
+    lasso_path,
+    refine_gates,
+    relu_path,
+)
+from clifford_rand_nn.solvers.arrays.fista import solve_array
+from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.interrupts import Interrupts, Keeper, handed_over, held, raise_held
 from clifford_rand_nn.solvers.kernel.newton import KernelNewton
@@ -67,6 +75,18 @@ def _interrupted(work, k):
             return work(), lines
     except KeyboardInterrupt:
         return None, lines
+
+
+def _below(kind):
+    return {kind}.union(*(_below(one) for one in kind.__subclasses__()))
+
+
+def test_every_solver_path_and_refinement_hands_over():
+    solvers = [one for one in _below(Limits) if "solve" in vars(one)]
+    assert len(solvers) >= 11
+    calls = [one.solve for one in solvers] + [gated_path, relu_path, lasso_path, homotopy, refine_gates, solve_array]
+    code = handed_over(lambda: None).__code__
+    assert [one.__qualname__ for one in calls if one.__code__ is not code] == []
 
 
 def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypatch):
