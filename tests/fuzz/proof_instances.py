@@ -64,7 +64,7 @@ def _model(rng, family, classes, loss, options):
         kind = ConvexNetworkClassifier if classes else ConvexNetworkRegressor
         few = {"n_neurons": int(rng.integers(1, 8)), "gates": "cross"} if rng.random() < 0.3 else {}
         own = {"loss": "squared" if few or loss == "squared" else "logistic"} if classes else {}
-        return kind(beta="auto" if rng.random() < 0.5 else beta, **few, **own)
+        return kind(beta="auto" if rng.random() < 0.5 else beta, max_time=5.0, **few, **own)
     bias, intercept = [("free", True), (False, False), (False, True), ("penalised", True)][rng.integers(4)]
     options |= {"beta": beta, "loss": loss, "bias": bias, "fit_intercept": intercept, "tol": 1e-6, "max_time": 5.0}
     if family == "lasso":
