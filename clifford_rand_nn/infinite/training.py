@@ -24,6 +24,10 @@ COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
 _LEARNED = 2000  # rows that gates are learned from, if there are more
 _TOLD = 200  # rows, at least, from which a promise is made
+_TOLD_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
+_ROUNDED = (
+    "rounding leaves a relative gap of {:.1e}, where rows near each other differ in their targets; try a larger beta"
+)
 _ALL = "all gated networks of any width whose gates follow the kernel's law, in the limit of infinitely many"
 
 
@@ -137,6 +141,7 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
     share = gap / end if end > 0 else 0.0
+    lost = _is_lost(gap, end, zero)
     ends = HistoryRow(0, 0.0, zero, 1.0), HistoryRow(1, time.perf_counter() - began, end, share)
     return Trained(
         network=KernelNetwork(best.standard, kernel, best.rows, alpha, judged.intercept),
@@ -154,7 +159,9 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         metric=metric,
         scope=_ALL,
         reason="every beta by one eigendecomposition",
+        message=_ROUNDED.format(share) if lost else "",
         history=ends,
+        status=Status.STALLED if lost else Status.OPTIMAL,
     )
 
 
@@ -194,6 +201,8 @@ def _many(
         else:
             outputs[compared], honest[compared] = best.loo.predictions(np.array([chosen.beta]))[0], True
     landmarks = found.way == "landmarks"
+    zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
+    lost = _is_lost(found.duality_gap, found.objective, zero)
     return Trained(
         network=KernelNetwork(standard, kernel, rows[found.centres], found.alpha, found.intercept),
         rows=found.centres,
@@ -210,10 +219,15 @@ def _many(
         metric=metric,
         scope=found.scope if landmarks else _ALL,
         reason=f"{found.reason}. No gates were learned for so many columns" if wide else found.reason,
-        message=found.message if found.status.ends_all else "",
+        message=found.message if lost or found.status.ends_all else "",
         history=found.history,
         status=found.status,
     )
+
+
+def _is_lost(gap: float, objective: float, zero: float) -> bool:
+    """Whether a gap is told, beside the objective and that of the network without neurons."""
+    return gap > max(_TOLD_GAP * objective, _NO_GAP * zero)
 
 
 def _learned(

@@ -1,5 +1,6 @@
 """The estimators without knobs: scikit-learn's checks, what leave-one-out promises, certificates, weights, groups."""
 
+import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +22,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.infinite.many.rows import solve_many
+from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
 LOGISTIC = ConvexNetworkClassifier(loss="logistic")
@@ -79,6 +81,24 @@ def test_units_change_nothing(wave):
     plain = ConvexNetworkRegressor().fit(X, y).predict(X)
     moved = ConvexNetworkRegressor().fit(1e3 * X + shift, 1e-3 * y).predict(1e3 * X + shift)
     np.testing.assert_allclose(1e3 * moved, plain, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [ConvexNetworkRegressor, ConvexNetworkClassifier])
+def test_a_gap_that_rounding_leaves_is_said(kind):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((13, 7))
+    X, y = np.vstack([A, A + 1e-9 * rng.standard_normal(A.shape)]), rng.standard_normal(26)
+    y = y > 0 if kind is ConvexNetworkClassifier else y
+    with pytest.warns(ConvergenceWarning, match="rounding leaves a relative gap of .*larger beta") as told:
+        model = kind(beta=1e-13).fit(X, y)
+    assert told[0].filename == __file__
+    assert model.status_ is Status.STALLED
+    assert model.certificate_.relative_gap > 1e-5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = kind(beta=1e-6).fit(X, y)
+    assert model.status_ is Status.OPTIMAL
+    assert model.certificate_.relative_gap < 1e-5
 
 
 def test_whole_weights_are_copies_and_order_does_not_matter():

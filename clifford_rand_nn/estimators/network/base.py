@@ -267,11 +267,14 @@ class NetworkWithoutKnobs(Planned, Parameters):
                 f"{owner}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {learned} rounds of learned "
                 f"gates, beta {self.beta_:.3g}; {found.reason}"
             )
-        if found.message:
-            warnings.warn(f"{owner}: {found.message}.", ConvergenceWarning, stacklevel=4)
         known = compared is not None and found.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
-        return LeftOut(distinct.place, found.outputs, variance, found.honest, compared)
+        return LeftOut(distinct.place, found.outputs, variance, found.honest, compared, found.message)
+
+    def _warn(self, message: str) -> None:
+        """Say, once the fit is done, why the network that was kept did not reach its tolerance, if it did not."""
+        if message:
+            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
     def _rescale(self, units: Units) -> None:
         """Bring network and certificates back from targets in units."""

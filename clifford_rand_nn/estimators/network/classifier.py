@@ -1,7 +1,6 @@
 """The network without knobs as a scikit-learn classifier."""
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -9,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -133,7 +131,8 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         rows, labels = training_data(self, X, y, multi_output=True)
         labels = training_labels(labels, owner, several=True)
         if labels.ndim == 2:
-            return self._fit_each_label(rows, labels, sample_weight, groups)
+            self._warn(self._fit_each_label(rows, labels, sample_weight, groups))
+            return self
         rows = self._training_rows(rows)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         kept, weights = self._weighted(rows, sample_weight)
@@ -166,10 +165,14 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
         self.calibration_ = self.calibration_.ordered()
+        self._warn(left.message)
         return self
 
-    def _fit_each_label(self, rows: Any, marks: NDArray[np.intp], sample_weight: Any, groups: Any) -> Self:
-        """Train one network for all labels that rows (n, d) have or not, by squares, each with its own probability."""
+    def _fit_each_label(self, rows: Any, marks: NDArray[np.intp], sample_weight: Any, groups: Any) -> str:
+        """Train one network for all labels that rows (n, d) have or not, by squares, each with its own probability.
+
+        Returns why it did not reach its tolerance, if it did not.
+        """
         owner = type(self).__name__
         if self.loss == "logistic":
             hint = "Its leave-one-out is that of one label; or take MultiOutputClassifier."
@@ -195,7 +198,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.loo_predictions_ = np.tile(often.astype(np.intp), (len(marks), 1))
         self.loo_predictions_[kept] = guessed
         self.calibration_ = self.calibration_.ordered()
-        return self
+        return left.message
 
     @property
     def _several(self) -> bool:
@@ -269,7 +272,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         nothing = _NOTHING * float(np.log(len(self.classes_)))
         if fit.status is not Status.OPTIMAL and fit.duality_gap > nothing:
             message = f"the logistic fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
-            warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=5)
+            return found._replace(message=message)
         return found
 
     def _serves(self, left: LeftOut, found: LeftOut, chosen: LogisticChoice, labelled: Labelled) -> bool:

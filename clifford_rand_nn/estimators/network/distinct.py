@@ -40,6 +40,8 @@ class LeftOut(NamedTuple):
         outputs of the others are those of leave-one-out before gates were learned.
     compared : Compared or None
         The best before gates were learned, on these rows; None for many rows.
+    message : str
+        Why the fit did not reach its tolerance, if it did not.
     """
 
     place: NDArray[np.intp]
@@ -47,6 +49,7 @@ class LeftOut(NamedTuple):
     variance: Array | None
     honest: NDArray[np.bool_]
     compared: Compared | None = None
+    message: str = ""
 
 
 @dataclass(frozen=True, eq=False)

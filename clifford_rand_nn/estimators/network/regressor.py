@@ -106,6 +106,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = np.ldexp(out, units.y)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
+        self._warn(left.message)
         return self
 
     def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
