@@ -351,7 +351,7 @@ def test_a_missed_breakpoint_is_noticed(monkeypatch):
 
     def hasty(self, lam, lam_end, skipped):
         end, zero = step(self, lam, lam_end, skipped)
-        return (end, zero) if len(self.rows) < 4 else (end / 3, np.zeros_like(zero))
+        return (end, zero) if len(self.found) < 4 else (end / 3, np.zeros_like(zero))
 
     monkeypatch.setattr(_Follower, "_next", hasty)
     rng = np.random.default_rng(2)
