@@ -42,6 +42,7 @@ _DEFAULT = "ConvexNetworkClassifier()"
 _NEURONS = 100  # gates of one network, hidden neurons of the other: its default
 _FEW = 50  # rows
 _BRIGHTEST = 16  # pixel values are 0 to 16
+_SWALLOWED = "Training interrupted by user"  # what MLPClassifier warns of in place of Ctrl-C
 
 
 def run_demo(
@@ -218,11 +219,13 @@ def _score(
 def _fitted(model: Any, rows: _Rows) -> Any:
     """Return a model fitted to rows; Ctrl-C ends the demo, also where a model keeps what it has by then."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", "Training interrupted by user")
+        warnings.filterwarnings("error", _SWALLOWED)
         try:
             return unless_stopped(model.fit(*rows))
-        except UserWarning as told:  # of MLPClassifier
-            raise KeyboardInterrupt from told
+        except UserWarning as told:
+            if str(told).startswith(_SWALLOWED):
+                raise KeyboardInterrupt from told
+            raise
 
 
 def _methods(seed: int) -> list[_Method]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clifford_rand._checks import as_rows, describe, fail
+from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows
@@ -73,7 +74,7 @@ class BlockPricer:
         """Number of columns, dependent and repeated ones included."""
         return len(self.atoms) if isinstance(self.atoms, Neurons) else self.atoms.n_columns
 
-    @property
+    @cached_property
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
         return reach_of_rows(self.X, True)

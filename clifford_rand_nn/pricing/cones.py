@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_rows, check_choice, describe, fail
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
@@ -93,7 +93,7 @@ class ConePricer:
         """Number of patterns."""
         return self._n_patterns
 
-    @property
+    @cached_property
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
         return reach_of_rows(self._data, self.bias)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, check_choice, describe, fail
-from clifford_rand._threads import for_each_slice
+from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import pattern_count
 from clifford_rand_nn.neurons import Neurons
@@ -70,7 +70,7 @@ class SweepPricer:
         n, d = self.X.shape
         return pattern_count(n, d, self.bias)
 
-    @property
+    @cached_property
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
         return reach_of_rows(self.X, self.bias)

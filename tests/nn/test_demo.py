@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
@@ -226,3 +227,10 @@ def test_ctrl_c_in_a_fit_of_scikit_learn_ends_the_demo(monkeypatch):
     monkeypatch.setattr(MLPClassifier, "_backprop", pressed)
     with pytest.raises(KeyboardInterrupt):
         demo._fitted(model, (X[:100], y[:100]))
+
+
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_a_warning_of_another_thing_is_no_ctrl_c():
+    X, y = load_digits(return_X_y=True)
+    with pytest.raises(ConvergenceWarning):
+        demo._fitted(MLPClassifier((5,), max_iter=1), (X[:100], y[:100]))
