@@ -1,13 +1,14 @@
 """Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
 
     python tests/benchmarks/bench_shards.py --folder FOLDER
-        [--line gated dask growth default settings peers faults verify] [--rows 1000000] [--columns 384] [--gates 50]
+        [--line gated dask torch growth default settings peers faults verify] [--rows 1000000] [--columns 384] [--gates 50]
         [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
 gated: `GatedReLUClassifier` on all rows, its certified gap, its peak, and its seconds over those of the bare products
 of its passes, which are timed after each pass on resident blocks (the pass that decides patterns is one: X @ H). dask:
-the same by two worker processes. growth: a sixteenth, a quarter and all rows: seconds of fits, without imports, and of
+the same by two worker processes. torch: the same by torch, on this machine's GPU if it has one; nothing is multiplied
+beside it. growth: a sixteenth, a quarter and all rows: seconds of fits, without imports, and of
 a pass, a row; what is done on the sample, whatever n, is beside the passes. default: `ConvexNetworkClassifier()` on
 rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD, C, sizes of trees, chosen for
 every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by training rows of the last
@@ -37,7 +38,7 @@ _NAMES = {
     "dask_ml": "dask-ml LogisticRegression",
 }
 _PASSES = ("pass_seconds", "pass_cpu")
-LINES = ("gated", "dask", "growth", "default", "settings", "peers", "faults", "verify")
+LINES = ("gated", "dask", "torch", "growth", "default", "settings", "peers", "faults", "verify")
 
 
 def said(found):
@@ -105,6 +106,20 @@ class Bench:
             difference = abs(plain["objective"] - found["objective"]) / plain["objective"]
             print(f"    Dask / plain: {found['seconds'] / plain['seconds']:.2f} × (target ≤ 1.3); ", end="")
             print(f"objectives differ by {difference:.1e}", flush=True)
+
+    def torch(self):
+        plain, found = self.plain(), self.fit(torch=True)
+        gated_told("    in one process", plain)
+        if "failed" in found:
+            told("    by torch", found)
+            return
+        told(f"    by torch, {found['device']}", found, f", gap {found['gap']:.1e}, objective {found['objective']:.7f}")
+        others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
+        first, *later = found["each_pass"]
+        median = float(np.median(later))
+        print(f"    {found['steps']} steps; first pass {first:.2f} s, median {1e3 * median:.0f} ms (plain ", end="")
+        print(f"{1e3 * float(np.median(plain['each_pass'])):.0f} ms){others}; verified from the shards: gap ", end="")
+        print(f"{found['verified']:.1e}", flush=True)
 
     def growth(self):
         found = {}

@@ -13,13 +13,14 @@ from sharded.process import Clock, peak
 from sharded.products import Counted
 
 
-def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, keep=None, held=False):
+def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, torch=False, keep=None, held=False):
     """Fit the gated network on the first rows; its certificate, its passes and their bare products."""
     shards = Shards(*files(folder, rows))
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
     with Workers(dask) as client:
         clock = Clock()
-        engine = Counted(as_engine(client, shards, "fit"), threads)
+        made = as_engine("torch" if torch else client, shards, "fit")
+        engine = Counted(made, 0 if torch else threads)
         model.fit(shards, engine=engine)
         measured = clock.read()
         workers = [] if client is None else list(client.run(peak).values())
@@ -28,8 +29,13 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, k
     if keep is not None:
         Path(keep).write_bytes(pickle.dumps(model))
     sums = [one for one in engine.passes if one["products"]]
+    device = str(getattr(made, "device", "cpu"))
+    verified = proof.verify(shards).relative_gap if torch else None
     return {
         **measured,
+        "device": device,
+        "verified": verified,
+        "each_pass": [one["seconds"] for one in sums],
         "seconds": measured["seconds"] - engine.bare,
         "cpu": measured["cpu"] - engine.bare_cpu,
         "peak": memory,

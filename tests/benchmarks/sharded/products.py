@@ -20,7 +20,7 @@ _BLOCKS = 2  # resident ones a thread
 
 
 class Counted(Engine):
-    """An engine with a list of its passes.
+    """An engine with a list of its passes; nothing is multiplied beside them where ``threads`` is 0.
 
     Attributes
     ----------
@@ -75,6 +75,8 @@ class Counted(Engine):
         return self._timed(forward, int(np.prod(term._shape[1:])) if hasattr(term, "scales") else 0, term.rows)
 
     def _timed(self, forward, backward, rows):
+        if not self._threads:
+            return 0.0, 0.0
         begin, cpu = time.perf_counter(), time.process_time()
         seconds = bare(self._resident(forward, rows), forward, backward, self.shards.n, self._threads)
         self.bare += time.perf_counter() - begin
