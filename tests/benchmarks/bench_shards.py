@@ -1,8 +1,8 @@
 """Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
 
     python tests/benchmarks/bench_shards.py --folder FOLDER
-        [--line gated dask torch growth default settings peers faults verify] [--rows 1000000] [--columns 384] [--gates 50]
-        [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
+        [--line gated dask torch growth default settings peers faults verify] [--rows 1000000] [--columns 384]
+        [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
 gated: `GatedReLUClassifier` on all rows, its certified gap, its peak, and its seconds over those of the bare products
