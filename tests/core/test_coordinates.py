@@ -33,10 +33,11 @@ def _somewhere(symbols, numbers=(0.73, -1.21, 0.58, 1.37)):
 
 
 def _polynomial(algebra, x, rng, grades=None):
-    """A random field with quadratic coefficients in the components of x."""
+    """A random field with quadratic coefficients in the components of x, of four terms each."""
     shape = algebra.random_multivector(0, grades=grades)
     products = [1, *x, *(a * b for i, a in enumerate(x) for b in x[i:])]
-    weights = rng.integers(-3, 4, (len(shape.values), len(products)))
+    weights = rng.integers(1, 4, (len(shape.values), len(products))) * rng.choice([-1, 1], len(products))
+    weights[rng.permuted(np.tile(np.arange(len(products)), (len(weights), 1)), axis=1) >= 4] = 0
     return shape._make(shape.keys, weights.astype(object).dot(np.array(products, dtype=object)))
 
 

@@ -15,6 +15,7 @@ from clifford_rand.plans import choice, table_plan
 from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
 from clifford_rand.plans.table_plan import TablePlan
 from support.blades import all_blades, product_tensor, signatures
+from support.pairwise import pairwise
 
 DTYPES = [np.float64, np.float32, np.complex128, np.complex64]
 
@@ -395,9 +396,10 @@ def _plainly(rule, a, b):
     return total
 
 
-@pytest.mark.parametrize("d", [3, 5, pytest.param(9, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("skew", [False, True])
-@pytest.mark.parametrize("rule", ["rising", *sorted(set(RULES) - {"vee"})])
+@pairwise(
+    {"rule": ["rising", *sorted(set(RULES) - {"vee"})], "d": [3, 5, 9], "skew": [False, True]},
+    slow=lambda rule, d, skew: d == 9,
+)
 def test_a_new_product_is_one_line(rule, d, skew, monkeypatch):
     """As docs/contributing.md says: a rule of nobody's is right in every storage; at d = 9 it was off by 28.6."""
     monkeypatch.setitem(RULES, "rising", _rising)
