@@ -299,3 +299,14 @@ def test_what_brings_sizes_within_limits():
     sizes = np.array([0.0, 5e-324, 1.0, 4.0, 8.0, np.inf])
     np.testing.assert_array_equal(shrinkage(sizes, 4.0), [1, 1, 1, 1, 0.5, 0])
     np.testing.assert_array_equal(shrinkage(sizes[2:5], np.array([0.0, 2.0, 1e300])), [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_beta_and_rows_that_the_biases_span_end_without_an_overflow(loss):
+    """The square of the radius, and of a weight for slopes of zero, were beyond the largest float."""
+    X, y, patterns = arguments(loss, n=12, d=2, m=3)
+    for beta in (1e200, 1e-200):
+        result = GramNewton(max_iter=5).solve(GatedReLUProblem(X, y, patterns, beta, loss=loss))
+        assert np.isfinite(result.objective)
+    constant = GatedReLUProblem(np.full((12, 1), 1e8), y, np.ones((12, 2), dtype=bool), 0.5, loss=loss)
+    assert GramNewton().solve(constant).status == "optimal"

@@ -20,6 +20,7 @@ _FIRST = 0.3  # the first radius, as a share of the largest useful one, where it
 _FOLLOW = 0.1  # it falls to this share after a good step: 15 to 20 steps where 18 to 30 were needed from the last one
 _WARM = 0.01  # least slack and least weight, as shares of the largest and the mean, where another solution is the start
 _ROUNDING = 1e-13
+_FELT = 1e-100  # of the residual's square: a slope with a smaller square moves no prediction, rounding is 1e-32 of it
 
 
 class Linearised(NamedTuple):
@@ -53,9 +54,12 @@ class Squares:
 
 
 def equal_weight(theta: Array, squares: Array, radius: float) -> float:
-    """Return the weight of all gates that would bring the slopes of a residual, of these squared norms, to a radius."""
-    top = float(np.sqrt(squares.max(initial=0.0)))
-    return max(top / radius, 1.0) * float(np.vdot(theta, theta)) / max(float(squares.sum()), _TINY)
+    """Return the weight of all gates that would bring the slopes of a residual, of these squared norms, to a radius.
+
+    Gates without a slope, as those whose rows a bias spans, are served by any: 1.
+    """
+    top, whole, own = float(np.sqrt(squares.max(initial=0.0))), float(squares.sum()), float(np.vdot(theta, theta))
+    return max(top / radius, 1.0) * own / whole if whole > _FELT * own else 1.0
 
 
 class Norms:
@@ -89,7 +93,7 @@ class Norms:
         self._fall = _EXACT_FALL if exact else _FALL
         squares = design.squares(slope)
         self._radius = max(radius, _FIRST * float(np.sqrt(squares.max(initial=0.0)))) if not exact else radius
-        self._mu = 0.5 * self._radius**2 * equal_weight(theta, squares, self._radius)
+        self._mu = 0.5 * self._square * equal_weight(theta, squares, self._radius)
 
     def restart(self, radius: float, x: Array, slope: Array, least: float = _WARM) -> None:
         """Go on from the solution x of another radius or with fewer gates, unless it has none.
@@ -101,7 +105,7 @@ class Norms:
             return
         self._target = self._radius = radius
         a = np.maximum(size, least * float(size.sum()) / max(size.size, 1)) / radius
-        slack = np.maximum(0.5 * (radius**2 - self._design.squares(slope)), 0.5 * least * radius**2)
+        slack = np.maximum(0.5 * (self._square - self._design.squares(slope)), 0.5 * least * self._square)
         self._mu = max(float(np.sum(a * slack)) / max(size.size, 1), _TINY)
 
     @property
@@ -109,13 +113,18 @@ class Norms:
         """Whether λ is that of the problem."""
         return self._radius == self._target
 
+    @property
+    def _square(self) -> float:
+        """The square of λ; inf where it overflows, for which the power of a float raises."""
+        return self._radius * self._radius
+
     def _weights(self, x: Array) -> Array:
-        squares = self._radius**2 * self._design.squares(x)
-        return np.asarray((self._mu + np.sqrt(self._mu**2 + squares)) / self._radius**2)
+        sizes = np.sqrt(self._design.squares(x))
+        return np.asarray((self._mu + np.hypot(self._mu, self._radius * sizes)) / self._square)
 
     def _slacks(self, a: Array, slope: Array) -> Array:
         """Return the slack of every slope that is within λ, and that of the central path where it is not."""
-        half = 0.5 * self._radius**2
+        half = 0.5 * self._square
         return np.maximum(half - 0.5 * self._design.squares(slope), np.minimum(self._mu / a, half))
 
     def linearise(self, x: Array, slope: Array) -> Linearised:
@@ -131,7 +140,7 @@ class Norms:
     def value(self, x: Array) -> float:
         """Return the smooth norms."""
         a = self._weights(x)
-        squares = self._design.squares(x) / a + self._radius**2 * a
+        squares = self._design.squares(x) / a + self._square * a
         return float(np.sum(0.5 * squares - self._mu * np.log(a)))
 
     def advance(self, x: Array, slope: Array, length: float, floor: float) -> None:
@@ -143,14 +152,14 @@ class Norms:
             nearly = self._radius * fall <= self._target * (1 + _ROUNDING)
             self._radius = self._target if nearly else self._radius * fall
             slack, a = slack * fall**2, a / fall
-        near = float(self._design.squares(slope).max(initial=0.0)) < (_NEAR * self._radius) ** 2
+        near = float(self._design.squares(slope).max(initial=0.0)) < _NEAR * _NEAR * self._square
         change = _RISE if length < _HOLD else self._fall if near else 1.0
         self._mu = max(float(np.sum(a * slack)) / max(self._design.P, 1) * change, floor)
 
     def active(self, x: Array, slope: Array) -> Any:
         """Tell which gates are active, (P,): those whose weight, as a share of the largest, exceeds their slack's."""
         a = self._weights(x)
-        return a * self._radius**2 > 2 * self._slacks(a, slope) * a.max(initial=0.0)
+        return a * self._square > 2 * self._slacks(a, slope) * a.max(initial=0.0)
 
 
 _TINY = float(np.finfo(np.float64).tiny)

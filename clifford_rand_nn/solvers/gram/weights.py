@@ -94,7 +94,7 @@ class Weights:
         if not again or self._bends is None:
             self._bends = self._second_derivatives()
         share = np.sqrt(self._design.squares(self._smooth.slope)) / radius
-        wanted = radius**2 * share**2 * (share - 1)
+        wanted = (radius * share) ** 2 * (share - 1)
         goal = bounded_quadratic(self._bends, wanted + self._bends @ a, (a > 0) | (wanted > 0))
         length = 1.0
         for _ in range(_HALVES):
@@ -110,7 +110,7 @@ class Weights:
         on = np.flatnonzero(self.a > 0)
         fall = np.zeros(len(self.a))
         if on.size and self._bends is not None:
-            fall[on] = np.linalg.solve(self._bends[np.ix_(on, on)], np.full(on.size, -(self._radius**2)))
+            fall[on] = np.linalg.solve(self._bends[np.ix_(on, on)], np.full(on.size, -self._radius * self._radius))
         return Sizes(self._radius, self._radius * self.a, self._radius * (self.a + fall))
 
     def _move_to(self, a: Array) -> None:
@@ -123,7 +123,7 @@ class Weights:
             x[self._columns] = dtrsm(1.0, self._factor, half, lower=1, trans_a=1)
         self.a, self.x = a, x
         self._smooth.move_to(x)
-        weighted = self._design.squares(x)[on] / a[on] + self._radius**2 * a[on]
+        weighted = self._design.squares(x)[on] / a[on] + self._radius * self._radius * a[on]
         self._value = self._smooth.value + 0.5 * float(weighted.sum())
 
     def _factorise(self, a: Array) -> None:
