@@ -108,7 +108,8 @@ class ConePricer:
     ) -> Priced:
         r"""Return an upper bound of the supremum, and the best neurons that were met.
 
-        Should a projection not end within its steps, its dual value counts, which is never below the supremum.
+        Should a projection not end within its steps, its dual value counts, which is never below the supremum. Rows of
+        1e8 hide neurons whose values are rounding of their sums, so the bound is never below that.
 
         Parameters
         ----------
@@ -148,6 +149,7 @@ class ConePricer:
                 size, _ = longest_outputs(ask, partial(self._relaxed, G, c, everywhere), len(G), r, self.p)
         except _LateError:
             size = self._uncut(G)
+        size = max(size, rounding)  # what is no more than rounding is not known to be less
         neurons = nothing(d)
         lengths = np.concatenate([np.zeros(0), *(np.linalg.norm(answers.images, axis=1) for answers in found)])
         order = np.argsort(-lengths, kind="stable")[: 4 * max(1, most)]  # neighbours may share the best neuron

@@ -404,3 +404,14 @@ def test_neurons_vanish_on_the_rows_that_they_are_named_with(rows, theta, patter
     for j, named in enumerate(neurons.rows):
         used = named[(named >= 0) & (named < len(X))]
         assert (inside[used, j] <= 2e-14 * reach[used, j]).all()
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_neuron_whose_value_is_rounding_of_its_sums_is_bounded(p, outputs):
+    """On rows of 1e8 its value was counted as 0, and a bound of the optimum came out above a network."""
+    X = np.array([[1e8, -1.0], [1e8, 1.0]])
+    theta = np.array([[1e-6, 2e-6], [1.0, -1.0]])[:, :outputs]
+    column = np.array([[1.0], [0.0]])  # of the neuron (0, -1), which is in the cone of the only pattern
+    size = ConePricer(X, np.array([[True], [False]]), p, False).price(theta, 1).size
+    assert np.linalg.norm(column.T @ theta) <= size <= 1e-13 * 2e8 * np.abs(theta).sum()
