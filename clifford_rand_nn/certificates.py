@@ -59,6 +59,11 @@ class GatedClaim(NamedTuple):
             penalty += 0.5 * norm**2 if self.squared else norm
         return f, penalty
 
+    def rounding_of_predictions(self, X: Any) -> float:
+        r"""Return what rounding of the coefficients may move a prediction by, :math:`\epsilon\max|x|\sum_i||U_i||`."""
+        size = float(np.linalg.norm(self.coefficients.coef, axis=2).sum())
+        return float(np.finfo(np.float64).eps * row_lengths(X).max(initial=0.0)) * size
+
     def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
         return 0.0 if self.squared else max(self._norms(X, theta), default=0.0) + self._lost(X, theta)
@@ -280,11 +285,12 @@ class Certificate:
         """Return the certificate with the objective of the network itself, by the plain formulas.
 
         A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
-        precision holds no plane that is.
+        precision holds no plane that is. And coefficients for columns of very different sizes are the solver's, in an
+        orthonormal basis of the rows, only to rounding.
 
         Parameters
         ----------
-        X : (n, d) array
+        X : (n, d) array or CSR
             Rows that count.
         targets : (n, C)
             As the loss takes them.

@@ -40,6 +40,7 @@ from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
+_FELT = 1e-10  # of the largest target: predictions that rounding of coefficients moves by more are computed again
 
 
 class Task(NamedTuple):
@@ -380,7 +381,7 @@ class ConvexNetwork(Parameters):
         proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap, "dual_point": point}
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **proof)
         message = "" if result.converged else result.message
-        if isinstance(claim, NetworkClaim):
+        if _rounds(claim, task):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights)
             if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 gap = f"{self.certificate_.relative_gap:.1e}"
@@ -411,6 +412,13 @@ class ConvexNetwork(Parameters):
             return np.asarray(self.network_.predict(data)).reshape(len(data), -1)
         assert isinstance(self.certificate_.claim, GatedClaim)
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)
+
+
+def _rounds(claim: Claim, task: Task) -> bool:
+    """Whether the network in its weights is another than the solver's, by rounding that is felt."""
+    if not isinstance(claim, GatedClaim):
+        return isinstance(claim, NetworkClaim)
+    return claim.rounding_of_predictions(task.X) > _FELT * float(np.abs(task.targets).max(initial=0.0))
 
 
 def _task_in(units: Units, task: Task) -> Task:

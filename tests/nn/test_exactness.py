@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand_nn import (
     CrossProductLassoRegressor,
+    GatedReLURegressor,
     TwoLayerNetwork,
     bracket_factor,
     cross_product_dictionary,
@@ -183,3 +184,17 @@ def test_far_from_the_origin_a_certificate_has_the_objective_of_its_network():
         model.fit(X, y)
     again = model.certificate_.verify(X, y)
     assert model.certificate_.primal == again.primal > model.result_.objective * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
+@pytest.mark.parametrize("loss", ["squared", "log_cosh"])
+def test_on_columns_of_mixed_sizes_a_certificate_has_the_objective_of_its_coefficients(loss, penalty):
+    """A solver's own, in an orthonormal basis of the rows, was off by 1e-6 of it."""
+    rng = np.random.default_rng(2)
+    X = (rng.normal(size=(23, 5)) + rng.normal(size=5) * 1e7) * [1.0, 1e-4, 1e6, 1e5, 1e2]
+    y = rng.normal(size=23)
+    options = {"beta": 1e-5, "loss": loss, "penalty": penalty, "bias": False, "n_gates": 2, "random_state": 0}
+    model = GatedReLURegressor(**options, solver="gram", max_iter=20)
+    with pytest.warns(ConvergenceWarning):
+        proof = model.fit(X, y).certificate_
+    assert proof.primal == pytest.approx(proof.verify(X, y).primal, rel=1e-12)
