@@ -98,7 +98,7 @@ def test_the_promise_is_that_of_held_out_rows(wave):
 @slow
 @pytest.mark.parametrize("gates", GATES)
 def test_classes_weights_and_probabilities(gates):
-    X, y = load_iris(return_X_y=True)
+    X, y = (one[::2] for one in load_iris(return_X_y=True))
     w = np.random.default_rng(0).integers(0, 3, len(y))
     labels = np.array(["a", "b", "c"])[y]
     model = ConvexNetworkClassifier(gates=gates, n_neurons=10, class_weight="balanced").fit(X, labels, w)
@@ -124,7 +124,7 @@ def test_groups_are_held_out_together():
     places = rng.standard_normal((12, 3))
     X = places[group] + 0.05 * rng.standard_normal((120, 3))
     y = rng.standard_normal(12)[group]
-    model = ConvexNetworkRegressor(n_neurons=20)
+    model = ConvexNetworkRegressor(n_neurons=12)
     assert clone(model).fit(X, y, groups=group).loo_score_ < 0.3 < 0.6 < model.fit(X, y).loo_score_
 
 
@@ -134,13 +134,16 @@ def test_groups_are_held_out_together():
     [(load_iris, "cross"), (load_wine, "free"), (load_breast_cancer, "cross"), (load_diabetes, "free")],
 )
 def test_twenty_neurons_are_about_as_good(load, gates):
-    """Within 4 points of infinitely many on two halves: some 2 standard errors of the mean for iris and wine."""
+    """Within 4 points of infinitely many on two halves: some 2 standard errors of the mean for iris and wine.
+
+    Of the larger tables 150 rows are learned, and all the others tell.
+    """
     X, y = load(return_X_y=True)
     kind = ConvexNetworkRegressor if load is load_diabetes else ConvexNetworkClassifier
     few, many = [], []
     for seed in range(2):
         order = np.random.default_rng(seed).permutation(len(X))
-        train, test = np.array_split(order, 2)
+        train, test = np.split(order, [min(len(X) // 2, 150)])
         few.append(kind(gates=gates, n_neurons=20).fit(X[train], y[train]).score(X[test], y[test]))
         many.append(kind(rounds=0).fit(X[train], y[train]).score(X[test], y[test]))
     assert np.mean(few) > np.mean(many) - 0.04
@@ -161,8 +164,8 @@ def test_a_beta_that_is_given_is_solved_for(wave):
 
 @slow
 def test_more_rows_than_are_searched(wave, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.few._JUDGED", 150)
-    X, y = make_friedman1(400, noise=1.0, random_state=0)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network.few._JUDGED", 100)
+    X, y = make_friedman1(250, noise=1.0, random_state=0)
     for gates in GATES:
         model = ConvexNetworkRegressor(gates=gates, n_neurons=15).fit(X, y)
         assert model.certificate_.verify(X, y).relative_gap < 2e-6
@@ -207,7 +210,7 @@ def test_what_climbs_rises_to_stationary_points():
 @pytest.mark.parametrize("gates", FREE_FIRST)
 @pytest.mark.parametrize("task", ["numbers", pytest.param("classes", marks=slow)])
 def test_files_bring_everything_back(wave, tmp_path, gates, task):
-    X, y = wave
+    X, y = wave[0][:40], wave[1][:40]
     if task == "classes":
         y = np.array(["low", "mid", "high"])[(y > -0.3).astype(int) + (y > 0.5)]
     kind = ConvexNetworkClassifier if task == "classes" else ConvexNetworkRegressor

@@ -32,7 +32,7 @@ WORK["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-2)
 WORK["estimator, logistic"] = lambda: GatedReLUClassifier(30, loss="logistic", **_FEW).fit(X, SIGNS)
 WORK["estimator, ridge"] = lambda: GatedReLURegressor(30, penalty="ridge", **_FEW).fit(X, Y)
 WORK["estimator, infinite"] = lambda: GatedReLURegressor(gates="infinite", penalty="ridge", **_FEW).fit(X, Y)
-_LINES = 6  # tried of each part of a call
+_LINES = 4  # tried of each part of a call
 QUICK = ("fista", "newton", "kernel", "interior point", "estimator, ridge")
 
 

@@ -1,7 +1,7 @@
 """The example beside MTEB: its scores are those of a loop by hand, whatever the precision of the features."""
 
-import os
-import subprocess
+import runpy
+import socket
 import sys
 from collections import defaultdict
 
@@ -65,14 +65,21 @@ def test_scores_are_those_of_a_loop_by_hand(labels, dtype):
     assert report(found).startswith(f"logistic {accuracy['logistic']:.4f}, network {accuracy['network']:.4f} (")
 
 
-def test_the_script_reads_a_folder_without_a_network(tmp_path, capsys):
+def test_the_script_reads_a_folder_without_a_network(tmp_path, capsys, monkeypatch):
     pytest.importorskip("mteb")
+
+    def asked(_, address):
+        raise AssertionError(f"it asks {address}")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, asked, raising=False)
     np.savez(tmp_path / "made.npz", X=_features(np.float16), y=Y, split=SPLIT)
-    words = [sys.executable, "-m", "examples.mteb_probe", "--features", str(tmp_path), "--samples", "4"]
-    offline = os.environ | {"HF_HUB_OFFLINE": "1", "MTEB_CACHE": str(tmp_path / "cache")}
-    ran = subprocess.run(words, capture_output=True, text=True, env=offline, check=False)
-    assert ran.returncode == 0, ran.stderr
-    assert [line.partition(":")[0] for line in ran.stdout.splitlines()] == ["made, 4 a label"]
+    monkeypatch.setattr(sys, "argv", ["mteb_probe", "--features", str(tmp_path), "--samples", "4"])
+    monkeypatch.setenv("MTEB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delitem(sys.modules, "examples.mteb_probe", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    runpy.run_module("examples.mteb_probe", run_name="__main__")
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["made, 4 a label"]
     assert not list((tmp_path / "cache").glob("results/**/*.json"))  # they are not the model's
     from examples.mteb_probe import main
 

@@ -81,7 +81,7 @@ NESTED = {  # runs of which solvers are steps, of which one may be interrupted
     "majorised": lambda: MajorisedNewton(tol=1e-9).solve(_SOFTMAX),
     "relu, chosen": _fitted(ConvexReLUClassifier(5, random_state=0), X, SIGNS),
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
-    "few": _fitted(ConvexNetworkRegressor(n_neurons=4), X[:40], Y[:40]),
+    "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),
     "refined": _fitted(GatedReLURegressor(8, beta=1e-3, refine=2, random_state=0), X, Y),
     "shards": _fitted(GatedReLUClassifier(6, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
     "shards, chosen": _fitted(GatedReLUClassifier(6, random_state=0), Shards([X], [SIGNS])),
