@@ -66,6 +66,15 @@ def data(kind, outputs, seed=0):
 LONGER = ("squared hinge", "softmax of squared norms", "balanced classes", "huber", "two targets")
 
 
+@pytest.mark.parametrize(("gates", "warm"), [(1, True), (30, False)])
+def test_training_goes_on_from_the_optimum_of_a_sample_that_is_large_for_the_network(gates, warm):
+    X, y = data(GatedReLUClassifier, 0)
+    model = GatedReLUClassifier(gates, beta=1e-3, loss="logistic", tol=1e-2, random_state=0).fit(shards_of(X, y))
+    share = np.mean(y == "yes")
+    null = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert (model.result_.history[0].objective < 0.999 * null) == warm
+
+
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.slow] if case in LONGER else []) for case in CASES]
 )

@@ -17,8 +17,13 @@ from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.fista import Fista
 
-# Times the tolerance, to which the sample is solved for a start: 250,000 rows x 384 took 24 steps from 0.3, 23 from 3
-# and from 10; ten other problems took the same number of steps, give or take one, from 3, 10 and 30.
+# Rows of the sample for each coefficient, from which its optimum is where all rows go on from; of fewer it fits chance,
+# and no gates are the better start. Steps from it and from none, logistic, gaps of 1e-2 and 1e-3, at 16 rows: 9 and 13,
+# 19 and 25, 36 and 46, 43 and 49; at 8: 8 and 9, 18 and 12, 19 and 23, 20 and 24; at 3: 22 and 19, 33 and 38, 85 and
+# 56, 113 and 61, 20 and 12, 21 and 17; at 1: 30 and 18, 37 and 23, 75 and 45.
+_ROWS_A_COEFFICIENT = 8
+# Times the tolerance, to which the sample is solved for a start: ten problems took the same number of steps, give or
+# take one, from 3, 10 and 30.
 _WARM = 10.0
 _LEAST_WARM = 1e-3
 
@@ -112,7 +117,9 @@ class _PlainMap(GatedMap):
 
 
 def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, bool]:
-    """Return the optimum of the sample, about: where all rows go on from; and whether Ctrl-C ended its solver."""
+    """Return where all rows go on from, the optimum of the sample, about; and whether Ctrl-C ended its solver."""
+    if problem.sample.n < _ROWS_A_COEFFICIENT * null.U.size:
+        return null, False
     tol = max(_LEAST_WARM, min(_WARM * limits.tol, 0.1))
     found = Fista(tol=tol, max_iter=300).solve(problem.sample)
     point = problem.sample.point(found.coefficients)
