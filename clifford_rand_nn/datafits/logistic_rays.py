@@ -8,9 +8,26 @@ from numpy.typing import NDArray
 from clifford_rand.machine.numba_code import compiled
 
 _ROWS = 128  # that are added up before they are added to the rest, so that rounding stays small
+_LEAST = np.finfo(float).tiny
+_HALF_ROOT = np.float64(0.5**0.5).view(np.int64)
+_LOG_2 = np.log(2.0)
 
 
-@compiled(error_model="numpy")
+@compiled(error_model="numpy", inline="always")
+def _log(x: Any) -> Any:
+    """Return log x of x >= 2^-1022, by plain operations, of which a processor does several at a time.
+
+    x = 2^e m with m in [1/√2, √2), and log m = 2 artanh s of s = (m-1)/(m+1), |s| < 0.172.
+    """
+    e = (np.float64(x).view(np.int64) - _HALF_ROOT) >> np.int64(52)
+    m = np.int64(np.float64(x).view(np.int64) - (e << np.int64(52))).view(np.float64)
+    s = (m - 1) / (m + 1)
+    z = s * s
+    series = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * (1 / 13 + z * (1 / 15 + z / 17))))))
+    return e * _LOG_2 + 2 * s * (1 + z * series)
+
+
+@compiled(error_model="numpy", fastmath={"reassoc", "contract"})
 def logistic_rays(f: Any, y: Any, w: Any, scales: Any, theta: Any) -> NDArray[np.float64]:
     """Return the sums of w log(1 + exp(-yf)) and, for every s, of the entropies w H(s a); fill theta with w y a.
 
@@ -18,21 +35,26 @@ def logistic_rays(f: Any, y: Any, w: Any, scales: Any, theta: Any) -> NDArray[np
     """
     count, logs = scales.size, np.log(scales)
     total = np.zeros(1 + count)
+    share, log_share = np.empty(_ROWS), np.empty(_ROWS)
     for begin in range(0, f.size, _ROWS):
-        part = np.zeros(1 + count)
-        for i in range(begin, min(begin + _ROWS, f.size)):
-            m = -y[i] * f[i]
-            e = np.exp(-abs(m))
-            log_1p = np.log1p(e)
+        n = min(_ROWS, f.size - begin)
+        for i in range(n):
+            share[i] = np.exp(-abs(y[begin + i] * f[begin + i]))
+        part = 0.0
+        for i in range(n):
+            k = begin + i
+            m, e = -y[k] * f[k], share[i]
+            log_1p = _log(1 + e)
             a = (1.0 if m >= 0 else e) / (1 + e)
-            value, log_a = max(m, 0.0) + log_1p, min(m, 0.0) - log_1p
-            theta[i] = w[i] * y[i] * a
-            part[0] += w[i] * value
-            for j in range(count):
-                p, q = scales[j] * a, 1 - scales[j] * a
-                if p > 0:
-                    part[1 + j] -= w[i] * p * (logs[j] + log_a)
-                if q > 0:
-                    part[1 + j] -= w[i] * q * (-value if scales[j] == 1 else np.log(q))
-        total += part
+            part += w[k] * (max(m, 0.0) + log_1p)
+            theta[k] = w[k] * y[k] * a
+            share[i], log_share[i] = a, min(m, 0.0) - log_1p
+        total[0] += part
+        for j in range(count):
+            s, part = scales[j], 0.0
+            for i in range(n):
+                p, k = s * share[i], begin + i
+                q = 1 - p
+                part -= w[k] * (p * (logs[j] + log_share[i]) + q * _log(max(q, _LEAST)))
+            total[1 + j] += part
     return total
