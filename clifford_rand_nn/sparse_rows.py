@@ -54,15 +54,14 @@ def row_squares(X: Any) -> Array:
     """Return the squared lengths (n,) of rows (n, d), dense or CSR."""
     if issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1))
-    rows = np.asarray(X, dtype=np.float64)
-    return np.asarray(np.einsum("nd,nd->n", rows, rows))
+    return np.asarray(np.einsum("nd,nd->n", X, X, dtype=np.float64))
 
 
 def row_lengths(X: Any) -> Array:
     """Return the lengths (n,) of rows (n, d), dense, CSR or shifted."""
     if isinstance(X, ShiftedRows):
         return X.lengths()
-    return np.asarray(np.sqrt(row_squares(X)) if issparse(X) else np.linalg.norm(X, axis=1))
+    return np.asarray(np.sqrt(row_squares(X)))
 
 
 class ShiftedRows:

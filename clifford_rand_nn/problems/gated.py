@@ -105,9 +105,7 @@ class GatedProblem(TrainingProblem):
     @cached_property
     def reach(self) -> Any:
         """Lengths of the rows, (n,): the largest prediction on each of weights of norm 1."""
-        if isinstance(self.X, CsrRows):
-            return row_lengths(self.X.X)
-        return np.sqrt(np.einsum("nd,nd->n", self.X, self.X, dtype=np.float64))
+        return row_lengths(self.X.X if isinstance(self.X, CsrRows) else self.X)
 
     @cached_property
     def null_predictions(self) -> Array:
