@@ -11,41 +11,45 @@ _LIFT = np.float32(2.0**112)  # single precision has 127 where half has 15
 
 
 @compiled(error_model="numpy")
-def _spread(bits: Any, out: Any) -> None:
+def _spread(bits: Any, last: Any, out: Any) -> None:
     for i in range(bits.shape[0]):
         for j in range(bits.shape[1]):
             h = np.uint32(bits[i, j])
             moved = ((h & np.uint32(0x8000)) << np.uint32(16)) | ((h & np.uint32(0x7FFF)) << np.uint32(13))
             out[i, j] = np.uint32(moved).view(np.float32) * _LIFT
+        for j in range(bits.shape[1], out.shape[1]):
+            out[i, j] = last
 
 
-def single(X: NDArray[Any], extra: int = 0) -> NDArray[np.float32]:
-    """Return finite rows (k, d) in single precision, with room for ``extra`` columns beside them.
+def single(X: NDArray[Any], feature: float | None = None) -> NDArray[np.float32]:
+    """Return finite rows (k, d) in single precision, with a column beside them that is ``feature`` if one is given.
 
     Examples
     --------
-    >>> single(np.array([[1.5, -6e-8]], np.float16), 1)[:, :2].tolist()
-    [[1.5, -5.960464477539063e-08]]
+    >>> single(np.array([[1.5, -6e-8]], np.float16), 1.0).tolist()
+    [[1.5, -5.960464477539063e-08, 1.0]]
     """
-    return _lifted(X, extra, np.float32)
+    return _lifted(X, feature, np.float32)
 
 
-def double(X: NDArray[Any], extra: int = 0) -> NDArray[np.float64]:
-    """Return finite rows (k, d) in double precision, an array of their own, with room for ``extra`` columns.
+def double(X: NDArray[Any], feature: float | None = None) -> NDArray[np.float64]:
+    """Return finite rows (k, d) in double precision, an array of their own, with a column that is ``feature``.
 
     Examples
     --------
     >>> double(np.array([[1.5, -6e-8]], np.float16)).tolist()
     [[1.5, -5.960464477539063e-08]]
     """
-    return _lifted(X, extra, np.float64)
+    return _lifted(X, feature, np.float64)
 
 
-def _lifted(X: NDArray[Any], extra: int, dtype: Any) -> NDArray[Any]:
+def _lifted(X: NDArray[Any], feature: float | None, dtype: Any) -> NDArray[Any]:
     k, d = X.shape
-    out = np.empty((k, d + extra), dtype=dtype)
+    out = np.empty((k, d + (feature is not None)), dtype=dtype)
     if X.dtype == np.float16:
-        _spread(np.ascontiguousarray(X).view(np.uint16), out)  # whole rows: with strides it would not be vectorised
+        bits = np.ascontiguousarray(X).view(np.uint16)  # whole rows: with strides it would not be vectorised
+        _spread(bits, 0.0 if feature is None else feature, out)
     else:
         out[:, :d] = X
+        out[:, d:] = feature
     return out

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand_nn.datafits.functions import cast, library
 from clifford_rand_nn.shards.rows import Block, Part
 from clifford_rand_nn.shards.source import Shards
 
@@ -38,7 +39,7 @@ class RowSum(ABC):
 
     @abstractmethod
     def of(self, block: Block, kept: Kept) -> Sums:
-        """Return the sums over a block, in float64; ``kept`` is what each `RowMap` made of its rows."""
+        """Return the sums over a block, which are added in float64; ``kept`` is what each `RowMap` made of its rows."""
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy whose arrays, those among its attributes, are where ``place`` puts them."""
@@ -87,9 +88,9 @@ def part_map(shards: Shards, part: Part, make: RowMap) -> NDArray[Any]:
 
 
 def added(a: Sums | None, b: Sums) -> Sums:
-    """Return a + b, array by array; a may be overwritten."""
+    """Return a + b, array by array, in float64; a may be overwritten."""
     if a is None:
-        return b
+        return tuple(cast(one, library(one).float64) for one in b)
     for left, right in zip(a, b, strict=True):
         left += right
     return a

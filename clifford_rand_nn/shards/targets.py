@@ -51,12 +51,19 @@ class Targets(NamedTuple):
         xp = library(block.X)
         if self.classes is None:
             return cast(block.y, xp.float64).reshape((len(block.y), -1)) * 2.0**-self.exponent
-        index, count = self._index(block), len(self.classes)
+        count = len(self.classes)
+        if xp is np and count == 2:
+            off, on = self._marks()
+            return np.where(block.y.reshape(-1, 1) == self.classes[1], on, off)
+        index = self._index(block)
         if xp is np:
             return encode_labels(index, count, self.loss)[0]
-        off, on = (-1.0, 1.0) if self.loss.labels is None else self.loss.labels
+        off, on = self._marks()
         marks = (index == 1)[:, None] if count == 2 else index[:, None] == xp.arange(count, device=index.device)
         return off + (on - off) * cast(marks, xp.float64)
+
+    def _marks(self) -> tuple[float, float]:
+        return (-1.0, 1.0) if self.loss.labels is None else self.loss.labels
 
     def weights(self, block: Block) -> Any:
         """Return weights (k, 1) of mean 1 over all rows, or 1 where all are equal."""

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
-from clifford_rand_nn.shards.formats.npy import RawFile
+from clifford_rand_nn.shards.formats.npy import NpyFile, RawFile
 from clifford_rand_nn.shards.formats.stored import regrouped
 from clifford_rand_nn.shards.formats.zarr import ZarrArray
 
@@ -66,6 +66,17 @@ def test_npy_of_every_type_and_order(tmp_path, dtype, order):
     assert found.dtype.isnative
     np.testing.assert_array_equal(y, Y)
     np.testing.assert_array_equal(weights, WEIGHTS)
+
+
+def test_targets_are_read_many_blocks_at_a_time(tmp_path, monkeypatch):
+    y = np.arange(50_000)
+    np.save(tmp_path / "y.npy", y)
+    stored, reads, read = NpyFile(tmp_path / "y.npy"), [], RawFile._rows
+    monkeypatch.setattr(RawFile, "_rows", lambda *given: reads.append(given[2:]) or read(*given))
+    found = list(stored.blocks(7, 49_000, 100))
+    assert {len(block) for block in found[:-1]} == {100}
+    np.testing.assert_array_equal(np.concatenate(found), y[7:49_000])
+    assert len(reads) == 7  # of 64 KiB
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])

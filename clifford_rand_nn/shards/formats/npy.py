@@ -14,6 +14,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand_nn._archives import FAULTS, read_npy_header
 from clifford_rand_nn.shards.formats.stored import Stored
 
+_LEAST_READ = 2**16  # bytes, so that reads of targets are few: every one hands Python's lock to another thread
+
 
 class RawFile(Stored):
     """An array that lies in a file as its bytes, from an offset on.
@@ -53,10 +55,14 @@ class RawFile(Stored):
             return self._rows(file, start, stop)
 
     def blocks(self, start: int, stop: int, rows: int) -> Iterator[NDArray[Any]]:
-        """Yield rows; the file is opened once."""
+        """Yield rows; the file is opened once, and of short rows more are read at a time than are yielded."""
+        row = max(1, math.prod(self.shape[1:]) * self._type.itemsize)
+        several = rows * max(1, _LEAST_READ // (rows * row))
         with open(self.name, "rb", buffering=0) as file:
-            for first in range(start, stop, rows):
-                yield self._rows(file, first, min(first + rows, stop))
+            for first in range(start, stop, several):
+                read = self._rows(file, first, min(first + several, stop))
+                for at in range(0, len(read), rows):
+                    yield read[at : at + rows]
 
     def _rows(self, file: FileIO, start: int, stop: int) -> NDArray[Any]:
         about = os.fstat(file.fileno())

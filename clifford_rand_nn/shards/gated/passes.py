@@ -24,6 +24,7 @@ from clifford_rand_nn.shards.targets import Targets
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).
 _ENTRIES = 2**20
+_FLAT = 8  # times the rows of a block of which only targets are read
 _FEW = 0.75  # share of gates in use below which the others are left out of the forward product
 
 
@@ -73,15 +74,11 @@ class _Forward(RowSum):
 
     def _rows(self, block: Block) -> Any:
         """Return [X c] in the precision of the products."""
-        extra = 0 if self.feature is None else 1
         xp = library(block.X)
-        if xp is not np:
-            X: Any = cast(block.X, getattr(xp, self.dtype.name))
-            return xp.concat([X, xp.full_like(X[:, :1], self.feature)], axis=1) if extra else X
-        X = single(block.X, extra) if self.dtype == np.float32 else double(block.X, extra)
-        if extra:
-            X[:, -1] = self.feature
-        return X
+        if xp is np:
+            return (single if self.dtype == np.float32 else double)(block.X, self.feature)
+        X: Any = cast(block.X, getattr(xp, self.dtype.name))
+        return X if self.feature is None else xp.concat([X, xp.full_like(X[:, :1], self.feature)], axis=1)
 
     def _on(self, block: Block, kept: Kept) -> Any:
         """Return the patterns (k, P) as zeros and ones: bytes of NumPy's, else in the precision of the products."""
@@ -150,7 +147,7 @@ class Judge(_Forward):
         rays = loss.along_rays if self.dtype == np.float32 else partial(Loss.along_rays, loss)
         value, theta, duals = rays(f, y, w, self.scales)
         xp = library(theta)
-        gradient = cast(X.T @ self._gated_residuals(on, theta), theta.dtype).reshape((X.shape[1], on.shape[1], -1))
+        gradient = (X.T @ self._gated_residuals(on, theta)).reshape((X.shape[1], on.shape[1], -1))
         return xp.asarray(value), xp.sum(theta, axis=0), xp.asarray(xp.sum(xp.abs(theta))), duals, gradient
 
 
@@ -163,6 +160,7 @@ class Balance(_Forward):
         super().__init__(network, targets, feature, dtype)
         self.intercepts = intercepts
         self.columns = 0 not in self._columns.shape  # of a constant nothing is read but targets
+        self.rows *= 1 if self.columns else _FLAT
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the sums for every intercept, in a row."""
