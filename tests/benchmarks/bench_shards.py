@@ -115,9 +115,9 @@ class Bench:
             return
         told(f"    by torch, {found['device']}", found, f", gap {found['gap']:.1e}, objective {found['objective']:.7f}")
         others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
-        first, *later = found["each_pass"]
+        before, *later = found["each_pass"]
         median = float(np.median(later))
-        print(f"    {found['steps']} steps; first pass {first:.2f} s, median {1e3 * median:.0f} ms (plain ", end="")
+        print(f"    {found['steps']} steps; first pass {before:.2f} s, median {1e3 * median:.0f} ms (plain ", end="")
         print(f"{1e3 * float(np.median(plain['each_pass'])):.0f} ms){others}; verified from the shards: gap ", end="")
         print(f"{found['verified']:.1e}", flush=True)
 

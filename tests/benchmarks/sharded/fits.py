@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.shards.engines.choice import as_engine
@@ -12,12 +13,15 @@ from sharded.made import files, judged, judges
 from sharded.process import Clock, peak
 from sharded.products import Counted
 
+_FEW = 2048  # rows of the fit that comes first
+
 
 def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, torch=False, keep=None, held=False):
     """Fit the gated network on the first rows; its certificate, its passes and their bare products."""
     shards = Shards(*files(folder, rows))
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
     with Workers(dask) as client:
+        first = _first_call(model, shards, client)
         clock = Clock()
         made = as_engine("torch" if torch else client, shards, "fit")
         engine = Counted(made, 0 if torch else threads)
@@ -33,6 +37,7 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
     verified = proof.verify(shards).relative_gap if torch else None
     return {
         **measured,
+        "first": first,
         "device": device,
         "verified": verified,
         "each_pass": [one["seconds"] for one in sums],
@@ -53,6 +58,15 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
         "other": [(one["name"], round(one["seconds"], 2)) for one in engine.passes if not one["products"]],
         **_test(model, folder, held),
     }
+
+
+def _first_call(model, shards, client):
+    """Seconds of a fit to a few rows: libraries load the rest of themselves, and compiled code is read."""
+    part = shards.parts[0]._replace(stop=_FEW)
+    block = next(shards.blocks(part, _FEW))
+    clock = Clock()
+    clone(model).set_params(max_iter=3).fit(Shards([block.X], [block.y]), engine=client)
+    return clock.read()["seconds"]
 
 
 def default(folder, rows=None, memory_rows=None):
