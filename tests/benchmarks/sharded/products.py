@@ -75,7 +75,7 @@ class Counted(Engine):
         return self._timed(forward, int(np.prod(term._shape[1:])) if hasattr(term, "scales") else 0, term.rows)
 
     def _timed(self, forward, backward, rows):
-        if not self._threads:
+        if not self._threads or not (forward.shape[1] or backward):
             return 0.0, 0.0
         begin, cpu = time.perf_counter(), time.process_time()
         seconds = bare(self._resident(forward, rows), forward, backward, self.shards.n, self._threads)
