@@ -156,7 +156,14 @@ def test_rows_left_out_whose_system_is_singular():
     check_sample_weight_equivalence_on_dense_data("", ConvexNetworkClassifier(loss="logistic", rounds=0))
 
 
-@NAMED
+OTHERS = [
+    ConvexNetworkClassifier(loss="logistic", rounds=0),
+    GatedReLUClassifier(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
+    GatedReLURegressor(n_gates=8, beta=1e-2, random_state=0, penalty="ridge"),
+]
+
+
+@pytest.mark.parametrize("model", [*EVERY, *OTHERS], ids=lambda model: str(model)[:40])
 def test_sparse_rows_are_dense_ones(model):
     y = target(model)
     assert model.__sklearn_tags__().input_tags.sparse
