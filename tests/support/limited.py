@@ -83,7 +83,7 @@ NESTED = {  # runs of which solvers are steps, of which one may be interrupted
     "relu, beta": _fitted(ConvexReLURegressor(20, beta=1e-4, max_iter=4, random_state=0), X, Y),
     "few": _fitted(ConvexNetworkRegressor(n_neurons=2), X[:20], Y[:20]),
     "refined": _fitted(GatedReLURegressor(8, beta=1e-3, refine=2, random_state=0), X, Y),
-    "shards": _fitted(GatedReLUClassifier(6, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
+    "shards": _fitted(GatedReLUClassifier(1, beta=1e-3, tol=1e-6, random_state=0), Shards([X], [SIGNS])),
     "shards, chosen": _fitted(GatedReLUClassifier(6, random_state=0), Shards([X], [SIGNS])),
 }
 LONG = ("relu, chosen", "few", "shards, chosen")
