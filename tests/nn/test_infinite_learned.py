@@ -6,7 +6,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned import rounds as rounds_module
-from clifford_rand_nn.infinite.learned.frame import KernelRidge, learn_frame, spread
+from clifford_rand_nn.infinite.learned.frame import KernelRidge, _root, learn_frame, spread
 from clifford_rand_nn.infinite.learned.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.learned.parts import outer_parts
 from clifford_rand_nn.infinite.learned.rounds import _gain, learned_rounds, wrong_class
@@ -47,6 +47,14 @@ def test_a_round_takes_the_outer_product_of_gradients_at_the_rows_old_size():
     np.testing.assert_allclose(half[off], 0.5 * ratio * M[off], atol=1e-6 * M.max())
     np.testing.assert_allclose(diagonal[off], 0, atol=1e-12)
     assert learn_frame(kernel, X, Y, beta, rounds=0).kernel is kernel
+
+
+@pytest.mark.parametrize("off", [0.0, 0.5])
+def test_what_rounding_made_negative_has_the_root_0(off):
+    M = np.diag([1.0, -1e-18, 2.0])
+    M[0, 2] = M[2, 0] = off
+    F = _root(M)
+    np.testing.assert_allclose(F @ F.T, M, atol=1e-15)
 
 
 def test_the_metric_shows_the_columns_and_the_combination_that_matter():

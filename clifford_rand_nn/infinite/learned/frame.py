@@ -147,9 +147,9 @@ def learned_kernels(
 
 
 def _root(M: Array) -> Array:
-    """Return F (d, rank) with FFᵀ = M, by Cholesky's factorisation with pivots."""
+    """Return F (d, rank) with FFᵀ = M, by Cholesky's factorisation with pivots; what rounding made negative is 0."""
     if not M[~np.eye(len(M), dtype=bool)].any():
-        return np.diag(np.sqrt(M.diagonal()))
+        return np.diag(np.sqrt(np.maximum(M.diagonal(), 0.0)))
     factor, pivots, rank, _ = dpstrf(M, tol=_PIVOT * float(np.trace(M)), lower=1)
     root = np.empty((len(M), rank))
     root[pivots - 1] = np.tril(factor)[:, :rank]
