@@ -5,12 +5,12 @@
         [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
-gated: `GatedReLUClassifier` on all rows, its certified gap, its peak, and its seconds over those of the bare products
-of its passes, which are timed after each pass on resident blocks (the pass that decides patterns is one: X @ H). dask:
-the same by two worker processes. torch: the same by torch, on this machine's GPU if it has one; nothing is multiplied
-beside it. growth: a sixteenth, a quarter and all rows: seconds of fits, without imports, and of
-a pass, a row; what is done on the sample, whatever n, is beside the passes. default: `ConvexNetworkClassifier()` on
-rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD, C, sizes of trees, chosen for
+gated: after a fit to few rows, the first call, `GatedReLUClassifier` on all rows, its certified gap, its peak, and its
+seconds over those of the bare products of its passes, which are timed after each pass on resident blocks (the pass that
+decides patterns is one: X @ H). dask: the same by two worker processes. torch: the same by torch, on this machine's GPU
+if it has one; nothing is multiplied beside it. growth: a sixteenth, a quarter and all rows: seconds of fits, without
+imports, and of a pass, a row; what is done on the sample, whatever n, is beside the passes. default:
+`ConvexNetworkClassifier()` on rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD, C, sizes of trees, chosen for
 every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by training rows of the last
 shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same shards, until --limit
 seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them. faults: kills, see
@@ -64,7 +64,8 @@ def gated_told(title, found):
     print(f"{found['product_seconds']:.1f} s: fit {ratio:.2f} × (target ≤ 1.5){cpu}, passes {passes:.2f} ×")
     others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
     beside = found["seconds"] - found["pass_seconds"] - sum(seconds for _, seconds in found["other"])
-    print(f"    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s)")
+    print(f"    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s); ", end="")
+    print(f"first call, a fit to few rows before: {found['first']:.1f} s")
     print(f"    test accuracy {found['accuracy']:.4f}, log loss {found['log_loss']:.4f}", flush=True)
 
 

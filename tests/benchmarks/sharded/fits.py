@@ -21,9 +21,10 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
     shards = Shards(*files(folder, rows))
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
     with Workers(dask) as client:
-        first = _first_call(model, shards, client)
+        wanted = "torch" if torch else client
+        first = _first_call(model, shards, wanted)
         clock = Clock()
-        made = as_engine("torch" if torch else client, shards, "fit")
+        made = as_engine(wanted, shards, "fit")
         engine = Counted(made, 0 if torch else threads)
         model.fit(shards, engine=engine)
         measured = clock.read()
@@ -60,12 +61,12 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
     }
 
 
-def _first_call(model, shards, client):
+def _first_call(model, shards, engine):
     """Seconds of a fit to a few rows: libraries load the rest of themselves, and compiled code is read."""
     part = shards.parts[0]._replace(stop=_FEW)
     block = next(shards.blocks(part, _FEW))
     clock = Clock()
-    clone(model).set_params(max_iter=3).fit(Shards([block.X], [block.y]), engine=client)
+    clone(model).set_params(max_iter=3).fit(Shards([block.X], [block.y]), engine=engine)
     return clock.read()["seconds"]
 
 
