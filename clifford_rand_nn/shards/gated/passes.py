@@ -24,7 +24,6 @@ from clifford_rand_nn.shards.targets import Targets
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).
 _ENTRIES = 2**20
-_FLAT = 8  # times the rows of a block of which only targets are read
 _FEW = 0.75  # share of gates in use below which the others are left out of the forward product
 
 
@@ -160,7 +159,6 @@ class Balance(_Forward):
         super().__init__(network, targets, feature, dtype)
         self.intercepts = intercepts
         self.columns = 0 not in self._columns.shape  # of a constant nothing is read but targets
-        self.rows *= 1 if self.columns else _FLAT
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the sums for every intercept, in a row."""
