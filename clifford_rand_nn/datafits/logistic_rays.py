@@ -15,7 +15,7 @@ _LOG_2 = np.log(2.0)
 
 @compiled(error_model="numpy", inline="always")
 def _log(x: Any) -> Any:
-    """Return log x of x >= 2^-1022, by plain operations, of which a processor does several at a time.
+    """Return log x of x >= 2^-1022, to 5e-16 of max(1, |log x|), by operations that are done several at a time.
 
     x = 2^e m with m in [1/√2, √2), and log m = 2 artanh s of s = (m-1)/(m+1), |s| < 0.172.
     """

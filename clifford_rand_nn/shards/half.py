@@ -44,12 +44,11 @@ def double(X: NDArray[Any], feature: float | None = None) -> NDArray[np.float64]
 
 
 def _lifted(X: NDArray[Any], feature: float | None, dtype: Any) -> NDArray[Any]:
-    k, d = X.shape
+    (k, d), last = X.shape, 0.0 if feature is None else feature
     out = np.empty((k, d + (feature is not None)), dtype=dtype)
     if X.dtype == np.float16:
         bits = np.ascontiguousarray(X).view(np.uint16)  # whole rows: with strides it would not be vectorised
-        _spread(bits, 0.0 if feature is None else feature, out)
+        _spread(bits, last, out)
     else:
-        out[:, :d] = X
-        out[:, d:] = feature
+        out[:, :d], out[:, d:] = X, last
     return out
