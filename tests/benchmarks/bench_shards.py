@@ -10,12 +10,12 @@ seconds over those of the bare products of its passes, which are timed after eac
 decides patterns is one: X @ H). dask: the same by two worker processes. torch: the same by torch, on this machine's GPU
 if it has one; nothing is multiplied beside it. growth: a sixteenth, a quarter and all rows: seconds of fits, without
 imports, and of a pass, a row; what is done on the sample, whatever n, is beside the passes. default:
-`ConvexNetworkClassifier()` on rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD, C, sizes of trees, chosen for
-every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by training rows of the last
-shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same shards, until --limit
-seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them. faults: kills, see
-tests/fuzz/shard_kills.py. verify: the certificate of the first line from the shards. Every line prints wall seconds;
-CPU seconds beside them tell more on a busy machine.
+`ConvexNetworkClassifier()` on rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD,
+C, sizes of trees, chosen for every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by
+training rows of the last shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same
+shards, until --limit seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them.
+faults: kills, see tests/fuzz/shard_kills.py. verify: the certificate of the first line from the shards. Every line
+prints wall seconds; CPU seconds beside them tell more on a busy machine.
 """
 
 import argparse
