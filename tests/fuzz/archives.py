@@ -128,9 +128,9 @@ def changed_json(text, rng):
         elif kind == 2 and isinstance(where, list):
             where.insert(key, where[key])
         elif kind == 3 and isinstance(where[key], int | float):
-            where[key] = rng.choice(
-                [where[key] + 1, where[key] - 1, -where[key], where[key] * 10, where[key] / 2]
-            ).item()
+            value = where[key]
+            half = value / 2 if isinstance(value, float) else value // 2  # an integer may be too large for a float
+            where[key] = (value + 1, value - 1, -value, value * 10, half)[rng.integers(5)]
         elif kind == 4 and isinstance(where[key], str):
             where[key] = where[key] + "x" if rng.random() < 0.5 else where[key][:-1]
         elif kind == 5 and isinstance(where, dict):

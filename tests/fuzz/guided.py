@@ -46,6 +46,7 @@ _SLOW_MACHINE = 3  # times as much CPU time as here is allowed there
 # Of the child, above what it has at its start, where a C library allocates out of tracemalloc's sight.
 _MOST_BYTES = 2**30
 _MEASURED = 8  # one input of so many runs under tracemalloc, which takes as long again
+_MUTATION = 3  # the status of a child whose own mutation has failed
 _TOLD = 20  # faults of one kind that are printed
 
 
@@ -61,7 +62,17 @@ class Child:
         self.end = self.began + seconds
 
     def mutated(self, data, most, seed):
-        """Return a mutation, and remember what the target says that must come of it."""
+        """Return a mutation, and remember what the target says that must come of it.
+
+        An error of the mutation itself, which is none of the library, ends the child: libFuzzer would wait for threads.
+        """
+        try:
+            return self._mutated(data, most, seed)
+        except BaseException as error:
+            self._fault(data, error)
+            self.leave(_MUTATION)
+
+    def _mutated(self, data, most, seed):
         rng = np.random.default_rng([self.seed, seed])
         if rng.random() < self.target.random:
             return atheris.Mutate(data, most) if self.guided else self._damaged(data, rng)
@@ -145,11 +156,11 @@ class Child:
         with open(self.folder / "faults.txt", "a") as stream:
             stream.write(f"{kind}: {data[:200]!r} ({path})\n")  # the folder may be one that is removed
 
-    def leave(self):
+    def leave(self, status=0):
         """End this process, past libFuzzer."""
         self._tell()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(status)
 
     def _tell(self):
         seconds, cpu = time.monotonic() - self.began, time.process_time() - self.began_cpu
