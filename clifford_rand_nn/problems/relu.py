@@ -27,7 +27,9 @@ from clifford_rand_nn.problems.duality import (
 _ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
 _ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero
 _STEPS_PER_ROW = 30  # of the active-set method for non-negative least squares; 1 to 3 are usual
-_INSIDE = 1e-12  # a row violates a cone if it does so by more than this share of |x| |u| + |b|
+_FAR = 1e-12  # a unit that leaves its cone by more than this share of |x| |u| + |b| is projected, else moved
+_MARGIN = 4 * 2.0**-52  # of the same, by the root of the columns: what rounding of a unit's input may take from it
+_DEPENDENT = 1e-13  # of its length: a row this near to the span of others is in it
 
 
 def project_on_cone(A: Array, u: Array) -> Array:
@@ -52,6 +54,36 @@ def project_on_cone(A: Array, u: Array) -> Array:
             break
         rows |= new
     return np.asarray(v)
+
+
+def moved_inside(rows: Array, signs: Array, V: Array, margin: Array) -> Array:
+    r"""Return points near V (B, r) with :math:`s_{bi}x_i^Tv_b\ge m_{bi}`, rows (n, r), signs and ``margin`` (B, n).
+
+    The margin is one of rounding. Each row that is short moves its point in turn, along what is left of it beside those
+    before it, by Gram and Schmidt: rows that differ by 1e-9 are met to rounding, where the multipliers of least squares
+    are not. A point stays where a row is in the span of those before.
+    """
+    V = V.copy()
+    B, r = V.shape
+    Q = np.zeros((B, r, r))
+    open_ = np.arange(B)
+    for k in range(r):
+        short = signs[open_] * (V[open_] @ rows.T) - margin[open_]
+        worst = np.argmin(short, axis=1)
+        at = np.arange(len(open_)), worst
+        a = signs[open_, worst][:, None] * rows[worst]
+        left = a
+        for _ in range(2):
+            left = left - np.einsum("bj,bjr->br", np.einsum("br,bjr->bj", left, Q[open_, :k]), Q[open_, :k])
+        length = np.linalg.norm(left, axis=1)
+        on = (short[at] < -margin[open_, worst] / 2) & (length > _DEPENDENT * np.linalg.norm(a, axis=1))
+        open_, short, left, length = open_[on], short[at][on, None], left[on], length[on, None]
+        if not len(open_):
+            break
+        left /= length
+        V[open_] -= short / length * left
+        Q[open_, k] = left
+    return V
 
 
 class ReLUCoefficients(NamedTuple):
@@ -212,24 +244,39 @@ class ConvexReLUProblem(TrainingProblem):
         return float(np.max(-self._signed(self.inputs(c)) / self._reach(c), initial=0.0))
 
     def feasible(self, c: ReLUCoefficients) -> ReLUCoefficients:
-        """Return c with every unit outside its cone projected on it, in (U, b) with b in units of the largest |x|."""
-        bad = -self._signed(self.inputs(c)) > _INSIDE * self._reach(c)
-        if not bad.any():
+        """Return c with every unit within its cone: one outside is projected on it, b in units of the largest |x|.
+
+        Where near copies of a row are on either side of a hyperplane, a unit that is 1e-12 outside is another network,
+        whose objective may be some per cent below the optimum. Units are therefore moved inside by what rounding takes
+        from their inputs, and one that cannot be is left out.
+        """
+        signed = self._signed(self.inputs(c))
+        if not (signed < 0).any():
             return c
+        at = np.nonzero(signed.min(axis=0) < 0)  # of B units
+        far = np.min(signed + _FAR * self._reach(c), axis=0)[at] < 0
         coef, offsets = _units(c)
         d = self.X.shape[1]
         middle = self.X.mean(axis=0) if self.bias else np.zeros(d)
         centred = self.X - middle  # the same cone, with b + middle·u for b
         unit = float(np.abs(centred).max()) or 1.0
         rows = np.hstack([centred / unit, np.ones((self.n, int(self.bias)))])
-        for sign, i in np.argwhere(bad.any(axis=0)):
-            u = coef[sign, i]
-            if self.bias:
-                u = np.append(u, (offsets[sign, i] + middle @ u) / unit)
-            v = project_on_cone(np.where(self.patterns[:, [i]], rows, -rows), u)
-            coef[sign, i] = v[:d]
-            if self.bias:
-                offsets[sign, i] = unit * v[-1] - middle @ v[:d]
+        margin = _MARGIN * float(np.sqrt(d + 1))
+        V = coef[at]
+        if self.bias:
+            V = np.column_stack([V, (offsets[at] + V @ middle) / unit])
+        signs = np.where(self.patterns[:, at[1]], 1.0, -1.0).T
+        for k in np.flatnonzero(far):
+            V[k] = project_on_cone(signs[k][:, None] * rows, V[k])
+        shift = (unit * V[:, -1] if self.bias else 0.0) - V[:, :d] @ middle
+        reach = np.outer(np.linalg.norm(V[:, :d], axis=1), np.linalg.norm(self.X, axis=1)) + np.abs(shift)[:, None]
+        V = moved_inside(rows, signs, V, margin / unit * reach)
+        coef[at] = V[:, :d]
+        if self.bias:
+            offsets[at] = unit * V[:, -1] - V[:, :d] @ middle
+        made = ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
+        within = np.min(self._signed(self.inputs(made)) + 4 * margin * self._reach(made), axis=0, initial=0.0) >= 0
+        coef, offsets = coef * within[..., None], offsets * within
         return ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
 
     def dual_bound(self, predictions: Array, multipliers: Array | None = None) -> DualBound:

@@ -1,5 +1,7 @@
 """The convex ReLU program: its formula, its cones, its dual, the network it stands for, and cone decomposition."""
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -54,6 +56,32 @@ def test_feasible_units_are_a_relu_network(bias, fit_intercept):
     assert problem.violation(c) < 1e-12
     np.testing.assert_allclose(problem.network_predictions(c), problem.predictions(c), atol=1e-10)
     assert problem.feasible(c) is c
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("far", [0.0, 1e4])
+def test_units_between_near_copies_are_within_their_cones_exactly(bias, far):
+    """One that is outside by 1e-12 is another network: parted copies make that worth some per cent of an objective."""
+    rng, moved = np.random.default_rng(0), 0
+    for trial in range(20):
+        d = int(rng.integers(2, 5))
+        X = rng.standard_normal((3, d)) + far * bias
+        V = rng.standard_normal((d, 3))
+        mean = X.mean(axis=0)
+        V[:, 0] -= X[0] * (X[0] @ V[:, 0]) / (X[0] @ X[0]) * (not bias)  # its plane passes through row 0
+        X = np.vstack([X, X[0] + 1e-8 * rng.standard_normal((2, d))])
+        offsets = np.array([X[0] @ V[:, 0], mean @ V[:, 1], mean @ V[:, 2]]) * bias
+        patterns = offsets <= X @ V
+        patterns[:, 0] |= np.arange(5) == 4
+        patterns[3, 0] = False
+        problem = ConvexReLUProblem(X, rng.standard_normal(5), patterns, 0.1, bias=bias)
+        made = problem.feasible(random_coefficients(problem, trial))
+        for coef, offset in ((made.coef_plus, made.bias_plus), (made.coef_minus, made.bias_minus)):
+            for u, b, on in zip(coef[0], offset[0], patterns.T, strict=True):
+                exact = [sum(map(Fraction.__mul__, map(Fraction, x), map(Fraction, u)), Fraction(b)) for x in X]
+                assert all(z >= 0 if one else z <= 0 for z, one in zip(exact, on, strict=True))
+            moved += bool(coef[0, 0].any())
+    assert moved >= 10  # of 40 between the copies, some cones are the origin alone
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)

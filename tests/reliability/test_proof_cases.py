@@ -9,7 +9,7 @@ from fuzz.proof_instances import FAMILIES, attack, instance
 
 
 @pytest.mark.one_seed("stored cases")
-@pytest.mark.parametrize("case", [(11, 376), (11, 671), (11, 1209), (13, 443), (17, 1639)])
+@pytest.mark.parametrize("case", [(11, 376), (11, 671), (11, 1209), (13, 443), (17, 1639), (17, 1609), (17, 1761)])
 def test_what_was_wrong_is_right(case):
     """Each is a mechanism.
 
@@ -17,6 +17,7 @@ def test_what_was_wrong_is_right(case):
     (11, 671), (13, 443): of near copies with other labels or targets at a beta of 1e-13, K / (n beta) is rounding.
     (11, 1209): neurons beside a column of 1e8 were off the rows whose entries in their columns were called zero.
     (17, 1639): of near copies an outer product of gradients had a negative diagonal, by rounding, and its root was NaN.
+    (17, 1609), (17, 1761): of units between near copies, 1e-12 outside their cones, the objective was below the bound.
     """
     rng = np.random.default_rng(case)
     one = instance(rng, FAMILIES[case[1] % len(FAMILIES)])
