@@ -232,11 +232,7 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
 
 def _piece(shards: Shards, part: Part, start: int, size: int) -> tuple[int, int]:
     """Return where a piece begins and ends: within its part, and whole where only whole units can be read."""
-    ends = shards.shards[part.shard].X.ends()
-    if ends is None:
-        return start, min(start + size, part.stop)
-    unit = int(np.searchsorted(ends, start, "right"))
-    return (int(ends[unit - 1]) if unit else 0), int(ends[unit])
+    return shards.shards[part.shard].X.unit(start) or (start, min(start + size, part.stop))
 
 
 # ---- what the trial is watched with

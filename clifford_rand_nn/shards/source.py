@@ -15,6 +15,7 @@ from clifford_rand_nn.shards.formats.opened import opened_shards
 from clifford_rand_nn.shards.formats.stored import UNREADABLE, Stored
 from clifford_rand_nn.shards.rows import Block, Part
 
+_MOST_BYTES = 2**44  # of rows that are said to be there
 _PART_BYTES = 2**25  # of the rows of a part at most: a second of a pass
 _PARTS = 64  # at least, if there are the rows: workers take whole parts, and end at about the same time
 _ROLES = ("X", "y", "sample_weight")
@@ -134,6 +135,8 @@ class Shards:
                 raise fail("y", "Shards", "numbers in all shards, or texts in all", found)
         if self.n == 0:
             raise fail("X", "Shards", "at least one row", describe("none"))
+        if self.n * self.d * self.dtype.itemsize > _MOST_BYTES:  # of chunks that are not there: formats fill them in
+            raise fail("X", "Shards", f"at most {_MOST_BYTES >> 40} TiB", describe(f"shape ({self.n}, {self.d})"))
 
     @property
     def n(self) -> int:
@@ -163,13 +166,12 @@ class Shards:
     def _parts(self) -> Iterator[Part]:
         first = 0
         for index, shard in enumerate(self.shards):
-            n, ends = shard.X.shape[0], shard.X.ends()
-            start = 0
+            n, start = shard.X.shape[0], 0
             while start < n:
                 stop = min(start + self.part_rows, n)
-                if ends is not None:  # as many whole units as there is room for, or one
-                    after = ends[int(np.searchsorted(ends, start, "right")) :]
-                    stop = int(after[max(0, int(np.searchsorted(after, stop, "right")) - 1)])
+                unit = shard.X.unit(stop) if stop < n else None
+                if unit is not None:  # as many whole units as there is room for, or one
+                    stop = unit[0] if unit[0] > start else unit[1]
                 yield Part(index, start, stop, first + start)
                 start = stop
             first += n

@@ -1,5 +1,6 @@
 """Shards of every format that they can be given in: the rows are those that were written."""
 
+import json
 import os
 import pickle
 import warnings
@@ -375,6 +376,29 @@ def test_zarr_that_says_what_cannot_be(tmp_path, version, old, new):
     about.write_text(text.replace(old, new))
     with pytest.raises(ArgumentError, match=r"readable Zarr\. Got .*data\.zarr"):
         Shards(tmp_path / "data.zarr")
+
+
+@pytest.mark.parametrize("rows", [2**40, 2**63])
+def test_zarr_of_more_rows_than_there_can_be(tmp_path, rows):
+    """Chunks that are not there are filled in: only what the file says of itself bounds their number."""
+    zarr = pytest.importorskip("zarr")
+    zarr.create_array(tmp_path / "data.zarr", data=X, chunks=(16, 3), zarr_format=2)
+    about = tmp_path / "data.zarr" / ".zarray"
+    found = json.loads(about.read_text())
+    about.write_text(json.dumps(found | {"shape": [rows, X.shape[1]]}))
+    with pytest.raises(ArgumentError, match=rf"at most 16 TiB\. Got shape \({rows}, {X.shape[1]}\)"):
+        Shards(tmp_path / "data.zarr")
+
+
+def test_rows_that_memory_has_no_room_for(monkeypatch):
+    shards = Shards([X], [Y])
+
+    def none(*_):
+        raise MemoryError("Unable to allocate 64.0 GiB")
+
+    monkeypatch.setattr(shards.shards[0].X, "read", none)
+    with pytest.raises(ArgumentError, match=r"rows 0 to 5: Unable to allocate 64\.0 GiB"):
+        next(shards.blocks(shards.parts[0], 5))
 
 
 def test_rows_that_a_damaged_file_gives_are_counted(monkeypatch):

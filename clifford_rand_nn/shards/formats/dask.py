@@ -53,9 +53,9 @@ class DaskChunk(Stored):
         for first in range(start, stop, rows):
             yield chunk[first : min(first + rows, stop)]
 
-    def ends(self) -> NDArray[np.int64]:
-        """Return the end of the chunk."""
-        return np.array([self.shape[0]])
+    def unit(self, row: int) -> tuple[int, int]:
+        """Return all rows, which are one chunk."""
+        return 0, self.shape[0]
 
     def identity(self) -> str:
         """Return shape and type and, of a few chunks, a hash of some rows; names of tasks are new in every process."""

@@ -58,7 +58,7 @@ class ParquetColumns(Stored):
         about = os.stat(self.name)
         if (about.st_size, about.st_mtime_ns) != self._seen:
             raise OSError("the file has changed since Shards was made")
-        ends = self.ends()
+        ends = np.cumsum(self._groups)
         groups = range(int(np.searchsorted(ends, start, "right")), int(np.searchsorted(ends, stop, "left")) + 1)
         at = int(ends[groups[0]] - self._groups[groups[0]])
         with parquet.ParquetFile(self.name, pre_buffer=False, buffer_size=_BUFFER) as source:
@@ -94,9 +94,11 @@ class ParquetColumns(Stored):
             raise ValueError(f"the column {name!r} has {values.null_count} empty entries")
         return _plain(values, self.dtype).reshape(len(array), width)
 
-    def ends(self) -> NDArray[np.int64]:
-        """Return where row groups end."""
-        return np.cumsum(self._groups)
+    def unit(self, row: int) -> tuple[int, int]:
+        """Return the rows of a row group."""
+        ends = np.cumsum(self._groups)
+        group = int(np.searchsorted(ends, row, "right"))
+        return int(ends[group] - self._groups[group]), int(ends[group])
 
     def identity(self) -> str:
         """Return path, size, time of change, and the columns."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # What file systems, decoders and libraries of arrays raise when rows cannot be had.
-UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, zlib.error, lzma.LZMAError)
+UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError)
 
 
 class Stored(ABC):
@@ -38,10 +38,10 @@ class Stored(ABC):
         for first in range(start, stop, rows):
             yield self.read(first, min(first + rows, stop))
 
-    def ends(self) -> NDArray[np.int64] | None:
-        """Return where units end that can only be read as wholes (row groups, chunks), so that parts end there.
+    def unit(self, row: int) -> tuple[int, int] | None:
+        """Return from where to where rows can only be read as a whole with this one: its row group, its chunk.
 
-        None is anywhere.
+        None says that rows can be read one by one, and parts may end anywhere.
         """
         return None
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
@@ -41,9 +40,10 @@ class ZarrArray(HeldArray):
         ends = [*range((start // unit + 1) * unit, stop, unit), stop]
         return regrouped((self.read(*one) for one in zip([start, *ends[:-1]], ends, strict=True)), rows)
 
-    def ends(self) -> NDArray[np.int64]:
-        """Return where chunks end."""
-        return np.append(np.arange(self._unit, self.shape[0], self._unit), self.shape[0])
+    def unit(self, row: int) -> tuple[int, int]:
+        """Return the rows of a chunk."""
+        first = row // self._unit * self._unit
+        return first, min(first + self._unit, self.shape[0])
 
     def identity(self) -> str:
         """Return where the array is, and a hash of some rows."""
