@@ -96,7 +96,11 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     meta["libraries"] = {"python": platform.python_version()} | versions
     meta["saved"] = datetime.now(UTC).isoformat(timespec="seconds")
     text = json.dumps(meta, ensure_ascii=False, indent=1, default=_item)
-    arrays["meta"] = np.frombuffer(text.encode(), dtype=np.uint8)
+    try:
+        arrays["meta"] = np.frombuffer(text.encode(), dtype=np.uint8)
+    except UnicodeEncodeError as error:
+        lone = text[error.start : error.end]
+        raise fail("model", "save_model", "one whose names and labels are Unicode", f"a text with {lone!a}") from error
     with replaced(path) as new, open(new, "wb") as stream:
         np.savez(stream, **arrays)
 
@@ -122,6 +126,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     with _damage_told(name):
         _check_arrays(arrays)
         meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
+        json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \\ud800 alone is no text, nor could be saved
         found, version = meta["format"], meta["version"]
     if found != FORMAT or not isinstance(version, int):
         raise ArgumentError(f"{name}: this is a file of format {found!r}, not {FORMAT!r}.")

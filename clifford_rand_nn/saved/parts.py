@@ -67,8 +67,13 @@ def parameter(value: Any) -> Any:
 
 
 def read_parameter(value: Any) -> Any:
-    """Return the parameter that `parameter` made a value of."""
-    return dict(value) if isinstance(value, list) else value
+    """Return the parameter that `parameter` made a value of; `ValueError` of weights that are no numbers."""
+    if not isinstance(value, list):
+        return value
+    weights = dict(value)
+    if any(isinstance(weight, bool) or not isinstance(weight, int | float) for weight in weights.values()):
+        raise ValueError("weights of classes that are no numbers")
+    return {label: float(weight) for label, weight in weights.items()}
 
 
 def about(model: Any, version: int, params: dict[str, Any]) -> dict[str, Any]:

@@ -169,6 +169,11 @@ def test_texts():
         layout.parse_multivector("(" * 5000)
     with pytest.raises(SyntaxError, match="range"):
         layout.parse_multivector("1.5*" + "9" * 400)
+    longest = "9" * 4300  # digits that Python writes
+    assert str(layout.parse_multivector(f"(1^e1)*{longest}")) == f"({longest}^e1)"
+    for text in (f"{longest} + 1", "7" * 3000 + "*" + "3" * 3000, "e1*-" + "7" * 3000 + "*" + "3" * 3000):
+        with pytest.raises(SyntaxError, match="fewer digits"):
+            layout.parse_multivector(text)
 
 
 def test_names_ids_and_orders():

@@ -235,6 +235,8 @@ DAMAGE = {
     "names": (lambda arrays, meta: meta.update(feature_names=["a"]), "the feature names do not fit"),
     "estimator": (lambda arrays, meta: meta.update(estimator="os.system"), "damaged"),
     "params": (lambda arrays, meta: meta["params"].update(evil=1), "damaged.*evil"),
+    "weights": (lambda arrays, meta: meta["params"].update(class_weight=[["no", "neurons"]]), "damaged.*no numbers"),
+    "surrogate": (lambda arrays, meta: meta["params"].update(verbose="\ud800"), "damaged.*surrogates"),
     "pickle": (lambda arrays, meta: arrays.update(coef=np.array([None, 1])), "not a model file|damaged"),
 }
 
@@ -247,6 +249,14 @@ def test_other_and_damaged_files_give_one_error_that_names_the_file(tmp_path, da
         load_model(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_no_unicode_is_refused_before_anything_is_written(tmp_path):
+    model = _classifier(LABELS["text"])
+    model.feature_names_in_ = np.array(["a", "b\ud800"][: model.n_features_in_] + ["c"] * (model.n_features_in_ - 2))
+    with pytest.raises(ArgumentError, match=r"names and labels are Unicode\. Got .*ud800"):
+        save_model(tmp_path / "m.npz", model)
+    assert not list(tmp_path.iterdir())
 
 
 class Harmful:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+_TOO_LONG = 10**4300  # Python writes no integers of so many digits (sys.set_int_max_str_digits)
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?|nan\b|inf\b)|(?P<name>[^\W\d]\w*)|(?P<mark>[-+*^()]))"
 )
@@ -26,6 +29,9 @@ def parse(text: str, masks: Mapping[str, int], blade: Callable[[int], Any]) -> A
         raise reader.error("numbers within the range of float64") from None
     if reader.kind:
         raise reader.error("a sign between terms, or ^ or * between factors")
+    numbers = found.coefficients if hasattr(found, "coefficients") else np.array([found], dtype=object)
+    if any(isinstance(number, int) and abs(number) >= _TOO_LONG for number in numbers.flat):
+        raise reader.error("integers of fewer digits", 0)
     return found
 
 
