@@ -18,6 +18,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -238,51 +239,59 @@ def _at_random(child, seeds, inputs):
 def hold(name, seconds, seed=0, folder=None, least=0, inputs=None):
     """Fuzz a target for so many seconds, and until ``least`` inputs were tried; return its figures and its faults.
 
-    Or try so many ``inputs`` beside those that are kept, the same ones each time.
+    Or try so many ``inputs`` beside those that are kept, the same ones each time. Where there are faults, the folder
+    with their inputs, which their lines name, is left.
     """
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as own:
-        place = Path(own if folder is None else folder)
-        for part in ("corpus", "scratch"):
-            (place / part).mkdir(parents=True, exist_ok=True)
-        log, begun, died = place / "log.txt", time.monotonic(), []
-        environment = os.environ | {"PYTHONPATH": f"{HERE.parents[1]}:{HERE.parent}", "PYTHONHASHSEED": "0"}
-        environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": str(place / "scratch")}
-        start = 0
-        while (left := seconds - _tried(place, "seconds")) > 0 or _tried(place, "runs") < least:
-            if time.monotonic() - begun > 3 * seconds + 300:
+    within = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    place = Path(tempfile.mkdtemp(dir=within) if folder is None else folder)
+    figure, faults = _held(name, place, seconds, seed, least, inputs)
+    if folder is None and not faults:  # inputs that were faults stay, to be looked at
+        shutil.rmtree(place, ignore_errors=True)
+    return figure, faults
+
+
+def _held(name, place, seconds, seed, least, inputs):
+    for part in ("corpus", "scratch"):
+        (place / part).mkdir(parents=True, exist_ok=True)
+    log, begun, died = place / "log.txt", time.monotonic(), []
+    environment = os.environ | {"PYTHONPATH": f"{HERE.parents[1]}:{HERE.parent}", "PYTHONHASHSEED": "0"}
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": str(place / "scratch")}
+    start = 0
+    while (left := seconds - _tried(place, "seconds")) > 0 or _tried(place, "runs") < least:
+        if time.monotonic() - begun > 3 * seconds + 300:
+            break
+        some = min(_AT_RANDOM, least - _tried(place, "runs")) if inputs is None and left <= 0 else inputs
+        command = [
+            sys.executable,
+            "-m",
+            "fuzz.guided",
+            name,
+            str(place),
+            str(left),
+            str(seed + start),
+            *([] if some is None else [str(some)]),
+        ]
+        with open(log, "ab") as stream:
+            ended = subprocess.run(command, env=environment, cwd=place, stdout=stream, stderr=stream)
+        start += 1
+        if ended.returncode:
+            died.append(f"a child left with {ended.returncode}: {_last_line(log)}")
+            if len(died) > 5 and not _tried(place, "runs"):
                 break
-            some = min(_AT_RANDOM, least - _tried(place, "runs")) if inputs is None and left <= 0 else inputs
-            command = [
-                sys.executable,
-                "-m",
-                "fuzz.guided",
-                name,
-                str(place),
-                str(left),
-                str(seed + start),
-                *([] if some is None else [str(some)]),
-            ]
-            with open(log, "ab") as stream:
-                ended = subprocess.run(command, env=environment, cwd=place, stdout=stream, stderr=stream)
-            start += 1
-            if ended.returncode:
-                died.append(f"a child left with {ended.returncode}: {_last_line(log)}")
-                if len(died) > 5 and not _tried(place, "runs"):
-                    break
-            if inputs is not None:
-                break
-        runs, outcomes = _tried(place, "runs"), Counter()
-        for path in place.glob("told-*.json"):
-            outcomes.update(json.loads(path.read_text())["outcomes"])
-        found = place / "faults.txt"
-        faults = sorted(set(found.read_text().splitlines())) if found.exists() else []
-        for path in place.glob("died-*"):
-            died.append(f"{path.name.split('-')[1]}: {path}")
-        counted = re.findall(r"cov: (\d+) .* corp: (\d+)", log.read_text(errors="replace"))
-        shown = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
-        reached = f"{int(counted[-1][0]):,} branches, {counted[-1][1]} inputs kept" if counted else "without coverage"
-        tried = f"{runs:,} inputs in {_tried(place, 'seconds'):,.0f} s, {_tried(place, 'cpu'):,.0f} of CPU"
-        return f"{tried}: {shown}; {reached}; {len(faults) + len(died)} faults", faults + died
+        if inputs is not None:
+            break
+    runs, outcomes = _tried(place, "runs"), Counter()
+    for path in place.glob("told-*.json"):
+        outcomes.update(json.loads(path.read_text())["outcomes"])
+    found = place / "faults.txt"
+    faults = sorted(set(found.read_text().splitlines())) if found.exists() else []
+    for path in place.glob("died-*"):
+        died.append(f"{path.name.split('-')[1]}: {path}")
+    counted = re.findall(r"cov: (\d+) .* corp: (\d+)", log.read_text(errors="replace"))
+    shown = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+    reached = f"{int(counted[-1][0]):,} branches, {counted[-1][1]} inputs kept" if counted else "without coverage"
+    tried = f"{runs:,} inputs in {_tried(place, 'seconds'):,.0f} s, {_tried(place, 'cpu'):,.0f} of CPU"
+    return f"{tried}: {shown}; {reached}; {len(faults) + len(died)} faults", faults + died
 
 
 def _tried(place, what):
