@@ -15,6 +15,7 @@ from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, Learned
 from clifford_rand_nn.infinite.learned.rounds import LearnedRounds, learned_rounds
 from clifford_rand_nn.infinite.many.landmarks import spread_rows
 from clifford_rand_nn.infinite.many.rows import solve_many
+from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.squared_gap import judge, null_value
@@ -127,17 +128,22 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
     rounds, learned = _learned(best.kernel, best.rows, problem, beta, choices, np.arange(n))
     kernel, metric = best.kernel, None
     if rounds is None or learned is None:
-        alpha, intercept = best.loo.fit(beta)
-        image = best.loo.fitted(beta) - intercept
+        alpha, _ = best.loo.fit(beta)
     else:
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
-        K = kernel(best.rows)
-        alpha, _ = KernelRidge(K, problem.weights).fit(problem.targets, n * beta)
-        image = K @ alpha
+        alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
         honest = np.zeros(n, dtype=bool)
         honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
     alpha = alpha - alpha.mean(axis=0)
-    judged = judge(image, alpha, problem.targets, weights, beta, kernel.diagonal(best.rows))
+    # by K alpha as the network predicts: what an eigendecomposition loses, n roundings of K's norm, is in no bound
+    judged = judge(
+        KernelTiles(kernel, best.rows).multiply(alpha),
+        alpha,
+        problem.targets,
+        weights,
+        beta,
+        kernel.diagonal(best.rows),
+    )
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
     share = gap / end if end > 0 else 0.0

@@ -142,7 +142,7 @@ def descents(rng, proof, X, y, loss, weights, delta, starts):
         if family.kind != "all" and not proof.scope.startswith("global"):
             if family.kind != "neurons":
                 return own, own, noise  # its patterns have cones, which a descent leaves
-            blocks = [column[:, None] for column in family.members.columns(rows).T]
+            blocks = [column[:, None] for column in family.members.columns(rows).T] or [np.zeros((len(rows), 1))]
             inner = GroupDescent(blocks, np.zeros((len(X), 0)), y, loss, proof.beta, False, intercept, weights, delta)
             return own, min(own, inner.lowest(rng, starts)), noise
         m = min(2 * (len(X) + 1) * y.shape[1], 24)
@@ -172,11 +172,24 @@ def _of_kernel(rng, proof, X, y, loss, weights, delta, starts):
     noise = _noise(outputs, np.abs(cross) @ np.abs(net.alpha) + np.abs(net.intercept), near)
     if proof.claim.landmarks:
         return own, own, noise
-    values, vectors = np.linalg.eigh(K.astype(float))
-    kept = values > 1e-12 * values[-1]
-    features = vectors[:, kept] * np.sqrt(values[kept])
-    problem = GroupDescent([features], none, y, loss, proof.beta, True, proof.fit_intercept, weights, delta)
+    problem = GroupDescent([_features(K)], none, y, loss, proof.beta, True, proof.fit_intercept, weights, delta)
     return own, min(own, problem.lowest(rng, starts)), noise
+
+
+def _features(K):
+    """Columns F with F Fᵀ at most K, but for 1e-17 of it: a pivoted Cholesky factor in extended precision.
+
+    Those of an eigendecomposition in double precision are of another K, by 1e-14 of it, which a penalty of 1e-10 tells.
+    """
+    left, columns = K.astype(np.longdouble).copy(), []
+    most = left.diagonal().max()
+    for _ in range(len(K)):
+        k = int(left.diagonal().argmax())
+        if not left[k, k] > 1e-16 * most:
+            break
+        columns.append(left[:, k] / np.sqrt(left[k, k]))
+        left -= np.outer(columns[-1], columns[-1])
+    return np.column_stack(columns) if columns else np.zeros((len(K), 1))
 
 
 def _kernel(kernel, rows, others):

@@ -146,8 +146,8 @@ class GroupDescent:
                 U, b, t = near
                 U = [u * (1 + size * rng.standard_normal(u.shape)) for u in U]
             else:
-                lengths = [np.linalg.norm(block, axis=0)[:, None] + 1e-300 for block in self.blocks]
-                U = [rng.standard_normal((len(size), C)) / size for size in lengths]
+                lengths = [np.linalg.norm(block, axis=0)[:, None] for block in self.blocks]
+                U = [rng.standard_normal((len(size), C)) / np.where(size > 0, size, 1) for size in lengths]
                 b, t = np.zeros((self.free.shape[1], C)), self.y.mean(axis=0) * self.intercept
             best = min(best, self.objective(*self._descend(U, b, t, steps)))
         return best

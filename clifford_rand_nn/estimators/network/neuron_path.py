@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import inv
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
@@ -20,7 +19,7 @@ _ALIKE = 1e-3  # one less the cosine of two neurons of which one does
 _SETS, _NEW = 12, 50  # working sets, and columns that one adds
 _CHANGE, _STEPS = 1e-3, 40  # of the norms that squares follow, as a share of the largest, and steps at most
 _SLACK, _LEAST = 1.01, 1e-3  # of a correlation over the radius, and of the largest norm, for columns that stay
-_TINY = np.finfo(np.float64).tiny
+_TINY, _EPS = np.finfo(np.float64).tiny, float(np.finfo(np.float64).eps)
 _SEED = 0  # of what is drawn, always the same: no seed is in a result
 
 
@@ -126,7 +125,7 @@ class NeuronPath:
         """
         K = self._K[:, chosen.columns]
         sizes = np.linalg.norm(chosen.values, axis=1)
-        G = inv(K.T @ K + np.diag(len(K) * beta / sizes))
+        G = np.linalg.inv(_ridged(K.T @ K, len(K) * beta / sizes))
         towards, kept = K.T @ self._y, np.arange(len(sizes))
         while len(kept) > most:
             Z = G @ towards[kept]
@@ -211,8 +210,7 @@ def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, 
     Z = towards
     for _ in range(_STEPS):
         root = np.sqrt(s)
-        A = root[:, None] * G * root
-        A.flat[:: len(A) + 1] += radius
+        A = _ridged(root[:, None] * G * root, radius)
         Z = root[:, None] * np.linalg.solve(A, root[:, None] * towards)
         norms = np.linalg.norm(Z, axis=1)
         moved = np.abs(norms - s).max()
@@ -220,6 +218,12 @@ def _touched(G: Array, towards: Array, radius: float, s: Array) -> tuple[Array, 
         if moved <= _CHANGE * norms.max():
             break
     return Z, s
+
+
+def _ridged(G: Array, ridge: Array | float) -> Array:
+    """Return G with a ridge, and no less than its rounding: near copies of a column would make it singular."""
+    least = len(G) * _EPS * float(G.diagonal().max(initial=0.0))
+    return G + np.diag(np.broadcast_to(np.maximum(ridge, least), len(G)))
 
 
 def _unit(V: Array) -> Array:

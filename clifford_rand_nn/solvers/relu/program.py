@@ -171,7 +171,7 @@ class UnitBlocks:
         else:
             cones = np.stack([Y.T @ (w[:, None] * Y) for w in weights])
         B = tail.transpose(0, 2, 1) @ tail + cones
-        values = np.linalg.eigvalsh(B) if G else np.ones((0, 1))
+        values = np.linalg.eigvalsh(B) if B.size else np.ones((G, 1))  # rows of zeros have no width
         good = values[:, 0] * _CONDITION > values[:, -1]
         self.M = np.empty_like(B)
         self.M[good] = np.linalg.cholesky(B[good]).transpose(0, 2, 1)
