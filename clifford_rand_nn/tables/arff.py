@@ -33,10 +33,18 @@ def read_arff(file: Path, encoding: str | None = None) -> Any:
     except UnicodeError as error:
         raise not_text(file, encoding) from error
     except (arff.ArffException, *_FAULTS) as error:
-        raise ArgumentError(f"{file}: malformed ARFF: {error}") from error
+        raise ArgumentError(f"{file}: malformed ARFF: {_said(error)}") from error
     refuse_duplicates(file, list(frame.columns))
     frame.attrs["notes"] = []
     return frame
+
+
+def _said(error: Any) -> str:
+    """Return the text of an error; liac-arff formats the line into its own, where a % of the file's would be a code."""
+    if not isinstance(getattr(error, "message", None), str):
+        return str(error)
+    before, code, after = error.message.rpartition("%d")
+    return f"{before}{error.line}{after}" if code else error.message
 
 
 def _frame(pandas: Any, content: Any) -> Any:

@@ -243,7 +243,7 @@ def _pieces(file: Path, dialect: Dialect, stream: IO[bytes], rows: int) -> Itera
     stream.seek(begin)
     while piece := stream.read(size) + stream.readline():
         if b'"' in piece:
-            stream.seek(begin)
+            stream.seek(begin - (begin > 0 and piece.startswith(_MARK)))  # with the end of the line before it
             return
         if io.BytesIO(piece).readline().count(mark) > most:
             raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line.")
