@@ -191,12 +191,22 @@ def _rows_of(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], ro
 
 
 def read_npy_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether it lies in Fortran's order, and dtype of an array in NumPy's format."""
+    """Return shape, whether it lies in Fortran's order, and dtype of an array in NumPy's format.
+
+    NumPy reads as much as a header says that it is long before it asks whether that is too much.
+    """
     version = npy.read_magic(stream)
     if version not in _READERS:
         raise ValueError(f"version {version} of the NPY format")
+    said = stream.read(2 if version == (1, 0) else 4)
+    length = int.from_bytes(said, "little")
+    if length > _MOST_HEADER:
+        raise ValueError(f"the header of an array says that it has {length:,} bytes")
     with ONE_PARSER:
-        return _READERS[version](stream, max_header_size=_MOST_HEADER)
+        try:
+            return _READERS[version](io.BytesIO(said + stream.read(length)), max_header_size=_MOST_HEADER)
+        except SystemError as error:  # what Python 3.11 raises of parentheses that are nested too deeply
+            raise ValueError("the header of an array is no dictionary") from error
 
 
 def _read_header(stream: IO[bytes], info: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

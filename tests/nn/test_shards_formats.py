@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import tracemalloc
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -388,6 +389,30 @@ def test_zarr_of_more_rows_than_there_can_be(tmp_path, rows):
     about.write_text(json.dumps(found | {"shape": [rows, X.shape[1]]}))
     with pytest.raises(ArgumentError, match=rf"at most 16 TiB\. Got shape \({rows}, {X.shape[1]}\)"):
         Shards(tmp_path / "data.zarr")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_header_takes_no_more_than_headers_do(tmp_path, version):
+    """NumPy reads as much as the file says before it asks whether that is too much."""
+    np.save(tmp_path / "X.npy", X)
+    damaged = b"\x93NUMPY" + bytes([version, 0]) + (2**30).to_bytes(4, "little") + b"{'descr': '<f8'}"
+    (tmp_path / "X.npy").write_bytes(damaged)
+    tracemalloc.start()
+    with pytest.raises(ArgumentError, match="says that it has 1,073,741,824 bytes"):
+        Shards(tmp_path / "X.npy")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**20
+
+
+def test_a_column_that_a_later_file_lacks_is_told_of_lists(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lists = pa.table({"v": [[1.0, 2.0]]})
+    parquet.write_table(lists.slice(0, 0), tmp_path / "0.parquet")  # without rows: lists of it have no length
+    parquet.write_table(lists.rename_columns(["w"]), tmp_path / "1.parquet")
+    with pytest.raises(ArgumentError, match=r"every file has once\. Got .*1\.parquet: 0 named 'v'"):
+        Shards(tmp_path)
 
 
 def test_rows_that_memory_has_no_room_for(monkeypatch):

@@ -206,6 +206,7 @@ def parquet_columns(
         if more:
             told = describe(f"{file.name}: {', '.join(more)} beside those of {first.name}")
             raise fail("X", "Shards", "files with the same columns", told, "Name those to take: columns=[…].")
+    for file in facts:
         found["X"].append(ParquetColumns(file, chosen, flat=False, like=like))
         if targets:
             found["y"].append(ParquetColumns(file, targets, flat=len(targets) == 1, labels=True))
