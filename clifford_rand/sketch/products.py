@@ -13,6 +13,7 @@ from clifford_rand.crossproduct.scaled import row_peaks, unit_scaled
 from clifford_rand.sketch.base import Sketch
 
 _LN2 = math.log(2.0)
+_SHORT = 0.05  # of the scale of S: where Sᵀ takes so much from a unit vector, the rank of S is looked at
 
 
 class SketchedStar(NamedTuple):
@@ -56,8 +57,8 @@ def sketched_cross(
     Returns
     -------
     ndarray (..., d)
-        0 where the sketched rows are rank-deficient, and, of unit vectors, where Sᵀ maps the direction orthogonal to
-        them to rounding noise: S has a rank below r then.
+        0 where the sketched rows are rank-deficient, and, of unit vectors, if S has a rank below r: Sᵀ maps the
+        direction orthogonal to the sketched rows to rounding noise then.
 
     Raises
     ------
@@ -91,8 +92,17 @@ def sketched_cross(
         return np.asarray(cross(sketched, rtol=rtol) @ S)
     v = cross_log(sketched, rtol=rtol).direction @ S
     norm = np.linalg.norm(v, axis=-1, keepdims=True)
-    known = norm > default_rtol(max(r, 4), v.dtype) * _stretch(A, sketched)
+    known = norm > 0
+    if (known & (norm < _SHORT * _stretch(A, sketched))).any() and _is_deficient(S, r, v.dtype):
+        return np.zeros_like(v)
     return np.asarray(np.divide(v, norm, out=np.zeros_like(v), where=known))
+
+
+def _is_deficient(S: Sketch | NDArray[Any], r: int, dtype: Any) -> bool:
+    """Tell whether S has a rank below r: noise is the longer the nearer rows are to dependence, its length no sign."""
+    rows = np.eye(r, dtype=dtype) @ S
+    peak = float(np.abs(rows).max(initial=0.0))  # squares of tiny rows vanish
+    return bool(peak == 0 or np.linalg.matrix_rank(rows / np.asarray(peak, dtype=dtype)) < r)
 
 
 def _stretch(A: NDArray[Any], sketched: NDArray[Any]) -> NDArray[Any]:

@@ -281,13 +281,13 @@ def test_second_proposition(kind):
 
 def test_sketch_that_misses_the_orthogonal_direction_gives_zero_not_rounding_noise():
     # S has rank 2: the vector of R^3 orthogonal to two sketched rows is orthogonal to the range of S: Sᵀ maps it to 0
-    A = gaussian(0, 4, 2, 7)
-    for dtype in (np.float64, np.float32):
-        S = (gaussian(1, 3, 2) @ gaussian(2, 2, 7)).astype(dtype)
+    for dtype, seed in itertools.product((np.float64, np.float32), range(0, 400, 4)):
+        A = gaussian(seed, 4, 2, 7).astype(dtype)
+        S = (gaussian(seed + 1, 3, 2) @ gaussian(seed + 2, 2, 7)).astype(dtype)
         for scale in (1.0, 1e-30):
-            assert not cr.sketched_cross(A.astype(dtype), S * dtype(scale), normalize=True).any()
-        near = S + 1e-2 * gaussian(3, 3, 7).astype(dtype)
-        v = cr.sketched_cross(A.astype(dtype), near, normalize=True)
+            assert not cr.sketched_cross(A, S * dtype(scale), normalize=True).any()
+        near = S + 1e-2 * gaussian(seed + 3, 3, 7).astype(dtype)
+        v = cr.sketched_cross(A, near, normalize=True)
         np.testing.assert_allclose(np.linalg.norm(v, axis=-1), 1, rtol=1e-6)
 
 
