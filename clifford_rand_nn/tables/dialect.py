@@ -87,7 +87,8 @@ def find_dialect(
     that leaves the most cells whole. The decimal mark is a comma where cells such as ``1,5`` stand between other
     separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
     """
-    _check("separator", separator, "one character", lambda text: len(text) == 1)
+    one = "one ASCII character that ends no line"  # pandas' parser takes a byte
+    _check("separator", separator, one, lambda text: len(text) == 1 and text.isascii() and text not in "\r\n")
     _check("decimal", decimal, "'.' or ','", lambda text: text in (".", ","))
     encoding, text, whole = _beginning(file, encoding)
     notes = []

@@ -90,7 +90,7 @@ def test_kinds_can_be_overruled():
     message = run("fit", "train.csv", "--drop", "town", code=2).stderr
     assert "train.csv: --drop must be names of columns of the table. Got 'town' instead." in message
     message = run("fit", "train.csv", "--separator", ";;", code=2).stderr
-    assert message == "error: --separator must be one character. Got ';;' instead.\n"
+    assert message == "error: --separator must be one ASCII character that ends no line. Got ';;' instead.\n"
     assert "--date city=%d/%m/%Y says how" in run("fit", "train.csv", "--date", "city", code=2).stderr
 
 

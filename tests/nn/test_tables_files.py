@@ -99,7 +99,13 @@ def test_encodings_and_no_header(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"separator": "ab"}, "The 'separator' parameter of read_frame must be one character"),
+        *(
+            (
+                {"separator": one},
+                "The 'separator' parameter of read_frame must be one ASCII character that ends no line",
+            )
+            for one in ("ab", "é", "\n", "\r")
+        ),
         ({"decimal": ":"}, "The 'decimal' parameter of read_frame must be '.' or ','"),
         ({"encoding": "klingon"}, "must be an encoding that Python knows"),
     ],

@@ -144,7 +144,8 @@ class Arguments(Target):
         said, before = io.StringIO(), sys.argv
         os.chdir(place)
         try:
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said), warnings.catch_warnings():
+            out = io.TextIOWrapper(io.BytesIO())  # with a buffer, as that of a process
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 sys.argv = ["clifford-rand", *words]
                 try:
