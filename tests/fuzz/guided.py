@@ -78,7 +78,7 @@ class Child:
         if rng.random() < self.target.random:
             return atheris.Mutate(data, most) if self.guided else self._damaged(data, rng)
         made, known = self.target.mutated(bytes(data), rng)
-        made = made[:most] if known is None else made
+        made = made[:most]
         self.known = (made, known)
         return made
 
@@ -214,8 +214,11 @@ def fuzz(name, folder, seconds, seed, inputs=None):
     options += [f"-max_len={most}", f"-artifact_prefix={folder}/died-", "-len_control=0", "-mutate_depth=3"]
     options.append("-report_slow_units=1000")  # of wall time: CPU time is judged by `Child.trial`
     atheris.Setup([name, *options, str(corpus)], child.trial, custom_mutator=child.mutated)
-    atheris.Fuzz()
-    return None
+    try:
+        atheris.Fuzz()
+    finally:  # an error of Atheris: its way out waits for threads until an alarm
+        traceback.print_exc()
+        child.leave(_MUTATION)
 
 
 def _kept(name):

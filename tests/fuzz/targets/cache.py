@@ -1,5 +1,6 @@
 """Caches of embeddings: SQLite files of both versions, damaged or written by hand."""
 
+import hashlib
 import shutil
 import sqlite3
 
@@ -109,18 +110,22 @@ class Cache(Target):
         there = [one for one in self.hashes if one not in absent]
         len(cache), cache.dim
         if there:
-            found = cache.get(there)
-            if not np.array_equal(found, [self.known[one] for one in there]) and not self._forged(data):
-                raise AssertionError("a vector that was not put in")
+            for one, found in zip(there, cache.get(there), strict=True):
+                if not np.array_equal(found, self.known[one]) and not self._forged(data, one, found):
+                    raise AssertionError("a vector that was not put in")
         hashes, vectors = self.more
         cache.put(hashes, vectors)
         if not np.array_equal(cache.get(hashes), vectors):
             raise AssertionError("a vector that was put in is another one")
         return "some" if there else "none"
 
-    def _forged(self, data):
-        """Of version 1, which has no checksums, what is there is believed."""
-        return data[60:64] == bytes([0, 0, 0, 1])
+    def _forged(self, data, one, vector):
+        """Of version 1, which has no checksums, what is there is believed; and what was put there with its own.
+
+        libFuzzer writes what bytes were compared with into them, so it finds the checksum of what it has changed.
+        """
+        checksum = hashlib.blake2b(one + vector.astype("<f4").tobytes(), digest_size=16).digest()
+        return data[60:64] == bytes([0, 0, 0, 1]) or checksum in data
 
 
 TARGET = Cache()
