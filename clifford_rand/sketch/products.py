@@ -102,7 +102,8 @@ def _is_deficient(S: Sketch | NDArray[Any], r: int, dtype: Any) -> bool:
     """Tell whether S has a rank below r: noise is the longer the nearer rows are to dependence, its length no sign."""
     rows = np.eye(r, dtype=dtype) @ S
     peak = float(np.abs(rows).max(initial=0.0))  # squares of tiny rows vanish
-    return bool(peak == 0 or np.linalg.matrix_rank(rows / np.asarray(peak, dtype=dtype)) < r)
+    rtol = default_rtol(max(r, 4), dtype)
+    return bool(peak == 0 or np.linalg.matrix_rank(rows / np.asarray(peak, dtype=dtype), rtol=rtol) < r)
 
 
 def _stretch(A: NDArray[Any], sketched: NDArray[Any]) -> NDArray[Any]:

@@ -29,6 +29,7 @@ _ROUNDING = 1e-14  # a product of a row and a point below this share of their le
 _STEPS_PER_ROW = 30  # of the active-set method for non-negative least squares; 1 to 3 are usual
 _FAR = 1e-12  # a unit that leaves its cone by more than this share of |x| |u| + |b| is projected, else moved
 _MARGIN = 4 * 2.0**-52  # of the same, by the root of the columns: what rounding of a unit's input may take from it
+_MOVED = 1 << 21  # numbers that the directions of units take which are moved together, 16 MB
 _DEPENDENT = 1e-13  # of its length: a row this near to the span of others is in it
 
 
@@ -270,7 +271,8 @@ class ConvexReLUProblem(TrainingProblem):
             V[k] = project_on_cone(signs[k][:, None] * rows, V[k])
         shift = (unit * V[:, -1] if self.bias else 0.0) - V[:, :d] @ middle
         reach = np.outer(np.linalg.norm(V[:, :d], axis=1), np.linalg.norm(self.X, axis=1)) + np.abs(shift)[:, None]
-        V = moved_inside(rows, signs, V, margin / unit * reach)
+        for part in np.array_split(np.arange(len(V)), 1 + V.size * V.shape[1] // _MOVED):
+            V[part] = moved_inside(rows, signs[part], V[part], margin / unit * reach[part])
         coef[at] = V[:, :d]
         if self.bias:
             offsets[at] = unit * V[:, -1] - V[:, :d] @ middle

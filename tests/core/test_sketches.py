@@ -291,6 +291,12 @@ def test_sketch_that_misses_the_orthogonal_direction_gives_zero_not_rounding_noi
         np.testing.assert_allclose(np.linalg.norm(v, axis=-1), 1, rtol=1e-6)
 
 
+def test_a_sketch_with_a_small_row_has_full_rank_whatever_its_width():
+    S = (gaussian(0, 3, 50_000) * np.array([[1], [1], [1e-4]])).astype(np.float32)
+    v = cr.sketched_cross(gaussian(1, 2, 50_000).astype(np.float32), S, normalize=True)
+    np.testing.assert_allclose(np.linalg.norm(v), 1, rtol=1e-6)
+
+
 def test_data_of_the_same_seed_are_independent_of_the_sketch():
     # A generator seeded alike must not draw the same numbers: S would be the data. Correlations of 40,000 entries.
     for S in (GaussianSketch(200, 200, rng=5), SparseSign(200, 200, 200, rng=5)):

@@ -40,6 +40,7 @@ class ParquetColumns(Stored):
         self._widths = tuple((like or file).width_of(name) for name in columns)
         self.columns = None if any(self._widths) else self._names
         self._seen, self._groups, self._flat = file.seen, file.groups, flat
+        self._ends = np.cumsum(self._groups)
         n = int(self._groups.sum())
         self.shape = (n,) if flat else (n, sum(max(1, width) for width in self._widths))
         self.dtype: np.dtype[Any] = np.result_type(*(file.type_of(name, labels) for name in columns))
@@ -58,7 +59,7 @@ class ParquetColumns(Stored):
         about = os.stat(self.name)
         if (about.st_size, about.st_mtime_ns) != self._seen:
             raise OSError("the file has changed since Shards was made")
-        ends = np.cumsum(self._groups)
+        ends = self._ends
         groups = range(int(np.searchsorted(ends, start, "right")), int(np.searchsorted(ends, stop, "left")) + 1)
         at = int(ends[groups[0]] - self._groups[groups[0]])
         with parquet.ParquetFile(self.name, pre_buffer=False, buffer_size=_BUFFER) as source:
@@ -96,9 +97,8 @@ class ParquetColumns(Stored):
 
     def unit(self, row: int) -> tuple[int, int]:
         """Return the rows of a row group."""
-        ends = np.cumsum(self._groups)
-        group = int(np.searchsorted(ends, row, "right"))
-        return int(ends[group] - self._groups[group]), int(ends[group])
+        group = int(np.searchsorted(self._ends, row, "right"))
+        return int(self._ends[group] - self._groups[group]), int(self._ends[group])
 
     def identity(self) -> str:
         """Return path, size, time of change, and the columns."""
