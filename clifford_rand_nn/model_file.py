@@ -126,7 +126,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     with _damage_told(name):
         _check_arrays(arrays)
         meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
-        json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \\ud800 alone is no text, nor could be saved
+        json.dumps(meta, ensure_ascii=False).encode()  # an escape such as \ud800 alone is no text, nor could be saved
         found, version = meta["format"], meta["version"]
     if found != FORMAT or not isinstance(version, int):
         raise ArgumentError(f"{name}: this is a file of format {found!r}, not {FORMAT!r}.")

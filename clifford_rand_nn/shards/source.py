@@ -68,7 +68,7 @@ class Shards:
     ------
     ArgumentError
         A folder without shards; files that are missing, cut off, or of other shapes than their neighbours; columns that
-        hold no numbers.
+        hold no numbers; more than 16 TiB.
     MissingDependencyError
         The library that reads the format is missing.
 
