@@ -93,13 +93,14 @@ def sketched_cross(
     v = cross_log(sketched, rtol=rtol).direction @ S
     norm = np.linalg.norm(v, axis=-1, keepdims=True)
     known = norm > 0
-    if (known & (norm < _SHORT * _stretch(A, sketched))).any() and _is_deficient(S, r, v.dtype):
+    if (known & (norm < _SHORT * _stretch(A, sketched))).any() and is_deficient(S, v.dtype):
         return np.zeros_like(v)
     return np.asarray(np.divide(v, norm, out=np.zeros_like(v), where=known))
 
 
-def _is_deficient(S: Sketch | NDArray[Any], r: int, dtype: Any) -> bool:
+def is_deficient(S: Sketch | NDArray[Any], dtype: Any) -> bool:
     """Tell whether S has a rank below r: noise is the longer the nearer rows are to dependence, its length no sign."""
+    r = S.shape[0]
     rows = np.eye(r, dtype=dtype) @ S
     peak = float(np.abs(rows).max(initial=0.0))  # squares of tiny rows vanish
     rtol = default_rtol(max(r, 4), dtype)

@@ -11,6 +11,7 @@ from scipy.sparse import hstack, issparse
 from clifford_rand._checks import as_generator, check_choice, check_fits, check_integer, check_squares, describe, fail
 from clifford_rand.sketch.base import Sketch
 from clifford_rand.sketch.gaussian import GaussianSketch
+from clifford_rand.sketch.products import is_deficient
 from clifford_rand.sketch.sparse import SJLT, SparseSign
 from clifford_rand.sketch.srht import SRHT
 from clifford_rand_nn.gates.chamber import Move, Samples
@@ -30,6 +31,7 @@ _INCIDENT_SHARE = 4  # a sketch that was not asked for lets at most n/4 rows lie
 _BLOCK_BYTES = 2**21  # of columns of sparse rows that are compared at a time
 _FEW_COLUMNS = 8  # that tell most rows apart
 _ROUNDS = 32  # how often unusable planes are drawn again before the sketch is made smaller
+_SHORT = 0.05  # of the length √(d/r) that Sᵀ gives a unit vector on average: below it the rank of S is looked at
 _MOST_GATES = 2**16  # that side="all" may make
 METHODS = ("cross", "gaussian", *(name for name in (*ROW_RULES, *PLANE_RULES) if name not in ("cross", "gaussian")))
 
@@ -118,8 +120,18 @@ class _Draw:
 
     def __call__(self, n_gates: int, sketch_dim: int | None) -> tuple[list[_Placed], int, int]:
         """Place ``n_gates`` planes, or return an empty list; with the numbers of dependent and of too close samples."""
+        for _ in range(_ROUNDS):
+            found = self._within(None if sketch_dim is None else self._made(sketch_dim), n_gates)
+            if found is not None:
+                return found
+            if isinstance(self.sketch, Sketch):
+                hint = "The direction orthogonal to sketched rows is 0 in the space of the rows. Draw another."
+                raise fail("sketch", "sample_gates", f"of rank r = {self.sketch.shape[0]}", self.sketch, hint)
+        return [], 0, 0
+
+    def _within(self, sketch: Sketch | None, n_gates: int) -> tuple[list[_Placed], int, int] | None:
+        """Place planes by a sketch, or exactly; None for a sketch of a lower rank, which takes normals to noise."""
         X, bias, rng = self.samples.X, self.samples.bias, self.rng
-        sketch = None if sketch_dim is None else self._made(sketch_dim)
         data = X if sketch is None else _sketched(X, sketch)
         k = data.shape[1] - 1 + bias
         _check_side(self.side, k, n_gates)
@@ -133,6 +145,8 @@ class _Draw:
                     break  # not one of a whole round: a lower rank, not bad luck
                 continue
             directions = V.T if sketch is None else np.asarray(sketch.T @ V.T)
+            if sketch is not None and _loses(sketch, directions):
+                return None
             if not oriented:
                 directions = directions * rng.choice([-1.0, 1.0], size=len(index))
             choices = [_sides(self.side, k, rng) for _ in index]
@@ -162,6 +176,13 @@ class _Draw:
             rule = "small enough that cross products of sketched rows do not vanish"
             hint = f"There are {found}: give a sketch with fewer rows, or its kind by name."
             raise fail("sketch", "sample_gates", rule, self.sketch, hint)
+
+
+def _loses(sketch: Sketch, directions: NDArray[np.float64]) -> bool:
+    """Tell whether directions (d, m) = Sᵀ · unit vectors are rounding noise, since the rank of S is below r."""
+    r, d = sketch.shape
+    shortest = float(np.linalg.norm(directions, axis=0).min())
+    return shortest < _SHORT * (d / r) ** 0.5 and is_deficient(sketch, directions.dtype)
 
 
 def _sketched(X: Any, sketch: Sketch) -> NDArray[np.float64]:
