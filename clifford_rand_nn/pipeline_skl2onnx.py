@@ -24,14 +24,14 @@ def converted(steps: Any, model: Any, example: Any = None) -> Any:
     except (RuntimeError, NotImplementedError, ValueError, TypeError) as error:
         said = " ".join(str(error).split())[:300]
         raise ArgumentError(f"skl2onnx has no form of these steps in ONNX: {said}") from error
-    _rename_inputs(before.graph, [name for name, _ in inputs])
     for one in (before, model):
         del one.opset_import[:]
         one.opset_import.extend(
             [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
         )
         one.ir_version = model.ir_version
-    before = onnx.compose.add_prefix(before, "steps.", rename_inputs=False, rename_outputs=True)
+    before = onnx.compose.add_prefix(before, "steps.")
+    _rename_inputs(before.graph, [name for name, _ in inputs])
     both = onnx.compose.merge_models(before, model, io_map=[(before.graph.output[0].name, "X")])
     both.producer_name, both.producer_version = model.producer_name, model.producer_version
     onnx.helper.set_model_props(both, {one.key: one.value for one in model.metadata_props})
@@ -57,7 +57,7 @@ def _inputs(steps: Any, types: Any, example: Any) -> list[tuple[str, Any]]:
 
 
 def _rename_inputs(graph: Any, names: list[str]) -> None:
-    """Give inputs the names of the columns, where skl2onnx made names of programming languages of them."""
+    """Give inputs the names of the columns, of which skl2onnx made names of programming languages, with a prefix."""
     new = {one.name: name for one, name in zip(graph.input, names, strict=True)}
     for one in graph.input:
         one.name = new[one.name]

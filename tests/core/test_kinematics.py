@@ -123,6 +123,15 @@ def test_targets_out_of_reach_are_approached():
     assert known.converged
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_what_overflows_converges_nowhere_and_prints_nothing(capfd):
+    screws, _, home = arm(5)
+    target = pga.forward_kinematics(screws, np.ones(6), home)
+    found = pga.inverse_kinematics(screws, target, np.full(6, 0.9), 1e300 * home)
+    assert not found.converged
+    assert capfd.readouterr().out == ""  # LAPACK's own messages
+
+
 @pytest.mark.parametrize(
     ("work", "message"),
     [

@@ -185,7 +185,8 @@ def inverse_kinematics(
     V = _twist(forward_kinematics(screws, at, home), target, length, owner)
     error = lengths(V)
     J = _columns(body_jacobian(screws, at, home), length)
-    size_of_J = np.linalg.norm(J, 2, axis=(-2, -1))
+    finite = np.isfinite(J).all(axis=(-2, -1))  # LAPACK prints what it thinks of others
+    size_of_J = np.where(finite, np.linalg.norm(np.where(finite[..., None, None], J, 0), 2, axis=(-2, -1)), np.nan)
     damping, least, most = (k * size_of_J for k in (DAMPING, np.finfo(np.float64).eps, STALLED))
     steps = 0
     while steps < max_steps and ((error > tolerance) & (damping < most)).any():

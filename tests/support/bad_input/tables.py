@@ -85,7 +85,7 @@ _features = thing(FEATURES, an_array="right")  # whose columns are called x0, x1
 
 def _shards_fit(X, y, sample_weight=None):
     shards = nn.Shards([X], [y], sample_weight=None if sample_weight is None else [sample_weight])
-    # a gap of 1e-8 fixes predictions to its root; what none is proved for, as nearly equal columns, is tried for so long
+    # a gap of 1e-8 fixes predictions to its root; what none is proved for (nearly equal columns) is tried for so long
     model = nn.GatedReLURegressor(n_gates=3, beta=0.05, random_state=0, tol=1e-8, max_iter=300)
     return model.fit(shards).predict(NEW)
 
