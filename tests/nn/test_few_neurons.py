@@ -62,6 +62,20 @@ def test_a_certificate_is_that_of_the_network(wave, gates):
     assert proof.primal <= found.fun * (1 + 1e-6)
 
 
+def test_rounding_of_the_rows_decides_nothing():
+    """Rows that span a plane of the list are off as it climbs; by the sign of their margin, rounding chose the beta."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((80, 4))
+    y = np.maximum(X @ rng.standard_normal((4, 6)), 0) @ rng.standard_normal(6) + 0.3 * rng.standard_normal(80)
+    first, *others = [
+        ConvexNetworkRegressor(n_neurons=6).fit(X * (1 + 1e-15 * noise * rng.standard_normal(X.shape)), y)
+        for noise in (0, 1, 1)
+    ]
+    for other in others:
+        assert other.beta_ == pytest.approx(first.beta_, rel=1e-12)
+        assert other.certificate_.primal == pytest.approx(first.certificate_.primal, rel=1e-10)
+
+
 @pytest.mark.slow
 def test_rows_span_the_hyperplanes():
     """Of all rows as they came: copies, rows of weight zero, any order."""

@@ -18,6 +18,7 @@ _STARTS, _CLIMBS, _TAKEN = 50, 8, 60  # planes that climb, their steps, and the 
 _ALIKE = 1e-3  # one less the cosine of two neurons of which one does
 _SETS, _NEW = 12, 50  # working sets, and columns that one adds
 _CHANGE, _STEPS = 1e-3, 40  # of the norms that squares follow, as a share of the largest, and steps at most
+_ON_PLANE = 1e-12  # of the length of a row: a margin below is rounding, and the row that spans a plane is off
 _SLACK, _LEAST = 1.01, 1e-3  # of a correlation over the radius, and of the largest norm, for columns that stay
 _TINY, _EPS = np.finfo(np.float64).tiny, float(np.finfo(np.float64).eps)
 _SEED = 0  # of what is drawn, always the same: no seed is in a result
@@ -39,11 +40,13 @@ def climbed(rows: Array, theta: Array, directions: Array) -> Array:
     r"""Return unit neurons (d, m) that are better correlated with theta (n, C), each by :math:`v\gets X^TD_v\theta a`.
 
     :math:`a=\theta^T(Xv)_+/||\theta^T(Xv)_+||`. Where it stands still v is a stationary point of
-    :math:`||\theta^T(Xv)_+||_2` on the sphere, as a neuron of an optimal network is for its dual point.
+    :math:`||\theta^T(Xv)_+||_2` on the sphere, as a neuron of an optimal network is for its dual point. A row
+    on a plane, as those that span it, is off: by the sign of its margin rounding would decide where a climb leads.
     """
-    V = directions
+    V, least = directions, _ON_PLANE * np.linalg.norm(rows, axis=1)[:, None]
     for _ in range(_CLIMBS):
-        K = np.maximum(rows @ V, 0)
+        K = rows @ V
+        K = np.where(K > least, K, 0.0)
         a = _unit(theta.T @ K)
         V = _unit(rows.T @ (theta @ a * (K > 0)))
     return V
