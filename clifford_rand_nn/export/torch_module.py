@@ -70,6 +70,8 @@ class ProgramModule(nn.Module):
         self._program = program
         self.classes = None if program.classes is None else program.classes.tolist()
         self.columns = program.columns
+        self._steps = {name: _steps(end) for name, end in program.results.items()}
+        self._penalty = None if program.penalty is None else _steps(program.penalty)
         for value in program.constants():
             assert value.data is not None
             tensor = torch.tensor(np.asarray(value.data))
@@ -100,9 +102,8 @@ class ProgramModule(nn.Module):
 
     def penalty(self) -> Tensor:
         """Return what beta weighs in the objective that was minimised."""
-        penalty = self._program.penalty
-        assert penalty is not None
-        return self._evaluated(penalty, None)
+        assert self._penalty is not None
+        return self._evaluated(self._penalty, None)
 
     def _result(self, name: str, x: Tensor) -> Tensor:
         if name not in self._program.results:
@@ -111,24 +112,37 @@ class ProgramModule(nn.Module):
         if x.ndim != 2 or x.shape[1] != self._program.d:
             rule = f"of shape (n, {self._program.d})"
             raise fail("x", self._program.model, rule, describe(f"shape {tuple(x.shape)}"))
-        end, block = self._program.results[name], self._program.block()
+        end, block = self._steps[name], self._program.block()
         if block is None or torch.is_grad_enabled() or torch.compiler.is_exporting():
             return self._evaluated(end, x)
         return torch.cat([self._evaluated(end, part) for part in torch.split(x, block)])
 
-    def _evaluated(self, end: Value, x: Tensor | None) -> Tensor:
-        found: dict[Value, Any] = {}
-        for value in ordered([end]):
-            if value.op == "rows":
+    def _evaluated(self, steps: "list[_Step]", x: Tensor | None) -> Tensor:
+        found: list[Any] = []
+        for op, name, operands in steps:
+            if op == "rows":
                 assert x is not None
-                found[value] = x.to(torch.float64)
-            elif value.op == "constant":
-                found[value] = getattr(self, value.name)
+                found.append(x.to(torch.float64))
+            elif op == "constant":
+                found.append(getattr(self, name))
             else:
-                operands = [found[one] if isinstance(one, Value) else float(one) for one in value.operands]
-                found[value] = _CALLS[value.op](*operands)
-        result: Tensor = found[end]
+                found.append(_CALLS[op](*[found[one] if isinstance(one, int) else one for one in operands]))
+        result: Tensor = found[-1]
         return result
+
+
+_Step = tuple[str, str, list[int | float]]
+"""An operation, its name, and its operands: numbers of steps before it (int), or numbers (float)."""
+
+
+def _steps(end: Value) -> list[_Step]:
+    """Return the operations that lead to a value, in order: words and numbers, which torch.export follows."""
+    values = ordered([end])
+    place = {id(value): number for number, value in enumerate(values)}
+    return [
+        (value.op, value.name, [place[id(one)] if isinstance(one, Value) else float(one) for one in value.operands])
+        for value in values
+    ]
 
 
 def as_module(program: Program) -> ProgramModule:
