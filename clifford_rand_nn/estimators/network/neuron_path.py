@@ -46,7 +46,7 @@ def climbed(rows: Array, theta: Array, directions: Array) -> Array:
     V, least = directions, _ON_PLANE * np.linalg.norm(rows, axis=1)[:, None]
     for _ in range(_CLIMBS):
         K = rows @ V
-        K = np.where(K > least, K, 0.0)
+        K = np.where(least < K, K, 0.0)
         a = _unit(theta.T @ K)
         V = _unit(rows.T @ (theta @ a * (K > 0)))
     return V
