@@ -26,7 +26,8 @@ from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
 from clifford_rand_nn.paths.path import beta_grid
-from clifford_rand_nn.solvers.base import SOONEST, Limits
+from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
+from clifford_rand_nn.solvers.interrupts import Interrupts
 
 
 def _has(method: str) -> Any:
@@ -140,8 +141,12 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
             raise fail("sample_weight", "BetaCV", rule, describe("a fold of zeros"), hint)
         self._score(_Data(rows, targets, weights), splits, clock)
         self.beta_ = float(self.betas_[self._chosen()])
-        self.estimator_ = front.joined(self._model(self.beta_, clock.left(1.0)).fit(seen, targets, weights))
-        self._set_features()
+        with Interrupts() as interrupts:
+            model = self._model(self.beta_, clock.left(1.0)).fit(seen, targets, weights)
+            self.estimator_ = front.joined(model)
+            self._set_features()
+        if interrupts.held:
+            model._end(Status.INTERRUPTED)
         return self
 
     def _set_features(self) -> None:

@@ -34,8 +34,8 @@ from clifford_rand_nn.shards.rows import Block
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST, Limits
-from clifford_rand_nn.solvers.interrupts import unless_interrupted
+from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
+from clifford_rand_nn.solvers.interrupts import Interrupts, holding, unless_interrupted
 
 _SAMPLE = 16_384  # rows that decide how long steps are, and where they start
 _JUDGED = 4096  # of them, by which beta is chosen to begin with
@@ -47,6 +47,16 @@ _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from over
 
 def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: Any, checkpoint: Any) -> Any:
     """Fit a `GatedReLU` to shards; see its `fit`."""
+    with holding() as interrupts:
+        _fit(model, shards, y, sample_weight, engine, checkpoint, interrupts)
+    if interrupts.held:
+        model._end(Status.INTERRUPTED)
+    return model
+
+
+def _fit(
+    model: Any, shards: Shards, y: Any, sample_weight: Any, engine: Any, checkpoint: Any, interrupts: Interrupts
+) -> None:
     began, owner = time.perf_counter(), type(model).__name__
     model._check_parameters()
     refuse_beside_shards(owner, y=y, sample_weight=sample_weight)
@@ -97,6 +107,8 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
                 state,
                 lambda state: keeper.offer(lambda: (seed, now, state)),
             )
+            if now.final:
+                interrupts.hold()
             if trained.state is not None:
                 keeper.write((seed, now, trained.state))
             if not now.final:
@@ -124,7 +136,6 @@ def fit_sharded(model: Any, shards: Shards, y: Any, sample_weight: Any, engine: 
         if hasattr(there, name):
             setattr(model, name, getattr(there, name))
     _leave(model, shards, facts, targets, task, _by_place(found.gates, places), trained)
-    return model
 
 
 def _outputs(targets: Targets, facts: Facts) -> int:

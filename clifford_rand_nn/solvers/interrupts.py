@@ -9,7 +9,8 @@ child process, or where the program handles Ctrl-C in its own way.
 import os
 import signal
 import threading
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
 from functools import wraps
 from types import FrameType, TracebackType
 from typing import ParamSpec, Protocol, Self, TypeVar
@@ -66,6 +67,11 @@ class Interrupts:
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self)
         return self
+
+    def hold(self) -> None:
+        """Begin, with a result that an interrupt would lose: see `holding`."""
+        self.made = True
+        self.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -150,6 +156,25 @@ def handed_over(solve: Callable[P, R]) -> Callable[P, R]:
         return found.ended(Status.INTERRUPTED) if interrupts.held else found
 
     return whole
+
+
+@contextmanager
+def holding() -> Iterator[Interrupts]:
+    """Give a handler that begins when its ``hold`` is called: once a solver that takes Ctrl-C itself has ended."""
+    interrupts = Interrupts()
+    try:
+        yield interrupts
+    finally:
+        interrupts.__exit__(None, None, None)
+
+
+def settled(found: R) -> R:
+    """Return a result that more work follows; an interrupt that waits is its status, and ends nothing after it."""
+    interrupts = Interrupts.current()
+    if interrupts is None or not interrupts.held:
+        return found
+    interrupts.held = False
+    return found.ended(Status.INTERRUPTED)
 
 
 def raise_held() -> None:

@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import (
+    BetaCV,
+    ConvexNetworkClassifier,
+    ConvexNetworkRegressor,
     GatedReLUClassifier,
     GatedReLURegressor,
+    Shards,
     gated_path,
     lasso_path,
     refine_gates,
     relu_path,
 )
+from clifford_rand_nn.estimators import sharded as gated_shards
+from clifford_rand_nn.estimators.front import Front
+from clifford_rand_nn.estimators.network import sharded as network_shards
+from clifford_rand_nn.estimators.network.distinct import Distinct
 from clifford_rand_nn.solvers.arrays.fista import solve_array
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
@@ -103,6 +111,35 @@ def test_an_interrupt_between_the_last_step_and_the_result_is_a_status(monkeypat
     assert found.relative_gap <= 1e-9
     assert "stopped by an interrupt" in found.message
     is_sound(RIDGE, found)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "fit"),
+    [
+        (Distinct, "certificate", lambda X, y: ConvexNetworkRegressor(n_neurons=3, beta=1e-2).fit(X, y)),
+        (Distinct, "certificate", lambda X, y: ConvexNetworkClassifier(n_neurons=3, beta=1e-2).fit(X, y > 0)),
+        (Front, "joined", lambda X, y: BetaCV(GatedReLURegressor(4), betas=[0.1, 0.01], cv=2).fit(X, y).estimator_),
+        (gated_shards, "_leave", lambda X, y: GatedReLURegressor(4, beta=0.1).fit(Shards([X], [y]))),
+        (network_shards, "_keep", lambda X, y: ConvexNetworkRegressor(rounds=0).fit(Shards([X], [y]))),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypatch, place, name, fit):
+    """It waits until the network is kept, and the next Ctrl-C is the program's again."""
+    kept = getattr(place, name)
+
+    def pressed(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(place, name, kept)
+        return kept(*arguments)
+
+    monkeypatch.setattr(place, name, pressed)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    model = fit(X, y)
+    assert (model.result_.status if hasattr(model, "result_") else model.status_) is Status.INTERRUPTED
+    assert np.isfinite(model.predict(X).astype(float)).all()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_second_one_is_raised_at_once(monkeypatch):

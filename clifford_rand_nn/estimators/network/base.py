@@ -1,6 +1,7 @@
 """What the classifier and the regressor without knobs share: checks, choice by leave-one-out, fit and certificate."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from clifford_rand_nn.infinite.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.infinite.variance import PredictiveVariance
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow, Status, check_limits
+from clifford_rand_nn.solvers.interrupts import Interrupts
 from clifford_rand_nn.units import Units
 
 _ROUNDS = 3
@@ -270,6 +272,15 @@ class NetworkWithoutKnobs(Planned, Parameters):
         known = compared is not None and found.metric is None and problem.groups is None
         variance = compared.loo.variances(self.beta_) if compared is not None and known else None
         return LeftOut(distinct.place, found.outputs, variance, found.honest, compared, found.message)
+
+    def _kept(self, fit: Callable[[], str]) -> str:
+        """Fit, and lose no network to Ctrl-C once one was judged; return why it did not reach its tolerance."""
+        with Interrupts() as interrupts:
+            message = fit()
+        if not interrupts.held:
+            return message
+        self.status_ = Status.INTERRUPTED
+        return message or "there was an interrupt; this is the best network so far"
 
     def _warn(self, message: str) -> None:
         """Say, once the fit is done, why the network that was kept did not reach its tolerance, if it did not."""

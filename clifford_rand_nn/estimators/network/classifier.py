@@ -126,13 +126,18 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
             fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
             return self
         refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
+        self._warn(self._kept(lambda: self._fit_rows(X, y, sample_weight, groups)))
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
+        """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""
+        owner = type(self).__name__
         if not issparse(y):
             as_array(y, "y", owner)
         rows, labels = training_data(self, X, y, multi_output=True)
         labels = training_labels(labels, owner, several=True)
         if labels.ndim == 2:
-            self._warn(self._fit_each_label(rows, labels, sample_weight, groups))
-            return self
+            return self._fit_each_label(rows, labels, sample_weight, groups)
         rows = self._training_rows(rows)
         sample_weight = with_class_weight(self.class_weight, labels, sample_weight, owner)
         kept, weights = self._weighted(rows, sample_weight)
@@ -165,8 +170,7 @@ class ConvexNetworkClassifier(ClassifierMixin, NetworkWithoutKnobs):
         self.loo_predictions_ = np.full(len(labels), self.classes_[counts.argmax()], dtype=self.classes_.dtype)
         self.loo_predictions_[kept] = guessed
         self.calibration_ = self.calibration_.ordered()
-        self._warn(left.message)
-        return self
+        return left.message
 
     def _fit_each_label(self, rows: Any, marks: NDArray[np.intp], sample_weight: Any, groups: Any) -> str:
         """Train one network for all labels that rows (n, d) have or not, by squares, each with its own probability.

@@ -22,6 +22,7 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
+from clifford_rand_nn.solvers.interrupts import settled
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
 _SCALINGS = ("column", "common")  # those that are a part of the first layer
@@ -139,6 +140,7 @@ def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
 
     exact = Family.of(path.dictionary, feature) if whole and path.dictionary.exact else None
     result, selection = solved(index, beta, exact)
+    result = settled(result)
     proved, reason = selection, f"group Lasso over {len(index):,} neurons"
     most, active = choices.n_neurons, index[result.coefficients.columns]
     if refit < 1 or (most is not None and len(active) > most):

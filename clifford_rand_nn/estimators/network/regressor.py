@@ -86,6 +86,12 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
             fit_shards(self, X, y, sample_weight, groups, engine, checkpoint)
             return self
         refuse_in_memory(owner, engine=engine, checkpoint=checkpoint)
+        self._warn(self._kept(lambda: self._fit_rows(X, y, sample_weight, groups)))
+        return self
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> str:
+        """Train on rows in memory; return why the solver did not reach its tolerance, if it did not."""
+        owner = type(self).__name__
         refuse_unreal(y, "y", owner)
         rows, given = training_data(self, X, y, multi_output=True, y_numeric=True)
         rows = self._training_rows(rows)
@@ -106,8 +112,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = np.ldexp(out, units.y)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
-        self._warn(left.message)
-        return self
+        return left.message
 
     def _set_intervals(self, left: LeftOut, residuals: Array, weights: Array | None) -> None:
         told = left.honest[left.place]

@@ -28,7 +28,8 @@ from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST
+from clifford_rand_nn.solvers.base import SOONEST, Status
+from clifford_rand_nn.solvers.interrupts import Interrupts, holding
 from clifford_rand_nn.units import Units
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
@@ -39,6 +40,22 @@ def fit_shards(
     model: Any, shards: Shards, y: Any, sample_weight: Any, groups: Any, engine: Any, checkpoint: Any
 ) -> None:
     """Fit an estimator without knobs to shards."""
+    with holding() as interrupts:
+        _fit(model, shards, y, sample_weight, groups, engine, checkpoint, interrupts)
+    if interrupts.held:
+        model.status_ = Status.INTERRUPTED
+
+
+def _fit(
+    model: Any,
+    shards: Shards,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    engine: Any,
+    checkpoint: Any,
+    interrupts: Interrupts,
+) -> None:
     began, owner = time.perf_counter(), type(model).__name__
     refuse_beside_shards(owner, y=y, sample_weight=sample_weight, groups=groups)
     _check_kind(model, owner)
@@ -58,6 +75,7 @@ def fit_shards(
         if getattr(model, "loss", "squared") == "logistic":
             logistic = stored_targets(model, facts, as_loss("logistic", owner))
         found = train(own, facts, targets, choices, owner, state, save, logistic)
+        interrupts.hold()
         if checkpoint is not None and found.state is not None:
             keeper.write(found.state)
     _keep(model, found, logistic or targets, facts.n, shards.n)
