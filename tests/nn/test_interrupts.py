@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand_nn import (
     BetaCV,
@@ -22,6 +23,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.estimators import sharded as gated_shards
 from clifford_rand_nn.estimators.front import Front
+from clifford_rand_nn.estimators.network import few
 from clifford_rand_nn.estimators.network import sharded as network_shards
 from clifford_rand_nn.estimators.network.distinct import Distinct
 from clifford_rand_nn.solvers.arrays.fista import solve_array
@@ -140,6 +142,26 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
     assert (model.result_.status if hasattr(model, "result_") else model.status_) is Status.INTERRUPTED
     assert np.isfinite(model.predict(X).astype(float)).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_optimum(monkeypatch):
+    proved, calls = few._proved, []
+
+    def pressed(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return proved(*arguments)
+
+    monkeypatch.setattr(few, "_proved", pressed)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    with pytest.warns(ConvergenceWarning, match="interrupt"):
+        model = ConvexNetworkRegressor(n_neurons=2, beta=1e-2).fit(X, np.abs(X[:, 0]) + X[:, 1])
+    assert len(calls) == 2
+    assert model.status_ is Status.INTERRUPTED
+    assert model.certificate_.relative_gap < 1e-5
+    assert model.network_.n_neurons > 0
 
 
 def test_a_second_one_is_raised_at_once(monkeypatch):

@@ -277,8 +277,10 @@ class NetworkWithoutKnobs(Planned, Parameters):
         """Fit, and lose no network to Ctrl-C once one was judged; return why it did not reach its tolerance."""
         with Interrupts() as interrupts:
             message = fit()
-        if not interrupts.held:
-            return message
+        return self._interrupted(message) if interrupts.held else message
+
+    def _interrupted(self, message: str = "") -> str:
+        """Take the status of an interrupt that came after a point was judged; return what is said of it."""
         self.status_ = Status.INTERRUPTED
         return message or "there was an interrupt; this is the best network so far"
 

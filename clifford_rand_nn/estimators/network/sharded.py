@@ -28,7 +28,7 @@ from clifford_rand_nn.shards.landmarks.setting import Saved
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import SOONEST, Status
+from clifford_rand_nn.solvers.base import SOONEST
 from clifford_rand_nn.solvers.interrupts import Interrupts, holding
 from clifford_rand_nn.units import Units
 
@@ -43,7 +43,7 @@ def fit_shards(
     with holding() as interrupts:
         _fit(model, shards, y, sample_weight, groups, engine, checkpoint, interrupts)
     if interrupts.held:
-        model.status_ = Status.INTERRUPTED
+        model._warn(model._interrupted())
 
 
 def _fit(
