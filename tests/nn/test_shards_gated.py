@@ -13,6 +13,8 @@ from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated.steps import ShardedFista
 from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.fista import Fista
 
 
 def rows(n=700, d=4, seed=0, outputs=0):
@@ -432,3 +434,12 @@ def test_few_rows(n, d):
     model = GatedReLURegressor(n_gates=4, beta=0.05, tol=1e-3, random_state=0).fit(Shards([X], [y[:, 0]]))
     assert model.result_.converged
     assert model.predict(X).shape == (n,)
+
+
+def test_a_start_that_memory_cut_short_is_none(monkeypatch):
+    """A network from there is as good, but not the same for the same seed; a failed request of memory showed it."""
+    X, y = data(GatedReLURegressor, 0)
+    solve = Fista.solve
+    monkeypatch.setattr(Fista, "solve", lambda self, problem: solve(self, problem).ended(Status.MAX_MEMORY))
+    with pytest.raises(MemoryError):
+        GatedReLURegressor(n_gates=6, beta=1e-3, random_state=0).fit(shards_of(X, y))

@@ -14,7 +14,7 @@ from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.gated.problem import ShardedProblem
 from clifford_rand_nn.shards.gated.steps import ShardedFista, State
 from clifford_rand_nn.shards.targets import Targets
-from clifford_rand_nn.solvers.base import Limits, Result
+from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.fista import Fista
 
 # Rows of the sample for each coefficient, from which its optimum is where all rows go on from; of fewer it fits chance,
@@ -117,11 +117,16 @@ class _PlainMap(GatedMap):
 
 
 def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, bool]:
-    """Return where all rows go on from, the optimum of the sample, about; and whether Ctrl-C ended its solver."""
+    """Return where all rows go on from, the optimum of the sample, about; and whether Ctrl-C ended its solver.
+
+    A solver that memory ended has a point, too; but from there other bits would follow than from the sample's optimum.
+    """
     if problem.sample.n < _ROWS_A_COEFFICIENT * null.U.size:
         return null, False
     tol = max(_LEAST_WARM, min(_WARM * limits.tol, 0.1))
     found = Fista(tol=tol, max_iter=300).solve(problem.sample)
+    if found.status is Status.MAX_MEMORY:
+        raise MemoryError
     point = problem.sample.point(found.coefficients)
     return point if np.isfinite(point.U).all() else null, found.interrupted
 
