@@ -255,3 +255,22 @@ def test_arguments_are_checked():
         solve_many(KERNEL, X, y[:5])
     with pytest.raises(ArgumentError, match="'X' parameter of solve_many"):
         solve_many(KERNEL, X[0], y)
+
+
+@pytest.mark.parametrize("kind", [1e-12, "long"])
+@pytest.mark.parametrize("beta", [1e-3, 1e-12])
+def test_gradients_end_where_single_precision_is_not_enough(kind, beta):
+    """The preconditioner is not definite there; SciPy said so, or that it was given a NaN."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((30, 3)), rng.standard_normal((30, 1))
+    if kind == "long":
+        X[:, 0] *= 1e3
+    else:
+        X[15:] = X[:15] + kind * rng.standard_normal((15, 3))
+        X = X[rng.permutation(30)]
+    found = solve_many(KERNEL, X, y, None, beta, "gradients", tol=1e-9)
+    best = solve_many(KERNEL, X, y, None, beta, "eigenvectors")
+    assert found.status in ("optimal", "stalled", "max_iter")
+    assert found.objective <= 0.5 * y.var() * (1 + 1e-12)
+    assert found.objective - found.duality_gap <= best.objective * (1 + 1e-9)
+    assert (found.status == "optimal") == (kind == 1e-12 and beta == 1e-3)

@@ -29,7 +29,8 @@ def conjugate_gradients(
     step in the directions of all of them, which are made orthonormal in :math:`K+\mathrm{diag}(\rho)` after each
     product, and those that add nothing are dropped. With 26 classes (letter, 6,000 rows) 14 products do instead of 19.
     All vectors sum to zero (the constraint preconditioner of Gould, Hribar, Nocedal, SIAM J. Sci. Comput. 23, 2001):
-    what the preconditioner returns is moved along its image of 1, so that the intercept never appears.
+    what the preconditioner returns is moved along its image of 1, so that the intercept never appears. Where single
+    precision is not enough for a preconditioner that is positive definite, or for a length, the steps end.
 
     Parameters
     ----------
@@ -62,7 +63,9 @@ def conjugate_gradients(
         image = multiply(directions)
         curved = image + radius[:, None] * directions
         values, turn = np.linalg.eigh(_product(directions, curved))
-        kept = values > _DEPENDENT * values[-1]
+        kept = values > _DEPENDENT * max(values[-1], 0.0)
+        if not kept.any():
+            break
         turn = turn[:, kept] / np.sqrt(values[kept])  # so that directions are orthonormal in K + diag(radius)
         directions, image, curved = directions @ turn, image @ turn, curved @ turn
         length = directions.T @ step.left
@@ -70,6 +73,8 @@ def conjugate_gradients(
         new -= new.mean(axis=0)  # a constant is the intercept's
         step = Step(step.alpha + directions @ length, step.fitted + image @ length, new)
         z = inverse(new)
+        if not np.isfinite(z).all():
+            break
         directions = z - directions @ (curved.T @ z)
         k += 1
     return step
