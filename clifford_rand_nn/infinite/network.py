@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import issparse
 
 from clifford_rand._checks import as_real, check_array, describe, fail
@@ -12,6 +11,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
 from clifford_rand_nn.infinite.kernel import GateKernel, StatedKernel
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
@@ -87,14 +87,12 @@ class KernelNetwork(Exported):
         With ``landmarks`` K is what the network's own rows Z span of it, :math:`K_{nZ}K_{ZZ}^{-1}K_{Zn}`.
         """
         rows = self.standard.rows(X)
+        diagonal = self.kernel.diagonal(rows)
         if not landmarks:
-            lost = rounding_of_form(self.kernel.diagonal(rows), theta)
-            return self._half_square(rows, theta) + 0.5 * float(lost.sum())
-        seen = KernelTiles(self.kernel, rows).multiply_from(self.rows, theta)
-        gram = self.kernel(self.rows)
-        gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
-        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
-        return 0.5 * float((solve_triangular(factor, seen, lower=True, check_finite=False) ** 2).sum())
+            return self._half_square(rows, theta) + 0.5 * float(rounding_of_form(diagonal, theta).sum())
+        span = LandmarkSpan(self.kernel, self.rows)
+        w = span.whitened(KernelTiles(self.kernel, rows).multiply_from(self.rows, theta))
+        return 0.5 * float((w**2).sum() + span.rounding_of_form(w, np.sqrt(diagonal) @ np.abs(theta)).sum())
 
     def stated(self, X: Value) -> "StatedNetwork":
         """Return the network as operations of a program; alpha and the intercept are what was solved for."""

@@ -8,13 +8,13 @@ from scipy.linalg import cholesky, solve_triangular
 
 from clifford_rand_nn import ConvexNetworkClassifier, load_model, save_model
 from clifford_rand_nn.datafits.choice import encode_labels
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.infinite.logistic.path import logistic_path
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmarks import choice
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum, WorkingSum
 from clifford_rand_nn.shards.landmarks.newton import judge
-from clifford_rand_nn.shards.landmarks.normal import Span
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
 from clifford_rand_nn.shards.source import Shards
 
@@ -89,9 +89,8 @@ def test_the_bound_holds_whatever_the_intercept_is(fitted: Any, shift: float) ->
     term = LossSum(LandmarkRows(network.standard, network.kernel, network.rows), targets, network.alpha, t)
     with LocalEngine(shards) as engine:
         back, totals = engine.sum(term)
-    found = judge(
-        network.alpha, Span(network.kernel, network.rows).whitened(back), totals, model.beta_, 2 * network.penalty()
-    )
+    span = LandmarkSpan(network.kernel, network.rows)
+    found = judge(network.alpha, span.whitened(back), totals, model.beta_, span, 2 * network.penalty())
     assert 0 <= found.dual <= model.certificate_.primal
     assert found.primal >= model.certificate_.dual
     if shift == 0.01:

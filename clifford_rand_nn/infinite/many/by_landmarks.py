@@ -79,7 +79,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         seen.all += last.all
         ridge = _Ridge(seen)
         span = SpanProblem(problem, features, chosen)
-        span.solve(ridge.fit(n * chosen)[0], lambda b: ridge.inverse(b, n * chosen), watch)
+        span.solve(*ridge.fit(n * chosen), lambda b: ridge.inverse(b, n * chosen), watch, limits.tol)
     scope = f"over functions in the span of {features.m} landmarks, and an intercept"
     remark = f"an approximation: functions in the span of {features.m} of {n} rows"
     return Found(watch, chosen, tuple(tried), len(unseen), unseen, features.rows, scope, remark)

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.blas import strsm
 
-from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 
 STRIP = 4096  # rows of a strip of features
@@ -23,8 +22,8 @@ def spread_rows(n: int, m: int) -> NDArray[np.intp]:
 class LandmarkFeatures:
     r"""Features V (n, m) with :math:`VV^T = K_{nm}K_{mm}^{-1}K_{mn}`, by strips of rows in single precision.
 
-    :math:`V = K_{nm}L^{-T}`, L the Cholesky factor of :math:`K_{mm}` in double precision. A function with coefficients
-    u on the features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
+    :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, in double precision. A function with coefficients u on the
+    features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
 
     Parameters
     ----------
@@ -36,6 +35,7 @@ class LandmarkFeatures:
     Attributes
     ----------
     rows : (m,) array of integers
+    span : LandmarkSpan
     """
 
     def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
@@ -44,10 +44,8 @@ class LandmarkFeatures:
         self.m, self.n = len(self.rows), len(X)
         self._kernel, self._X = kernel, X
         self._tiles = KernelTiles(kernel, X[self.rows], np.float32)
-        gram = np.asarray(kernel(np.asarray(X[self.rows], dtype=np.float64)))
-        gram.flat[:: self.m + 1] *= 1 + 4 * self.m * np.finfo(np.float64).eps
-        self._L = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
-        self._single = np.asfortranarray(self._L, dtype=np.float32)
+        self.span = LandmarkSpan(kernel, np.asarray(X[self.rows], dtype=np.float64))
+        self._single = np.asfortranarray(self.span.factor, dtype=np.float32)
 
     def strips(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Yield strips of rows, and their features."""
@@ -60,11 +58,3 @@ class LandmarkFeatures:
         inner = self._tiles.matrix_from(X)
         out = strsm(1.0, self._single, inner.T, lower=1, overwrite_b=1)  # L⁻¹ K_mk
         return np.asarray(out.T)
-
-    def coefficients(self, u: Array) -> Array:
-        """Return a of u (m, C)."""
-        return np.asarray(solve_triangular(self._L, u, lower=True, trans="T", check_finite=False))
-
-    def whitened(self, b: Array) -> Array:
-        r"""Return :math:`L^{-1}b`, b (m, C)."""
-        return np.asarray(solve_triangular(self._L, b, lower=True, check_finite=False))

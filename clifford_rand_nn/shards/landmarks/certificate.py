@@ -3,12 +3,12 @@
 from typing import NamedTuple
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.logistic_terms import LossSum
 from clifford_rand_nn.shards.landmarks.newton import judge
-from clifford_rand_nn.shards.landmarks.normal import Span
 from clifford_rand_nn.shards.landmarks.span import Residuals, constant_value
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows, ResidualSum
 from clifford_rand_nn.shards.targets import Targets
@@ -47,12 +47,12 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
     units = Units(0, targets.exponent)
     there: KernelNetwork = units.inverse().back(network)
     assert isinstance(there.standard, Standardisation)
-    span = Span(there.kernel, there.rows)
+    span = LandmarkSpan(there.kernel, there.rows)
     rows = LandmarkRows(there.standard, there.kernel, there.rows)
-    back, sides, moments = engine.sum(ResidualSum(rows, targets, there.intercept, there.alpha, True))
-    found = Residuals.of(span.whitened(back), span.whitened(sides), moments)
-    primal = 0.5 * float(moments[4].sum()) / found.weight + beta * there.penalty()  # with its own intercept
-    dual, zero = found.bound(beta, scale)[0], constant_value(moments)
+    back, sides, moments = engine.sum(ResidualSum(rows, targets, there.intercept, there.alpha, 0 * there.intercept))
+    found = Residuals.of(span.whitened(back), span.whitened(sides)[:, -1], moments)
+    primal = 0.5 * float(moments[5].sum()) / found.weight + beta * there.penalty()  # with its own intercept
+    dual, zero = found.bound(beta, span, scale)[0], constant_value(moments)
     return Values(units.square(primal), units.square(dual), units.square(zero), found.weight)
 
 
@@ -61,6 +61,6 @@ def _probable(network: KernelNetwork, beta: float, targets: Targets, engine: Eng
     assert isinstance(network.standard, Standardisation)
     rows = LandmarkRows(network.standard, network.kernel, network.rows)
     back, totals = engine.sum(LossSum(rows, targets, network.alpha, network.intercept))
-    whitened = Span(network.kernel, network.rows).whitened(back)
-    found = judge(network.alpha, whitened, totals, beta, 2 * network.penalty())
+    span = LandmarkSpan(network.kernel, network.rows)
+    found = judge(network.alpha, span.whitened(back), totals, beta, span, 2 * network.penalty())
     return Values(found.primal, found.dual, found.zero, found.weight)

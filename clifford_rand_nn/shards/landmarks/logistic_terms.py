@@ -67,22 +67,22 @@ class _Function(RowSum):
         for start in range(0, len(y), _HEIGHT):
             part = slice(start, start + _HEIGHT)
             K = self.landmarks.kernel(block.X[part])
-            right, values = self._strip(K, y[part], w[part])
+            right, values = self._strip(block.X[part], K, y[part], w[part])
             back, totals = back + K.T @ right, totals + values
         return back, totals
 
-    def _strip(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
+    def _strip(self, X: NDArray[Any], K: Array, y: Array, w: Array) -> tuple[Array, Array]:
         """Return what is multiplied by K^T (k, columns), and sums of numbers."""
         raise NotImplementedError
 
 
 class LossSum(_Function):
-    r"""What judges f: :math:`K^T\Omega(\theta, p, 1)`, sums of ω times θ, p, 1, the loss, the entropy of p, and 1ᵀΩH1.
+    r"""What judges f: :math:`K^T\Omega(\theta, p, 1)`, 1ᵀΩH1 and sums of ω times θ, p, 1, K(x, x), loss and entropy.
 
     :math:`\theta=-\ell'(f)=y-p`, with p the probability of the second of two classes, or (C,) those of all.
     """
 
-    def _strip(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
+    def _strip(self, X: NDArray[Any], K: Array, y: Array, w: Array) -> tuple[Array, Array]:
         loss = self.targets.loss
         assert loss.labels is not None
         low, high = loss.labels
@@ -91,8 +91,8 @@ class LossSum(_Function):
         p = (y - low) / (high - low) - theta
         value, entropy = float((w * loss.value(f, y)).sum()), float((w * loss.dual_value(theta, y)).sum())
         bend = np.diag((w * p).sum(axis=0)) - (w * p).T @ p
-        sums = (w * theta).sum(axis=0), (w * p).sum(axis=0), bend.ravel(), [w.sum(), value, entropy]
-        numbers = np.concatenate(sums)
+        last = [w.sum(), w[:, 0] @ self.landmarks.diagonal(X), value, entropy]
+        numbers = np.concatenate([(w * theta).sum(axis=0), (w * p).sum(axis=0), bend.ravel(), last])
         return np.hstack([w * theta, w * p, w]), numbers
 
 
@@ -111,7 +111,7 @@ class CurvatureSum(_Function):
         super().__init__(rows, targets, a, t)
         self.s, self.sigma = s, sigma
 
-    def _strip(self, K: Array, y: Array, w: Array) -> tuple[Array, Array]:
+    def _strip(self, X: NDArray[Any], K: Array, y: Array, w: Array) -> tuple[Array, Array]:
         f, v = np.split(K @ np.hstack([self.a, self.s]), 2, axis=1)
         loss = self.targets.loss
         curved = w * loss.hessian_product(loss.residual(f + self.t, y), y, v + self.sigma)

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import entr
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.logistic_terms import CurvatureSum, LossSum
-from clifford_rand_nn.shards.landmarks.normal import Normal, Span
+from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.steps import Solved, Steps
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
 from clifford_rand_nn.shards.targets import Targets
@@ -55,7 +56,7 @@ class Judged(NamedTuple):
     unbalanced: float
 
 
-def judge(u: Array, back: Array, totals: Array, beta: float, square: float | None = None) -> Judged:
+def judge(u: Array, back: Array, totals: Array, beta: float, span: LandmarkSpan, square: float | None = None) -> Judged:
     r"""Judge a function by the sums of `LossSum`, the first of them whitened.
 
     Residuals :math:`y_i-p_i` are a dual point if they add up to zero, and they do so only at the best intercept. Mixed
@@ -64,11 +65,13 @@ def judge(u: Array, back: Array, totals: Array, beta: float, square: float | Non
     .. math:: D=\frac1W\Big((1-\tau)\sum_i\omega_iH(p_i)+\tau WH(m)\Big)
                 -\frac1{2\beta W^2}||V^T\Omega(y-q)||^2,
 
-    a bound since the entropy H is concave. ``square`` is :math:`||u||^2`, where u is of another span.
+    a bound since the entropy H is concave. What rounding may take from the last square is added to it, with
+    :math:`\sum_c|y_{ic}-p_{ic}|^2\le2\ell_i` and distributions no longer than 1. ``square`` is :math:`||u||^2`, where u
+    is of another span.
     """
     C = u.shape[1]
-    left, p, bend = totals[:C], totals[C : 2 * C], totals[2 * C : -3].reshape(C, C)
-    weight, value, entropy = totals[-3:]
+    left, p, bend = totals[:C], totals[C : 2 * C], totals[2 * C : -4].reshape(C, C)
+    weight, diagonal, value, entropy = totals[-4:]
     unbalanced = entropy / weight - float((back[:, :C] ** 2).sum()) / (2 * beta * weight**2)
     excess, mass = -left, p + left
     if C == 1:
@@ -84,7 +87,9 @@ def judge(u: Array, back: Array, totals: Array, beta: float, square: float | Non
         mixed /= mixed.sum()
         m, entropy = mixed[:C], (1 - tau) * entropy + tau * weight * float(entr(mixed).sum())
     theta = back[:, :C] + tau * (back[:, C:-1] - np.outer(back[:, -1], m))
-    dual = entropy / weight - float((theta**2).sum()) / (2 * beta * weight**2)
+    size = np.sqrt(diagonal) * (np.sqrt(2 * value) + 2 * tau * np.sqrt(weight))
+    lost = span.rounding_of_forms(theta, float(size))
+    dual = entropy / weight - (float((theta**2).sum()) + lost) / (2 * beta * weight**2)
     norm = float((u**2).sum()) if square is None else square
     return Judged(
         primal=float(value) / float(weight) + 0.5 * beta * norm,
@@ -162,7 +167,7 @@ class NewtonSteps(Steps[State]):
     engine : Engine
     rows : LandmarkRows
         In double precision.
-    span : Span
+    span : LandmarkSpan
     targets : Targets
     beta : float
     weight : float
@@ -178,7 +183,7 @@ class NewtonSteps(Steps[State]):
         self,
         engine: Engine,
         rows: LandmarkRows,
-        span: Span,
+        span: LandmarkSpan,
         targets: Targets,
         beta: float,
         weight: float,
@@ -193,7 +198,7 @@ class NewtonSteps(Steps[State]):
     def _judged(self, state: State, limits: Limits, began: float) -> tuple[State, Status | None]:
         u, t = state.u + state.size * state.du, state.t + state.size * state.dt
         back, totals = self._engine.sum(LossSum(self._rows, self._targets, self._span.coefficients(u), t))
-        judged = judge(u, self._span.whitened(back), totals, self._beta)
+        judged = judge(u, self._span.whitened(back), totals, self._beta, self._span)
         gap = gap_share(judged.primal, judged.dual, judged.zero)
         best = state.best
         z, z_t = self._solved(judged.slope, judged.slope_t)

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.linalg import eigh
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
 from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.shards.landmarks.terms import square_of
 from clifford_rand_nn.shards.sums import Sums
 
@@ -33,34 +33,12 @@ def independent(kernel: GateKernel, rows: Array) -> tuple[NDArray[np.intp], floa
     return np.asarray(pivots[:rank] - 1, dtype=np.intp), float(factor[rank - 1, rank - 1]) ** 2 / largest
 
 
-class Span:
-    r"""Functions :math:`\sum_jK(\cdot,z_j)a_j` of m landmarks, with :math:`u=L^Ta`, whose length is their norm.
-
-    L is the Cholesky factor of the landmarks' kernel matrix. Everything is in double precision and by one BLAS thread,
-    so that a result does not depend on how many there are.
-    """
-
-    def __init__(self, kernel: GateKernel, rows: Array) -> None:
-        gram = np.asarray(kernel(rows))
-        gram.flat[:: len(gram) + 1] *= 1 + 4 * len(gram) * np.finfo(np.float64).eps
-        with ONE_BLAS_THREAD:
-            self._L = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
-
-    def coefficients(self, u: Array) -> Array:
-        """Return a of u (m, C)."""
-        return np.asarray(solve_triangular(self._L, u, lower=True, trans="T", check_finite=False))
-
-    def whitened(self, b: Array) -> Array:
-        r"""Return :math:`L^{-1}b`, b (m, C)."""
-        return np.asarray(solve_triangular(self._L, b, lower=True, check_finite=False))
-
-
 class Normal:
     r"""The minimisers u of :math:`\sum_i\omega_i\tfrac12||y_i-f_u(x_i)-t||^2+\frac\rho2||u||^2` for every ρ.
 
     Parameters
     ----------
-    span : Span
+    span : LandmarkSpan
     sums : arrays
         Of `NormalSum`, overwritten.
     centre, centre_y : (m,), (C,)
@@ -72,7 +50,7 @@ class Normal:
         Sum of the weights.
     """
 
-    def __init__(self, span: Span, sums: Sums, centre: Array, centre_y: Array) -> None:
+    def __init__(self, span: LandmarkSpan, sums: Sums, centre: Array, centre_y: Array) -> None:
         *panels, cross, moments = sums
         self.weight = float(moments[0, -1])
         mean, mean_y = cross[:, -1] / self.weight, moments[0, :-1] / self.weight

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate
+from clifford_rand_nn.infinite.landmark_span import LandmarkSpan
 from clifford_rand_nn.infinite.training import Choices
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.landmarks.choice import SINGLE, Size, landmarks
-from clifford_rand_nn.shards.landmarks.normal import Span, independent
+from clifford_rand_nn.shards.landmarks.normal import independent
 from clifford_rand_nn.shards.landmarks.sample import Chosen, Drawn, FewRows
 from clifford_rand_nn.shards.landmarks.steps import Solved
 from clifford_rand_nn.shards.landmarks.terms import LandmarkRows
@@ -93,7 +94,7 @@ class Setting:
     def __post_init__(self) -> None:
         chosen, self.rows = self.chosen, self.chosen.rows.take(self.some)
         self.Z = Z = chosen.standard.rows(self.rows.X)
-        self.span, self.double = Span(chosen.kernel, Z), LandmarkRows(chosen.standard, chosen.kernel, Z)
+        self.span, self.double = LandmarkSpan(chosen.kernel, Z), LandmarkRows(chosen.standard, chosen.kernel, Z)
         self.summed = LandmarkRows(chosen.standard, chosen.kernel, Z, np.float32) if self.size.single else self.double
         self.left_out = np.sort(self.held.index)
         self.centre_k = np.average(self.summed.kernel(self.held.X), axis=0, weights=self.held.weights)

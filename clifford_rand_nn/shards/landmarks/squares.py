@@ -36,7 +36,8 @@ def fit_squares(here: Setting, targets: Targets) -> Fitted:
     radius = normal.weight * beta
     steps = SpanSteps(here.engine, here.double, here.span, targets, centre, beta, lambda b: normal.inverse(b, radius))
     steps_before = None if state is None or state.steps is None else restored(state.steps, State)
-    first = State.at_first(normal.fit(radius)[0]) if steps_before is None else steps_before
+    u, t = normal.fit(radius)
+    first = State.at_first(u, t - centre) if steps_before is None else steps_before
 
     def keep(now: State) -> None:
         if whole:

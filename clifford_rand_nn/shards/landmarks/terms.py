@@ -39,6 +39,10 @@ class LandmarkRows:
         """Number of landmarks."""
         return self.tiles.n
 
+    def diagonal(self, X: NDArray[Any]) -> Array:
+        """Return K(x, x) of rows (k, d), (k,)."""
+        return self.tiles.kernel.diagonal(self.standard.rows(X.astype(np.float64)))
+
     def kernel(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return K (k, m) of rows (k, d), in the type of the tiles."""
         tiles = self.tiles
@@ -137,7 +141,9 @@ def square_of(panels: Sums) -> Array:
 
 
 class ResidualSum(RowSum):
-    r"""What judges :math:`f=\sum_jK(\cdot,z_j)a_j`: :math:`K^T\Omega(f, y, 1)`, and moments of y - f, in float64.
+    r"""What judges :math:`f=\sum_jK(\cdot,z_j)a_j+t`: :math:`K^T\Omega(r, y, 1)` and moments, r = y - f, in float64.
+
+    The first is summed as it is: as a difference of two sums it would have their rounding.
 
     Parameters
     ----------
@@ -148,32 +154,33 @@ class ResidualSum(RowSum):
         Subtracted from y.
     a : (m, C) array
         Coefficients.
-    sides : bool
-        Whether the sums with y and 1 are wanted; without them only :math:`K^T\Omega f` is made.
+    t : (C,) array or None
+        Without it f is not judged: only :math:`K^T\Omega f` is made.
     """
 
-    def __init__(self, rows: LandmarkRows, targets: Targets, centre_y: Array, a: Array, sides: bool) -> None:
-        self.landmarks, self.targets, self.centre_y, self.a, self.sides = rows, targets, centre_y, a, sides
+    def __init__(self, rows: LandmarkRows, targets: Targets, centre_y: Array, a: Array, t: Array | None) -> None:
+        self.landmarks, self.targets, self.centre_y, self.a, self.t = rows, targets, centre_y, a, t
 
     def of(self, block: Block, kept: Kept) -> Sums:
-        """Return (m, C) and, with sides, (m, C + 1) with y and 1, and (6, C): 1, y, y², and with r = y - f r, r², ry.
+        """Return (m, C) and, to judge f, (m, C + 1) with y and 1, and (7, C): ω, ωK(x, x), ωy, ωy², ωr, ωr², ωry.
 
         Strips of rows are as low as tiles: their kernel, of which two products are made, is still in the cache.
         """
         w = row_weights(self.targets, block)[:, None]
         y = self.targets.of(block) - self.centre_y
         C = y.shape[1]
-        back = np.zeros((self.landmarks.m, 2 * C + 1 if self.sides else C))
-        moments = np.zeros((6, C))
+        back = np.zeros((self.landmarks.m, C if self.t is None else 2 * C + 1))
+        moments = np.zeros((7, C))
         for start in range(0, len(y), _HEIGHT):
             part = slice(start, start + _HEIGHT)
             K = self.landmarks.kernel(block.X[part])
             f = K @ self.a
-            if not self.sides:
+            if self.t is None:
                 back += K.T @ (w[part] * f)
                 continue
-            back += K.T @ np.hstack([w[part] * f, w[part] * y[part], w[part]])
-            left = y[part] - f
-            each = (np.ones_like(left), y[part], y[part] ** 2, left, left**2, left * y[part])
+            left = y[part] - f - self.t
+            back += K.T @ np.hstack([w[part] * left, w[part] * y[part], w[part]])
+            own = np.broadcast_to(self.landmarks.diagonal(block.X[part])[:, None], left.shape)
+            each = (np.ones_like(left), own, y[part], y[part] ** 2, left, left**2, left * y[part])
             moments += np.stack([(w[part] * one).sum(axis=0) for one in each])
-        return (back[:, :C].copy(), back[:, C:].copy(), moments) if self.sides else (back,)
+        return (back,) if self.t is None else (back[:, :C].copy(), back[:, C:].copy(), moments)
