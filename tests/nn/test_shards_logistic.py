@@ -165,3 +165,15 @@ def test_a_limit_of_time_leaves_fewer_landmarks_for_more_passes(monkeypatch: pyt
     logistic = choice.landmarks(10**6, 50, 1, 2, max_time=40.0, passes=choice.NEWTON_PASSES)
     assert logistic.seconds <= 40.0
     assert 100 < logistic.landmarks < squares.landmarks
+
+
+@pytest.mark.parametrize(("outlier", "seed"), [(1.0, 0), (1e4, 0), (1e4, 1)])
+def test_a_tiny_beta_leads_near_the_optimum(outlier: float, seed: int) -> None:
+    """From where the sample's Newton step leads out of all bounds, and where rows held out are sure and wrong."""
+    rng = np.random.default_rng(seed)
+    X, noise = rng.standard_normal((60, 3)), rng.standard_normal(60)
+    X[0] *= outlier
+    y = (X[:, 0] + 0.3 * noise > 0).astype(int)
+    model = ConvexNetworkClassifier(loss="logistic", rounds=0, beta=1e-9).fit(sharded(X, y))
+    assert model.certificate_.primal < 0.05
+    assert (model.predict(X) == y).mean() > 0.96

@@ -27,7 +27,9 @@ _INNER = 20  # steps of conjugate gradients for one of them, at most
 _INSIDE = 0.5  # of the tolerance, by Newton's model: then a pass judges
 _SINGULAR = 1e-12  # share of the largest eigenvalue of a Hessian by t: of a softmax it has one that is zero
 _ROUNDING = 1e-13  # of an objective
-_SHORTEST = 1e-3  # step, as a share of Newton's, that is still tried
+# By which a step that leads up is cut at first, and then: steps are long where rows are sure, and wrong.
+_SHORTER = 0.5, 0.2
+_SHORTEST = 1e-9  # step, as a share of Newton's, that is still tried
 
 
 class Judged(NamedTuple):
@@ -44,6 +46,8 @@ class Judged(NamedTuple):
         The second derivative by t.
     unbalanced : float
         The dual value as if that slope were zero; no bound.
+    constant : (C,)
+        The best constant, of all rows.
     """
 
     primal: float
@@ -54,6 +58,7 @@ class Judged(NamedTuple):
     slope_t: Array
     bend: Array
     unbalanced: float
+    constant: Array
 
 
 def judge(u: Array, back: Array, totals: Array, beta: float, span: LandmarkSpan, square: float | None = None) -> Judged:
@@ -100,7 +105,14 @@ def judge(u: Array, back: Array, totals: Array, beta: float, span: LandmarkSpan,
         slope_t=left,
         bend=bend,
         unbalanced=float(unbalanced),
+        constant=_log_odds(p + left, weight),
     )
+
+
+def _log_odds(mass: Array, weight: float) -> Array:
+    """Return the constant for classes of a mass, at least that of half a row of mean weight."""
+    share = np.clip(mass, 0.5, None) / max(weight, 1.0)
+    return np.log(share) if len(mass) > 1 else np.log(share / np.clip(1 - share, 0.5 / max(weight, 1.0), None))
 
 
 class State(NamedTuple):
@@ -117,7 +129,7 @@ class State(NamedTuple):
     du, dt
         The step from there, as far as it is known.
     size : float
-        Of it, halved as long as it leads up.
+        Of it, less as long as it leads up.
     left, left_t, along_u, along_t
         Residual and direction of conjugate gradients.
     along, first : float
@@ -200,16 +212,20 @@ class NewtonSteps(Steps[State]):
         back, totals = self._engine.sum(LossSum(self._rows, self._targets, self._span.coefficients(u), t))
         judged = judge(u, self._span.whitened(back), totals, self._beta, self._span)
         gap = gap_share(judged.primal, judged.dual, judged.zero)
+        gap = np.inf if np.isnan(gap) else gap
         best = state.best
         z, z_t = self._solved(judged.slope, judged.slope_t)
         along = _dot(judged.slope, judged.slope_t, z, z_t)
         lower = judged.primal < state.primal + _ROUNDING * abs(judged.primal)
-        if best is None or (gap <= best.gap if self._proves else lower):
+        if best is None or ((gap, judged.primal) <= (best.gap, best.primal) if self._proves else lower):
             best = Solved(u, t, np.ones(len(t)), judged.primal, judged.dual, gap)
         row = HistoryRow(state.n_iter, time.perf_counter() - began, best.primal, best.gap)
         state = state._replace(best=best, history=(*state.history, row))
         if (best.gap if self._proves else along / (2 * self._weight * judged.primal)) <= limits.tol:
             return state, Status.OPTIMAL
+        if np.isinf(state.primal) and not judged.primal <= judged.zero and u.any():
+            there = State.at_first(np.zeros_like(u), judged.constant)  # a start out of all bounds
+            return there._replace(n_iter=state.n_iter + 1, best=best, history=state.history), None
         if not np.isfinite(judged.primal) and not np.isfinite(state.primal):
             return state, Status.NOT_FINITE
         if self._late(limits, began):
@@ -217,8 +233,8 @@ class NewtonSteps(Steps[State]):
         if state.n_iter >= limits.max_iter:
             return state, Status.MAX_ITER
         if not lower:
-            halved = state._replace(size=0.5 * state.size)
-            return halved, Status.STALLED if halved.size < _SHORTEST else None
+            shorter = state._replace(size=_SHORTER[state.size < 1] * state.size)
+            return shorter, Status.STALLED if shorter.size < _SHORTEST else None
         zero, zero_t = np.zeros_like(u), np.zeros_like(t)
         new = State(False, u, t, judged.primal, zero, zero_t, 1.0, judged.slope, judged.slope_t, z, z_t, judged.bend)
         new = new._replace(along=along, n_iter=state.n_iter, best=best, history=state.history)
