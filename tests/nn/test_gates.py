@@ -140,13 +140,16 @@ def test_fall_backs_are_said():
 
 
 def test_sketched_offset_uses_the_embedded_direction():
-    """With bias the plane passes through the sampled rows themselves, not through their sketches."""
+    """With bias the plane passes through the sampled rows themselves, but for its move into a chamber next to them.
+
+    It goes as far as half the way to where another row changes sides: of 3,000 planes by 0.041 of the spread at most.
+    """
     X = np.random.default_rng(4).standard_normal((300, 50)) + 10
     gates = sample_gates(X, 20, sketch_dim=9, rng=2)
     margins = X @ gates.directions + gates.offsets
     spread = margins.std(axis=0)
     for i in range(20):
-        assert np.abs(margins[gates.incident[i], i]).max() < 0.02 * spread[i]
+        assert np.abs(margins[gates.incident[i], i]).max() < 0.1 * spread[i]
 
 
 @pytest.mark.parametrize("shift", [0.0, 1000.0])

@@ -281,6 +281,11 @@ def test_parquet_that_does_not_fit(tables):
     page = first.dictionary_page_offset or first.data_page_offset
     (folder / "1.parquet").write_bytes(whole[:page] + b"\xff" * 40 + whole[page + 40 :])  # its end is whole
     refused(r"1\.parquet, rows \d+ to \d+: ", **good)
+    save(table(0, 53), folder / "1.parquet", row_group_size=53)
+    rows = b"\x16" + bytes([2 * 53])  # of the row group, in Thrift's compact form: a sign is the last bit
+    before, _, after = (folder / "1.parquet").read_bytes().rpartition(rows)
+    (folder / "1.parquet").write_bytes(before + b"\x16" + bytes([2 * 53 - 1]) + after)
+    refused(r"1\.parquet: this is not a readable Parquet file: a row group that says it has -53 rows", **good)
 
 
 def test_parquet_of_labels_as_categories_and_decimals(tmp_path):

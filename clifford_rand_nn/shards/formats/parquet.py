@@ -126,6 +126,8 @@ class ParquetFacts:
             self._first = self._one_row(source)
             about = source.metadata
             groups = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+            if min(groups, default=0) < 0:
+                raise ValueError(f"a row group that says it has {min(groups)} rows")
         self.groups = np.array(groups, dtype=np.int64)
 
     def _one_row(self, source: Any) -> Any:
