@@ -11,6 +11,7 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn._words import some_of
+from clifford_rand_nn.cli.pressed import pressed
 
 # Parameters of Python that are options under another name; the others have theirs.
 OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
@@ -68,12 +69,20 @@ def plain_warnings() -> Iterator[None]:
 def one_line_errors() -> Iterator[None]:
     """Turn a known error, or a want of memory, into one line on stderr and exit code 2.
 
-    An unknown error keeps its traceback. Ctrl-C is exit code 130, as a shell has it for SIGINT.
+    An unknown error keeps its traceback. Ctrl-C is exit code 130, as a shell has it for SIGINT; so it is where a module
+    in C that was just loaded made an ImportError of it.
     """
     try:
         with plain_warnings():
             yield
     except BrokenPipeError:  # the reader of a pipe left: typer ends quietly
+        raise
+    except ImportError as error:
+        if isinstance(error, MissingDependencyError):
+            complain("error", one_line(error))
+            raise typer.Exit(2) from error
+        if pressed():
+            raise _interrupted("") from error
         raise
     except KNOWN_ERRORS as error:
         complain("error", one_line(error))
@@ -83,8 +92,12 @@ def one_line_errors() -> Iterator[None]:
         complain("error", f"there is not enough memory{why}; free some, or give fewer rows or columns.")
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interrupt:
-        complain("interrupted", one_line(interrupt) if str(interrupt) else "the command was not finished.")
-        raise typer.Exit(INTERRUPTED) from interrupt
+        raise _interrupted(one_line(interrupt) if str(interrupt) else "") from interrupt
+
+
+def _interrupted(why: str) -> typer.Exit:
+    complain("interrupted", why or "the command was not finished.")
+    return typer.Exit(INTERRUPTED)
 
 
 @contextmanager

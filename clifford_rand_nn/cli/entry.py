@@ -7,6 +7,8 @@ import sys
 import threading
 from typing import Any
 
+from clifford_rand_nn.cli.pressed import pressed, watch
+
 _SOON = 0.01  # seconds
 
 
@@ -18,11 +20,14 @@ def main() -> None:
     What a reader of a pipe no longer wants is not written.
     """
     sys.unraisablehook = _Unraised()
+    watch()
     try:
         from clifford_rand_nn.cli.app import app
 
         app()
-    except KeyboardInterrupt:  # while modules are loaded, or options read; commands say more
+    except (KeyboardInterrupt, ImportError) as error:  # while modules are loaded, or options read; commands say more
+        if isinstance(error, ImportError) and not pressed():
+            raise
         os.write(2, b"interrupted: the command was not finished.\n")
         sys.exit(128 + signal.SIGINT)
     except MemoryError:

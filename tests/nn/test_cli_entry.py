@@ -20,6 +20,7 @@ def own_process(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     yield
     signal.signal(signal.SIGINT, before)
+    signal.set_wakeup_fd(-1)
 
 
 def ends(monkeypatch, capfd, work):
@@ -58,6 +59,27 @@ def test_ctrl_c_while_options_are_read(monkeypatch):
     monkeypatch.setattr(app._Group, "parse_args", pressed)
     result = CliRunner().invoke(app.app, ["info", "model.npz"])
     assert (result.exit_code, result.stderr) == (130, "interrupted: the command was not finished.\n")
+
+
+def test_ctrl_c_that_a_module_in_c_makes_an_import_error_of(monkeypatch, capfd):
+    def loading(*_):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            missing()
+
+    def missing(*_):
+        raise ImportError("initialization failed") from None
+
+    said = "interrupted: the command was not finished.\n"
+    assert ends(monkeypatch, capfd, loading) == (130, said)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.undo()
+    monkeypatch.setattr(info, "run_info", loading)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    assert (result.exit_code, result.stderr) == (130, said)
+    monkeypatch.setattr(info, "run_info", missing)
+    assert isinstance(CliRunner().invoke(app.app, ["info", "model.npz"]).exception, ImportError)
 
 
 def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
