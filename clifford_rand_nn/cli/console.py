@@ -69,27 +69,27 @@ def plain_warnings() -> Iterator[None]:
 def one_line_errors() -> Iterator[None]:
     """Turn a known error, or a want of memory, into one line on stderr and exit code 2.
 
-    An unknown error keeps its traceback. Ctrl-C is exit code 130, as a shell has it for SIGINT; so it is where a module
-    in C that was just loaded made an ImportError of it.
+    An unknown error keeps its traceback. Ctrl-C is exit code 130, as a shell has it for SIGINT; so it is where code in
+    C made another error of it, as modules do that are loaded, and readers of files.
     """
     try:
         with plain_warnings():
             yield
-    except BrokenPipeError:  # the reader of a pipe left: typer ends quietly
+    except (BrokenPipeError, typer.Exit, typer.Abort):  # the reader of a pipe left: typer ends quietly
         raise
-    except ImportError as error:
-        if isinstance(error, MissingDependencyError):
-            complain("error", one_line(error))
-            raise typer.Exit(2) from error
-        if pressed():
-            raise _interrupted("") from error
-        raise
-    except KNOWN_ERRORS as error:
+    except OSError as error:  # of a file, which is worth a word after Ctrl-C, too
         complain("error", one_line(error))
         raise typer.Exit(2) from error
     except MemoryError as error:
         why = f" ({one_line(error)})" if str(error) else ""
         complain("error", f"there is not enough memory{why}; free some, or give fewer rows or columns.")
+        raise typer.Exit(2) from error
+    except Exception as error:
+        if pressed():
+            raise _interrupted("") from error
+        if not isinstance(error, KNOWN_ERRORS):
+            raise
+        complain("error", one_line(error))
         raise typer.Exit(2) from error
     except KeyboardInterrupt as interrupt:
         raise _interrupted(one_line(interrupt) if str(interrupt) else "") from interrupt

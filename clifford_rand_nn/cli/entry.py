@@ -25,14 +25,14 @@ def main() -> None:
         from clifford_rand_nn.cli.app import app
 
         app()
-    except (KeyboardInterrupt, ImportError) as error:  # while modules are loaded, or options read; commands say more
-        if isinstance(error, ImportError) and not pressed():
-            raise
-        os.write(2, b"interrupted: the command was not finished.\n")
-        sys.exit(128 + signal.SIGINT)
     except MemoryError:
         os.write(2, b"error: there is not enough memory.\n")
         sys.exit(2)
+    except (KeyboardInterrupt, Exception) as error:  # while modules are loaded, or options read; commands say more
+        if not (isinstance(error, KeyboardInterrupt) or pressed()):
+            raise
+        os.write(2, b"interrupted: the command was not finished.\n")
+        sys.exit(128 + signal.SIGINT)
     finally:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell's background job ignores it
             signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli import app, console, entry, info
+from clifford_rand_nn.cli import app, console, entry, info, pressed
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +21,7 @@ def own_process(monkeypatch):
     yield
     signal.signal(signal.SIGINT, before)
     signal.set_wakeup_fd(-1)
+    pressed.pressed()  # what is left
 
 
 def ends(monkeypatch, capfd, work):
@@ -53,15 +54,18 @@ def test_ctrl_c_while_modules_are_loaded(monkeypatch, capfd):
 
 
 def test_ctrl_c_while_options_are_read(monkeypatch):
-    def pressed(*_):
+    def reading(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app._Group, "parse_args", pressed)
+    monkeypatch.setattr(app._Group, "parse_args", reading)
     result = CliRunner().invoke(app.app, ["info", "model.npz"])
     assert (result.exit_code, result.stderr) == (130, "interrupted: the command was not finished.\n")
 
 
-def test_ctrl_c_that_a_module_in_c_makes_an_import_error_of(monkeypatch, capfd):
+@pytest.mark.parametrize("other", [ImportError, ArgumentError])
+def test_ctrl_c_that_code_in_c_makes_another_error_of(other, monkeypatch, capfd):
+    """Of a module that is loaded, or of a table that pandas reads."""
+
     def loading(*_):
         try:
             signal.raise_signal(signal.SIGINT)
@@ -69,7 +73,7 @@ def test_ctrl_c_that_a_module_in_c_makes_an_import_error_of(monkeypatch, capfd):
             missing()
 
     def missing(*_):
-        raise ImportError("initialization failed") from None
+        raise other("initialization failed") from None
 
     said = "interrupted: the command was not finished.\n"
     assert ends(monkeypatch, capfd, loading) == (130, said)
@@ -79,7 +83,17 @@ def test_ctrl_c_that_a_module_in_c_makes_an_import_error_of(monkeypatch, capfd):
     result = CliRunner().invoke(app.app, ["info", "model.npz"])
     assert (result.exit_code, result.stderr) == (130, said)
     monkeypatch.setattr(info, "run_info", missing)
-    assert isinstance(CliRunner().invoke(app.app, ["info", "model.npz"]).exception, ImportError)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    assert result.exit_code == (1 if other is ImportError else 2)
+
+    def full(*_):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise OSError(28, "No space left on device", "new.npz")
+
+    monkeypatch.setattr(info, "run_info", full)
+    result = CliRunner().invoke(app.app, ["info", "model.npz"])
+    assert (result.exit_code, result.stderr) == (2, "error: new.npz: No space left on device\n")
 
 
 def test_ctrl_c_that_python_cannot_raise_comes_again(monkeypatch, capfd):
