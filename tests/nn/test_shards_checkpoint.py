@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.shards.checkpoint import Checkpoint
+from clifford_rand_nn.shards.checkpoint import _VERSION, Checkpoint
 
 ABOUT = {"shards": "f00d", "beta": 0.1, "gates": np.arange(6.0).reshape(2, 3), "seed": None}
 RNG = np.random.default_rng(0)
@@ -99,7 +99,9 @@ def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(keeper, tmp_path,
     assert same(Checkpoint.opened(path, {**ABOUT, "beta": np.float64(0.1)}).load(), STATE)
 
 
-@pytest.mark.parametrize(("field", "value"), [("version", 1), ("version", 3), ("library", "0.0.1")])
+@pytest.mark.parametrize(
+    ("field", "value"), [("version", 1), ("version", _VERSION - 1), ("version", _VERSION + 1), ("library", "0.0.1")]
+)
 def test_a_checkpoint_of_another_version_is_refused(keeper, tmp_path, field, value):
     keeper.write((1,))
     path = tmp_path / "state"
