@@ -53,11 +53,14 @@ def test_a_certificate_is_that_of_the_network(wave, gates):
     def objective(z):  # signs apart, so that it is smooth
         half = len(z) // 2
         r = K @ (z[:half] - z[half : 2 * half]) + z[-1] - y
-        return r @ r / 160 + proof.beta * z[:-1].sum()
+        slope = K.T @ r / 80
+        gradient = np.concatenate([slope + proof.beta, proof.beta - slope, [r.sum() / 80]])
+        return r @ r / 160 + proof.beta * z[:-1].sum(), gradient
 
     start = np.full(2 * K.shape[1] + 1, 0.1)
     bounds = [(0, None)] * (len(start) - 1) + [(None, None)]
-    found = minimize(objective, start, bounds=bounds, options={"maxiter": 5000, "maxfun": 10**6, "ftol": 1e-14})
+    options = {"maxiter": 5000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-10}
+    found = minimize(objective, start, jac=True, bounds=bounds, options=options)
     assert proof.primal == pytest.approx(found.fun, rel=1e-4)
     assert proof.primal <= found.fun * (1 + 1e-6)
 

@@ -356,7 +356,10 @@ def test_what_copies_share_is_brought_back_to_every_row(monkeypatch):
     many, targets = np.repeat(X, copies, axis=0)[order], np.repeat(Y, copies, axis=0)[order]
     one = ConvexReLURegressor(gates="exhaustive", beta=1e-2, bias=True).fit(X, Y, copies)
     all_rows = ConvexReLURegressor(gates="exhaustive", beta=1e-2, bias=True).fit(many, targets)
-    np.testing.assert_allclose(all_rows.predict(X), one.predict(X), atol=1e-8)  # both are solved to tol
+    # the loss is half a square: what a gap leaves between predictions and those of the optimum, in the mean
+    reach = np.sqrt(2 * one.result_.duality_gap) + np.sqrt(2 * all_rows.result_.duality_gap)
+    between = all_rows.predict(many) - one.predict(many)
+    assert np.sqrt((between**2).sum(axis=1).mean()) <= reach < 1e-3
     for model, rows, wanted in ((one, X, Y), (all_rows, many, targets)):
         again = model.certificate_.verify(rows, wanted)
         assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-9)

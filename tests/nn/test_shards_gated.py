@@ -338,7 +338,8 @@ def test_ctrl_c_leaves_a_network_with_its_gap():
             shards, engine=Interrupted(shards)
         )
     assert model.result_.interrupted
-    assert model.certificate_.verify(shards).relative_gap == pytest.approx(model.result_.relative_gap, rel=1e-3)
+    # another dual point of the same network: where gaps are 4e-4 theirs differ by 1e-3 of that
+    assert model.certificate_.verify(shards).relative_gap == pytest.approx(model.result_.relative_gap, rel=1e-2)
 
 
 BAD = {
