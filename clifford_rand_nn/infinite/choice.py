@@ -13,6 +13,7 @@ from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.leave_one_out import LeaveOneOut
 from clifford_rand_nn.infinite.row_span import RowSpan, by_products
 from clifford_rand_nn.infinite.standard import SCALINGS, Standardisation
+from clifford_rand_nn.infinite.targets import is_constant
 
 BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
@@ -73,11 +74,11 @@ class Problem:
         return standard, rows, GateKernel(bias=float(bias * np.sqrt(length if length > 0 else 1.0)))
 
     def score(self, errors: Array) -> Array:
-        """Return mean squared errors (B, C) of predictions as a share of the variance of the targets, (B,)."""
+        """Return mean squared errors (B, C) of predictions as a share of the variance of targets that vary, (B,)."""
         w = self.weights
         mean = np.average(self.targets, axis=0, weights=w)
         variance = np.average((self.targets - mean) ** 2, axis=0, weights=w)
-        varies = variance > 0
+        varies = ~is_constant(self.targets)
         if not varies.any():
             return np.zeros(len(errors))
         return np.asarray((errors[:, varies] / variance[varies]).mean(axis=1))

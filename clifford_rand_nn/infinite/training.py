@@ -19,6 +19,7 @@ from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
 from clifford_rand_nn.infinite.squared_gap import judge, null_value
+from clifford_rand_nn.infinite.targets import level
 from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
@@ -103,7 +104,18 @@ class Trained:
 
 
 def train(problem: Problem, choices: Choices) -> Trained:
-    """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound."""
+    """Choose rows, constant feature, beta and rounds of learned gates by rows left out; solve; bound.
+
+    An output of which all targets are one number is that number, and says nothing of what is chosen: as a mean of
+    numbers it would be off by its rounding, which is then all there is to fit, to compare and to bound.
+    """
+    height = level(problem.targets)
+    found = _train(replace(problem, targets=problem.targets - height), choices)
+    network = replace(found.network, intercept=found.network.intercept + height)
+    return replace(found, network=network, outputs=found.outputs + height)
+
+
+def _train(problem: Problem, choices: Choices) -> Trained:
     began = time.perf_counter()
     n = problem.X.shape[0]
     few = np.sort(spread_rows(n, min(n, COMPARED)))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.infinite.targets import level
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
 from clifford_rand_nn.shards.engines.choice import as_engine
 from clifford_rand_nn.shards.rows import Block
@@ -232,16 +233,14 @@ def _of_numbers(sums: Sums, n: int) -> Evaluation:
 
 
 def _about(shards: Shards) -> Array:
-    """Return the mean target of the first rows: sums of squares about it do not cancel."""
+    """Return the mean target of the first rows, or the one target they have: sums of squares about it do not cancel."""
     block = next(shards.blocks(shards.parts[0], 1000))
     assert block.y is not None
     if block.y.dtype.kind not in "fiub":
         raise fail("shards", _OWNER, "shards with numbers for targets", describe(f"{block.y.dtype}"))
     with np.errstate(invalid="ignore"):
-        mean: Array = np.nan_to_num(
-            block.y.astype(np.float64).reshape(len(block.X), -1).mean(axis=0), posinf=0, neginf=0
-        )
-    return mean
+        y = block.y.astype(np.float64).reshape(len(block.X), -1)
+        return np.asarray(np.nan_to_num(level(y, y.mean(axis=0)), posinf=0, neginf=0))
 
 
 def _weights(block: Block) -> tuple[int, Array]:

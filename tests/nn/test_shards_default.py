@@ -304,3 +304,17 @@ def test_landmarks_that_rounding_cannot_tell_apart_are_left_out() -> None:
     assert len(model.network_.rows) < 120
     assert model.certificate_.relative_gap <= 1e-3
     assert model.predict(x[:, None]) == pytest.approx(np.sin(5 * x), abs=0.05)
+
+
+@pytest.mark.parametrize("level", [0.1, 1e8 + 0.3])
+@pytest.mark.parametrize("given", [None, "integers"])
+def test_targets_that_are_all_one_number_are_that_number(level: float, given: Any, recwarn: Any) -> None:
+    """By the mean of those held out they varied by a rounding, of which a bound was any share."""
+    X, _ = rows(300, 4)
+    w = None if given is None else np.random.default_rng(1).integers(1, 4, 300).astype(float)
+    shards = sharded(X, np.full(300, level), w)
+    model = ConvexNetworkRegressor(rounds=0).fit(shards)
+    assert not [str(one.message) for one in recwarn]
+    assert (model.predict(X.astype(np.float64)) == level).all()
+    assert model.loo_score_ == 1
+    assert model.certificate_.relative_gap == model.certificate_.verify(shards).relative_gap == 0

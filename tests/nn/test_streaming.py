@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, mean_absolute_error, mean_squared_error, r2_score
 from sklearn.multioutput import MultiOutputClassifier
@@ -227,3 +227,15 @@ def test_targets_far_from_zero_do_not_cancel():
     found = evaluate_shards(model, Shards([X.astype("f8")], [y]))
     assert found.scores.r2 == pytest.approx(model.score(X.astype("f8"), y), abs=1e-6)
     assert found.simplest.rmse == pytest.approx(y.std(), rel=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.1, 1e8 + 0.3])
+def test_constant_targets_have_no_variance_of_roundings(level):
+    """By sums about a mean that is off by its rounding R² was any number."""
+    X = np.random.default_rng(0).standard_normal((90, 2))
+    w = np.random.default_rng(1).integers(1, 4, 90).astype(float)
+    shards = Shards(np.array_split(X, 3), np.array_split(np.full(90, level), 3), sample_weight=np.array_split(w, 3))
+    exact, off = (DummyRegressor(strategy="constant", constant=c).fit(X, w) for c in (level, level * (1 + 1e-15)))
+    assert evaluate_shards(exact, shards).scores.r2 == 1
+    found = evaluate_shards(off, shards)
+    assert (found.scores.r2, found.simplest.rmse) == (0, 0)

@@ -9,6 +9,7 @@ from sklearn.model_selection import PredefinedSplit
 from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     BetaCV,
+    ConvexNetworkRegressor,
     ConvexReLUClassifier,
     ConvexReLURegressor,
     CrossProductLassoClassifier,
@@ -381,3 +382,39 @@ def test_errors_name_the_estimator_and_the_rule():
         fit(X, LABELS, LABELS == "in")
     with pytest.raises(ArgumentError, match="'sample_weight' parameter of LassoProblem must be > 0"):
         LassoProblem(np.eye(3), np.ones(3), 0.1, sample_weight=[1, 0, 2])
+
+
+CONSTANTS = (0.1, -1.0, 1e8 + 0.3, np.pi * 1e-9)
+
+
+@pytest.mark.parametrize("level", CONSTANTS)
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_a_constant_output_says_nothing_of_what_is_chosen(level, rounds):
+    """The weighted mean of equal numbers is off by its rounding: a variance, of which an error could be any share."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y, w = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(60), rng.integers(1, 4, 60).astype(float)
+    X[50:], y[50:] = X[:10], y[:10] + 1  # copies with other targets, whose mean is taken
+    none = ConvexNetworkRegressor(rounds=rounds).fit(X, np.stack([y, np.zeros(60)], axis=1), w)
+    both = ConvexNetworkRegressor(rounds=rounds).fit(X, np.stack([y, np.full(60, level)], axis=1), w)
+    assert (both.predict(X)[:, 1] == level).all()
+    np.testing.assert_array_equal(both.predict(X)[:, 0], none.predict(X)[:, 0])
+    assert (both.beta_, both.loo_score_, both.candidates_) == (none.beta_, none.loo_score_, none.candidates_)
+    alone = ConvexNetworkRegressor(rounds=0).fit(X, y, w)
+    if not rounds:
+        np.testing.assert_allclose(both.predict(X)[:, 0], alone.predict(X), rtol=1e-9)
+        assert both.loo_score_ == pytest.approx((alone.loo_score_ + 1) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("level", CONSTANTS)
+@pytest.mark.parametrize("n", [60, 3100])
+@pytest.mark.parametrize("given", [None, "integers"])
+def test_targets_that_are_all_one_number_are_that_number(level, n, given, recwarn):
+    rng = np.random.default_rng(0)
+    X, w = rng.standard_normal((n, 2)), rng.integers(1, 4, n).astype(float)
+    model = ConvexNetworkRegressor().fit(X, np.full(n, level), None if given is None else w)
+    assert not [str(one.message) for one in recwarn]
+    assert (model.predict(X) == level).all()
+    assert model.loo_score_ == 1
+    assert model.certificate_.primal == model.certificate_.relative_gap == 0
+    assert model.certificate_.verify(X, np.full(n, level)).relative_gap <= 1e-9

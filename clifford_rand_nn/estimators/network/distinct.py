@@ -13,6 +13,7 @@ from clifford_rand_nn.estimators.network.copies import merged_weights, shared_ou
 from clifford_rand_nn.estimators.network.few import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem
+from clifford_rand_nn.infinite.targets import level
 
 
 class Data(NamedTuple):
@@ -85,6 +86,7 @@ class Distinct:
         own = np.ones(len(data.targets)) if data.weights is None else data.weights
         mass = np.bincount(place, own).astype(np.float64)
         targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
+        targets = level(data.targets, targets)  # where a mean would be off by its rounding
         groups = None if data.groups is None else data.groups[first]
         return cls(data, Problem(data.X[first], targets, merged_weights(mass), groups), first, place, mass)
 

@@ -4,10 +4,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from clifford_rand._checks import refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.estimators.network.distinct import Data, LeftOut
 from clifford_rand_nn.estimators.network.sharded import fit_shards
@@ -108,7 +108,7 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         some = None if weights is None else weights[told]
         self._set_left_out(kept, told)
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
-        self.loo_score_ = float(r2_score(data.targets[told], out[told], sample_weight=some))
+        self.loo_score_ = determination(data.targets[told], out[told], some)
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
         self.loo_predictions_[kept] = np.ldexp(out, units.y)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)

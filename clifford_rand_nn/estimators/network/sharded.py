@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
 from clifford_rand_nn.certificates import KernelClaim
 from clifford_rand_nn.datafits.choice import as_loss, labels_of
+from clifford_rand_nn.estimators.determination import determination
 from clifford_rand_nn.estimators.parameters import tell
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.sharded_fit import belongs_to, opened_checkpoint, refuse_beside_shards
@@ -95,7 +96,7 @@ def _fit(
         truth = found.held.targets
         model._target_ndim = _target_ndim(shards)
         model.intervals_ = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, some)
-        model.loo_score_ = float(r2_score(truth, outputs, sample_weight=some))
+        model.loo_score_ = determination(truth, outputs, some)
     model._keep_variance(False)
     if model.verbose:
         best, rounds = found.candidates[0], found.rounds.rounds if found.rounds else 0

@@ -14,12 +14,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.kernel import GateKernel
 from clifford_rand_nn.infinite.learned.gradient import gradient_outer_product
 from clifford_rand_nn.infinite.learned.parts import outer_parts
+from clifford_rand_nn.infinite.targets import varying
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _PIVOT = 1e-10  # of the trace of M, where its factorisation ends: M may have less than full rank
 _FLOOR = 1e-9  # of the trace of the kernel matrix: no smaller n·beta, where what copies of a row differ by is fitted
-_CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +154,6 @@ def _root(M: Array) -> Array:
     root = np.empty((len(M), rank))
     root[pivots - 1] = np.tril(factor)[:, :rank]
     return root
-
-
-def varying(targets: Array) -> Array:
-    """Return targets less their means, exactly 0 where an output is constant but for rounding."""
-    size = np.abs(targets).max(axis=0)
-    constant = np.ptp(targets, axis=0) <= _CONSTANT * np.finfo(np.float64).eps * size
-    return np.asarray(np.where(constant, 0.0, targets - targets.mean(axis=0)))
 
 
 def spread(K: NDArray[np.floating]) -> float:

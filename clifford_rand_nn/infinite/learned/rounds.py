@@ -12,8 +12,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import labels_of
 from clifford_rand_nn.infinite.each import of_each
 from clifford_rand_nn.infinite.kernel import GateKernel
-from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, learned_kernels, spread, varying
+from clifford_rand_nn.infinite.learned.frame import SHAPES, KernelRidge, learned_kernels, spread
 from clifford_rand_nn.infinite.learned.parts import FOLDS, held_parts, outer_parts
+from clifford_rand_nn.infinite.targets import varying
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others

@@ -7,6 +7,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.infinite.choice import Candidate
 from clifford_rand_nn.infinite.many.rows import TOL
+from clifford_rand_nn.infinite.targets import is_constant, level
 from clifford_rand_nn.shards.landmarks.normal import Normal
 from clifford_rand_nn.shards.landmarks.setting import STEPS, Fitted, Setting, finished
 from clifford_rand_nn.shards.landmarks.span import SpanSteps, State
@@ -19,7 +20,7 @@ from clifford_rand_nn.solvers.base import Limits
 def fit_squares(here: Setting, targets: Targets) -> Fitted:
     """Sum, take the best beta, solve and bound."""
     held, state = here.held, here.state
-    centre = np.average(held.targets, axis=0, weights=held.weights)
+    centre = level(held.targets, np.average(held.targets, axis=0, weights=held.weights))
     whole = True
     if state is None:
         term = NormalSum(here.summed, targets, here.centre_k, centre, here.left_out)
@@ -57,7 +58,7 @@ def _betas(here: Setting, normal: Normal) -> tuple[list[Candidate], float, Array
     betas = here.betas(normal.weight)
     w, y = held.weights / held.weights.sum(), held.targets
     variance = w @ (y - w @ y) ** 2
-    varies = variance > 0
+    varies = ~is_constant(y)
     tried: list[tuple[float, Candidate]] = []
     outputs, least = y, np.inf
     found = normal.predictions(here.double.kernel(held.X), normal.weight * betas)

@@ -1,0 +1,25 @@
+"""How much of the variance of targets predictions tell."""
+
+from sklearn.metrics import r2_score
+
+from clifford_rand._typing import Array
+
+
+def determination(targets: Array, predicted: Array, weights: Array | None = None) -> float:
+    r"""Return the coefficient of determination, the mean over the outputs of R² (1 is perfect, 0 is the best constant).
+
+    .. math:: R^2 = 1 - \frac{\sum_i\omega_i(y_i-f_i)^2}{\sum_i\omega_i(y_i-\bar y)^2},\qquad
+              \bar y = \sum_i\omega_iy_i\Big/\sum_i\omega_i
+
+    Targets that are all one number have no variance: 1 if predicted to the last bit, else 0. By the mean of numbers as
+    they come they would have one of roundings, and their R² could be anything; less the first, they have none.
+
+    Examples
+    --------
+    >>> w = np.array([3.0, 1.0, 3.0])
+    >>> determination(np.full(3, 0.1), np.array([0.1, 0.1, 0.1 + 1e-16]), w)
+    0.0
+    >>> determination(np.full(3, 0.1), np.full(3, 0.1), w)
+    1.0
+    """
+    return float(r2_score(targets - targets[0], predicted - targets[0], sample_weight=weights))
