@@ -16,6 +16,7 @@ def determination(targets: Array, predicted: Array, weights: Array | None = None
 
     Examples
     --------
+    >>> import numpy as np
     >>> w = np.array([3.0, 1.0, 3.0])
     >>> determination(np.full(3, 0.1), np.array([0.1, 0.1, 0.1 + 1e-16]), w)
     0.0

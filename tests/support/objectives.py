@@ -87,11 +87,13 @@ def _default(name):
 
     X, y, w = _rows(80, 4)
     labels = np.digitize(y[:, 0], np.quantile(y[:, 0], [0.4, 0.7]))
+    level = np.column_stack([y[:, 0], np.full(len(y), 0.1)])  # whose weighted mean is 0.1 but for rounding
     made = {
         "network classifier": lambda: nn.ConvexNetworkClassifier().fit(X, labels),
         "network logistic": lambda: nn.ConvexNetworkClassifier(loss="logistic").fit(X, labels),
         "network regressor": lambda: nn.ConvexNetworkRegressor().fit(X, y),
         "network weighted": lambda: nn.ConvexNetworkRegressor().fit(X, y[:, 0], sample_weight=w),
+        "network constant output": lambda: nn.ConvexNetworkRegressor().fit(X, level, sample_weight=w),
         "network cross gates": lambda: nn.ConvexNetworkRegressor(gates="cross").fit(X, y[:, 0]),
         "network few neurons": lambda: nn.ConvexNetworkRegressor(n_neurons=6).fit(X, y[:, 0]),
         "network learned gates": lambda: nn.ConvexNetworkRegressor(rounds=2).fit(X, y[:, 0]),
@@ -118,9 +120,9 @@ def _default(name):
 
 
 AS_THEY_COME = (
-    "network classifier", "network logistic", "network regressor", "network weighted", "network cross gates",
-    "network few neurons", "network learned gates", "gated", "gated refined", "relu", "lasso", "cross-validated",
-    "shards", "gated path", "relu path", "lasso path",
+    "network classifier", "network logistic", "network regressor", "network weighted", "network constant output",
+    "network cross gates", "network few neurons", "network learned gates", "gated", "gated refined", "relu", "lasso",
+    "cross-validated", "shards", "gated path", "relu path", "lasso path",
 )  # fmt: skip
 
 
