@@ -87,13 +87,17 @@ class KernelProblem:
         ArgumentError
             The matrices would take more than ``max_memory``.
         """
+        with blas_threads(self.n):
+            return self._solved(limits, start)
+
+    def _solved(self, limits: KernelNewton, start: Array | None) -> Result[KernelFit]:
         n, loss = self.n, self.datafit.loss
         square = 2.5 + (1.5 if loss.is_quadratic else self.outputs) + (0.0 if loss.separable else 2.0)
         check_memory("KernelNewton", limits.max_memory, 8 * n * n * square, f"{n} rows", "Take sampled gates.")
         watch = Watch[Array](limits, self.relative_gap, _ADVICE)
         free = self.null_predictions
         zero = np.zeros_like(free)
-        with blas_threads(n), watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards: it is judged
+        with watch, np.errstate(all="ignore"):  # what overflows is not finite afterwards: it is judged
             watch.check(0, self.datafit.value(free), self.dual_bound(free, self.kernel.square_above), zero, free)
             if watch.status is None:
                 newton: Any = NewtonStep

@@ -406,8 +406,7 @@ def test_a_constant_output_says_nothing_of_what_is_chosen(level, rounds):
         assert both.loo_score_ == pytest.approx((alone.loo_score_ + 1) / 2, rel=1e-9)
 
 
-@pytest.mark.parametrize("level", CONSTANTS)
-@pytest.mark.parametrize("n", [60, 3100])
+@pytest.mark.parametrize(("level", "n"), [*((level, 60) for level in CONSTANTS), (0.1, 3100)])
 @pytest.mark.parametrize("given", [None, "integers"])
 def test_targets_that_are_all_one_number_are_that_number(level, n, given, recwarn):
     rng = np.random.default_rng(0)

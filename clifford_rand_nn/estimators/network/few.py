@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import NetworkClaim
@@ -113,6 +114,11 @@ class TrainedFew:
 
 def train_few(problem: Problem, choices: FewChoices) -> TrainedFew:
     """Choose scaling and constant feature by leave-one-out, beta and refit by held-out rows; solve; bound."""
+    with ONE_BLAS_THREAD:  # thousands of small systems, for which threads of BLAS would only wait for each other
+        return _train(problem, choices)
+
+
+def _train(problem: Problem, choices: FewChoices) -> TrainedFew:
     began = time.perf_counter()
     n = len(problem.X)
     best, table = choose(problem.take(np.sort(spread_rows(n, min(n, COMPARED)))), scalings=_SCALINGS)
