@@ -17,14 +17,26 @@ class ArgumentError(ValueError):
     """
 
     def __init__(self, message: str = "") -> None:
-        told = message if message.isprintable() else _printable(message)
-        super().__init__(told if len(told) <= _FIRST + _LAST else f"{told[: _FIRST - 1]}…{told[-_LAST:]}")
+        line = printable(message)
+        super().__init__(line if len(line) <= _FIRST + _LAST else f"{line[: _FIRST - 1]}…{line[-_LAST:]}")
 
 
 class MissingDependencyError(ImportError):
     """An optional library is needed and not installed; the message gives the command that installs it."""
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    r"""Return a text as one line that cannot control a terminal: the rule for whatever is printed from data.
+
+    Line breaks become spaces; other characters that Unicode calls not printable (control characters, escape
+    sequences, marks of direction) are escaped as in Python.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[2Jb\u202ec\nd"))
+    a\x1b[2Jb\u202ec d
+    """
+    if text.isprintable():
+        return text
     line = " ".join(part.strip() for part in text.splitlines())
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in line)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in line)

@@ -1,6 +1,8 @@
-"""Names in a sentence: some of many, several joined, one that is too long cut."""
+"""Names in a sentence: some of many, several joined, one that is too long cut; lines that a terminal can print."""
 
 from collections.abc import Sequence
+
+from clifford_rand.errors import printable
 
 
 def some_of(names: Sequence[str], most: int) -> str:
@@ -35,3 +37,14 @@ def shortened(text: str, most: int) -> str:
     ('column', 'colum…')
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def printable_lines(text: str) -> str:
+    r"""Return a text whose lines cannot control a terminal, see `clifford_rand.errors.printable`.
+
+    Examples
+    --------
+    >>> printable_lines("a\x1b[2J\nb")
+    'a\\x1b[2J\nb'
+    """
+    return "\n".join(map(printable, text.split("\n")))

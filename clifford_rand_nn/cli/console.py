@@ -1,16 +1,17 @@
 """How the command line speaks: tables on a terminal, plain text in a pipe, one line for an error or a warning."""
 
+import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from clifford_rand.errors import ArgumentError, MissingDependencyError
-from clifford_rand_nn._words import some_of
+from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
+from clifford_rand_nn._words import printable_lines, some_of
 from clifford_rand_nn.cli.pressed import pressed
 
 # Parameters of Python that are options under another name; the others have theirs.
@@ -18,6 +19,7 @@ OPTIONS = {"leave_out": "--drop", "dates": "--date", "textual": "--text"}
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table
+_NOT_ASCII = re.compile(r"[^ -~\n]")
 _LONGEST = 1000  # characters of a line about an error: names of columns may be longer than that
 _SHOWN = 5  # ignored columns named in a note
 
@@ -43,8 +45,8 @@ def _shortened(line: str) -> str:
 
 
 def complain(kind: str, text: str) -> None:
-    """Print ``kind: text`` on stderr, in one line."""
-    typer.echo(f"{typer.style(kind + ':', fg='red' if kind == 'error' else 'yellow')} {text}", err=True)
+    """Print ``kind: text`` on stderr, as one line with control characters escaped."""
+    typer.echo(f"{typer.style(kind + ':', fg='red' if kind == 'error' else 'yellow')} {printable(text)}", err=True)
 
 
 def note_ignored(path: str, names: Sequence[str]) -> None:
@@ -121,17 +123,27 @@ def _console() -> Any:
 
 
 def say(text: str = "", style: str | None = None) -> None:
-    """Print a line on stdout; a pipe gets it unfolded."""
+    """Print lines on stdout, control characters escaped; a pipe gets them unfolded."""
     console = _console()
-    console.print(text, style=style, soft_wrap=not console.is_terminal)
+    console.print(printable_lines(text), style=style, soft_wrap=not console.is_terminal)
+
+
+def print_json(record: Any) -> None:
+    """Print JSON on stdout, characters that are not printable escaped as JSON has it."""
+    text = json.dumps(record, ensure_ascii=False, indent=1)
+    typer.echo(_NOT_ASCII.sub(_escaped_for_json, text))
+
+
+def _escaped_for_json(match: re.Match[str]) -> str:
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
 
 def show_pairs(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names and values in two columns."""
+    """Print names and values in two columns, control characters escaped."""
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    console, rows = _console(), [(printable(name), printable(value)) for name, value in rows]
     if not console.is_terminal:
         width = max(len(name) for name, _ in rows)
         for name, value in rows:
@@ -145,13 +157,18 @@ def show_pairs(rows: Sequence[tuple[str, str]]) -> None:
     console.print(table)
 
 
-def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Sequence[str] = ()) -> None:
-    """Print a table: the first column and those named in ``text`` are text, the others are numbers."""
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], text: Iterable[str] = ()) -> None:
+    """Print a table: the first column and those named in ``text`` are text, the others are numbers.
+
+    Control characters are escaped.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    console, title = _console(), printable(title)
+    columns, text = list(map(printable, columns)), set(map(printable, text))
+    rows = [list(map(printable, row)) for row in rows]
     wordy = [i == 0 or name in text for i, name in enumerate(columns)]
     if not console.is_terminal:
         say(title)

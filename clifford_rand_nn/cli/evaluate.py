@@ -1,19 +1,17 @@
 """``clifford-rand evaluate``: scores of a model on a table with its target, beside the majority or the mean."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_number
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import refused_data, say, show_pairs, show_table
+from clifford_rand_nn.cli.console import print_json, refused_data, say, show_pairs, show_table
 from clifford_rand_nn.cli.models import Answers, LoadedModel, answer, read_model
 from clifford_rand_nn.cli.rows import Reading, read_other
 from clifford_rand_nn.reporting.baselines import simplest
@@ -156,4 +154,4 @@ def _print_json(
         said |= {"classes": labels, "confusion": counts.tolist()}
     else:
         said["interval_coverage"] = coverage
-    typer.echo(json.dumps(said, ensure_ascii=False, indent=1))
+    print_json(said)

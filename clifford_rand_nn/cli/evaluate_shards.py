@@ -1,13 +1,10 @@
 """``clifford-rand evaluate --shards``: scores of a model on shards, beside the majority or the mean."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from clifford_rand_nn.cli.console import say, show_table
+from clifford_rand_nn.cli.console import print_json, say, show_table
 from clifford_rand_nn.cli.shards import model_shards
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.streaming.evaluate import Evaluation, evaluate_shards
@@ -30,7 +27,7 @@ def run_evaluate_shards(path: Path, folder: Path, target: str | None, weights: s
     found = evaluate_shards(model, model_shards(model, folder, target, weights))
     if as_json:
         said = {"model_file": str(path), "path": str(folder), "target": target, **plain_evaluation(found)}
-        typer.echo(json.dumps(said, ensure_ascii=False, indent=1))
+        print_json(said)
         return
     show_evaluation(found, f"on {found.scores.n:,} rows of {folder}")
 

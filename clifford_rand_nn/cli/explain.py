@@ -1,15 +1,12 @@
 """``clifford-rand explain``: reading what is explained, and printing or drawing it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import complain, refused_data, say
+from clifford_rand_nn.cli.console import complain, print_json, refused_data, say
 from clifford_rand_nn.cli.models import LoadedModel, read_model
 from clifford_rand_nn.cli.outputs import check_out
 from clifford_rand_nn.tables import read_frame, training_rows
@@ -105,7 +102,7 @@ def _take(rows: Any, numbers: Sequence[int]) -> Any:
 
 
 def _print_json(path: Path, told: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps({"model_file": str(path), **told}, ensure_ascii=False, indent=1))
+    print_json({"model_file": str(path), **told})
 
 
 def _draw(found: Any, out: Path | None) -> None:

@@ -1,7 +1,6 @@
 """``clifford-rand fit``: a table in, a trained and certified network out."""
 
 import copy
-import json
 import re
 import sys
 import time
@@ -18,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.certificates import KernelClaim
-from clifford_rand_nn.cli.console import INTERRUPTED, complain, refused_data, say
+from clifford_rand_nn.cli.console import INTERRUPTED, complain, print_json, refused_data, say
 from clifford_rand_nn.cli.facts import show_cautions, show_facts
 from clifford_rand_nn.cli.infinite import promises
 from clifford_rand_nn.cli.options import check_options, make_model
@@ -108,7 +107,7 @@ def run_fit(asked: Asked, options: Mapping[str, Any], given: Mapping[str, Any]) 
         facts = gather_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
     if asked.as_json:
         more = {"details": dict(_problem(model)), "model_file": _name(asked.out), "report_file": _name(asked.report)}
-        typer.echo(json.dumps(facts.as_dict() | more, ensure_ascii=False, indent=1))
+        print_json(facts.as_dict() | more)
     elif asked.talks:
         groups = "rows of new groups" if asked.groups is not None else "new rows of the same kind"
         show_facts(facts, _problem(model), promises(model, groups))

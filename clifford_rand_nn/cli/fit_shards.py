@@ -1,7 +1,6 @@
 """``clifford-rand fit --shards``: rows beyond memory in, a trained and certified network out."""
 
 import copy
-import json
 import time
 import warnings
 from collections.abc import Mapping
@@ -9,13 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import fail, quantity
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import complain, refused_data, say, show_pairs
+from clifford_rand_nn.cli.console import complain, print_json, refused_data, say, show_pairs
 from clifford_rand_nn.cli.evaluate_shards import plain_evaluation, show_evaluation
 from clifford_rand_nn.cli.fit import tell_end
 from clifford_rand_nn.cli.options import check_options, make_model
@@ -80,7 +78,7 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
     model = make_model(task, options, verbose=int(asked.talks and options["model"] == "gated"))
     if asked.plan:
         plan = model.set_params(verbose=0).plan(shards)
-        typer.echo(json.dumps(asdict(plan), indent=1) if asked.as_json else str(plan))
+        print_json(asdict(plan)) if asked.as_json else say(str(plan))
         return
     began = time.perf_counter()
     with refused_data(str(asked.shards)), warnings.catch_warnings():
@@ -95,7 +93,7 @@ def run_fit_shards(asked: AskedShards, options: Mapping[str, Any], given: Mappin
     if asked.as_json:
         said = _plain(asked, shards, model, (task, why), seconds)
         said["test"] = None if found is None else {"path": str(asked.test), **plain_evaluation(found)}
-        typer.echo(json.dumps(said, ensure_ascii=False, indent=1))
+        print_json(said)
     elif asked.talks:
         if found is not None:
             say()

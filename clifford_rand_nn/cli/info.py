@@ -5,11 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from clifford_rand_nn._archives import read_npz
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.cli.console import say, show_pairs
+from clifford_rand_nn.cli.console import print_json, say, show_pairs
 from clifford_rand_nn.cli.facts import show_kinds
 from clifford_rand_nn.cli.models import LoadedModel, read_model
 from clifford_rand_nn.infinite.network import KernelNetwork
@@ -24,7 +22,7 @@ def run_info(path: Path, as_json: bool) -> None:
     arrays, _ = read_npz(path, ("meta",), what="this model file", stored=True)
     meta = json.loads(arrays["meta"].tobytes().decode(), parse_constant=float)
     if as_json:
-        typer.echo(json.dumps(_plain(path, loaded, meta), ensure_ascii=False, indent=1))
+        print_json(_plain(path, loaded, meta))
         return
     show_pairs(_pairs(path, loaded, meta))
     if loaded.encoder is not None:

@@ -1,5 +1,6 @@
 """``clifford-rand predict``: a model file and a table in, predictions out, block by block."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from clifford_rand_nn.cli.rows import told_of
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 from clifford_rand_nn.tables.writers import ENDINGS, written_columns
 
+_NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?")
 _MOST_THREADS = 4
 _ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some ten copies of it are held
 _FEWEST, _CELLS = 2**8, 2**20  # rows of a wide table, in blocks of 8 MB
@@ -46,6 +48,19 @@ def run_predict(
             n += len(columns["prediction"])
     if out is not None:
         say(f"{n} predictions written to {out}")
+    formulas = [str(label) for label in (loaded.model.classes_ if loaded.is_classifier else ()) if _is_formula(label)]
+    if formulas and (out is None or out.suffix.lower() == ".csv"):
+        complain("note", f"a spreadsheet may run the class {formulas[0]!r} as a formula; import such columns as text.")
+
+
+def _is_formula(label: Any) -> bool:
+    """Whether a spreadsheet that opens a CSV file takes a class for a formula: a text, no number, that starts so.
+
+    Classes are written as they are, since other programs compare them with the training data.
+    """
+    return (
+        isinstance(label, str) and label.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(label)
+    )
 
 
 def _predicted(

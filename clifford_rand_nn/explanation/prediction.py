@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.prediction_text import prediction_dict, prediction_text
@@ -137,7 +138,7 @@ class PredictionExplanation:
         return int(np.flatnonzero(classes == self.predictions[i])[0])
 
     def __str__(self) -> str:
-        return prediction_text(self)
+        return printable_lines(prediction_text(self))
 
     def __repr__(self) -> str:
         return f"<PredictionExplanation of {len(self)} rows, {len(self.column_names)} columns; print it>"

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import NetworkWithoutKnobs
 from clifford_rand_nn.explanation.columns import ColumnImportance, importances
 from clifford_rand_nn.explanation.context import Context
@@ -123,7 +124,7 @@ class ModelExplanation:
     context: Context = field(repr=False)
 
     def __str__(self) -> str:
-        return model_text(self)
+        return printable_lines(model_text(self))
 
     def __repr__(self) -> str:
         return f"<ModelExplanation of {type(self.context.estimator).__name__}; print it>"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand.errors import printable
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.sums import GatedSum
@@ -147,9 +148,10 @@ def rows_text(numbers: Any, most: int = 6) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "  ") -> list[str]:
-    """Return lines of a table, the columns ``right`` to the right."""
+    """Return lines of a table, the columns ``right`` to the right, control characters of cells escaped."""
     if not rows:
         return []
+    rows = [list(map(printable, row)) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:

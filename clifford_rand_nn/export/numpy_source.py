@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from clifford_rand import __version__
 from clifford_rand._checks import check_path, describe, fail
 from clifford_rand._files import replaced
+from clifford_rand.errors import printable
 from clifford_rand_nn.export.program import COLUMNS, Program, Value, ordered
 
 LONGEST = 4_000_000  # characters of a text that an editor still opens
@@ -212,8 +213,8 @@ def _described(program: Program) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it may stand in a docstring."""
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """Return a text as it may stand in a docstring, on one line, NUL and others not printable escaped."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _rows_function(d: int, missing: bool) -> str:

@@ -4,11 +4,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from clifford_rand._checks import fail
+from clifford_rand.errors import printable
 from clifford_rand_nn.tables.files import listed
 
 
 class TableNote(UserWarning):
-    """Something about a table that its owner may want to know; nothing is wrong with the model."""
+    """Something about a table that its owner may want to know; nothing is wrong with the model.
+
+    The message is one line; control characters in names and cells are escaped.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from clifford_rand._files import replaced
 from clifford_rand._optional import available, require
+from clifford_rand_nn._words import printable_lines
 
 ENDINGS = (".csv", ".parquet", ".npz")
 Write = Callable[[Mapping[str, Any]], None]
@@ -34,7 +35,7 @@ def written_columns(path: Path | None) -> Iterator[Write]:
     ['prediction,score', 'a,0.1', 'b,-2.5', 'c,3.5']
     """
     if path is None:
-        with _csv(sys.stdout.buffer) as write:
+        with _csv(_Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
             yield write
         return
     with replaced(path) as new:
@@ -47,6 +48,17 @@ def written_columns(path: Path | None) -> Iterator[Write]:
         else:
             with open(new, "wb") as stream, _csv(stream) as write:
                 yield write
+
+
+class _Terminal(io.RawIOBase):
+    """Standard output on a terminal: what could control it is escaped; a pipe gets characters as they are."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        sys.stdout.write(printable_lines(bytes(data).decode(errors="replace")))
+        return len(data)
 
 
 def _csv(stream: Any) -> AbstractContextManager[Write]:

@@ -1,0 +1,110 @@
+"""Names, classes and cells of tables and model files never control a terminal, nor break exported source."""
+
+import ast
+import json
+import warnings
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from clifford_rand.errors import printable
+from clifford_rand_nn import explain, save_model, table_model
+from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.cli.predict import _is_formula
+from clifford_rand_nn.tables import writers
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+EVIL = "\x1b[2J\x9b3J\u202e\x00\u2028\r\x07"  # escape sequences, a mark of direction, NUL, line ends, bell
+COMMANDS = (
+    "info MODEL",
+    "info MODEL --json",
+    "predict MODEL TABLE --id ID",
+    "explain MODEL",
+    "explain MODEL TABLE --row 1",
+    "explain MODEL TABLE --row 1 --json",
+    "evaluate MODEL TABLE --target TARGET",
+    "evaluate MODEL TABLE --target TARGET --json",
+    "fit TABLE --target TARGET",
+    "fit TABLE --target TARGET --json",
+    "fit TABLE --target MISSING",
+    "path TABLE --target TARGET",
+    "export MODEL --to SOURCE",
+)
+
+
+def evil_table(n=60):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    words = rng.choice([f"u{EVIL}", "v"], n)
+    return pd.DataFrame({f"city{EVIL}": words, f"x{EVIL}": x, f"y{EVIL}": np.where(x > 0, f"=cmd(){EVIL}", "ok")})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evil")
+    frame, target = evil_table(), f"y{EVIL}"
+    save_model(folder / "m.npz", table_model(frame, target))
+    frame.to_parquet(folder / "t.parquet")
+    names = {"MODEL": "m.npz", "TABLE": "t.parquet", "SOURCE": "s.py"}
+    paths = {key: str(folder / name) for key, name in names.items()}
+    return paths | {"TARGET": target, "ID": f"x{EVIL}", "MISSING": EVIL}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_print_no_control_characters(command, files):
+    done = CliRunner().invoke(app, [files.get(word, word) for word in command.split()])
+    assert done.exit_code == (2 if "MISSING" in command else 0), done.output
+    if "predict" in command:
+        assert "formula" in done.stderr
+        return  # of a pipe, as here; see the test of terminals
+    printed = done.stdout + done.stderr
+    assert [char for char in printed if not (char.isprintable() or char == "\n")] == []
+    if "--json" in command:
+        assert json.loads(done.stdout)
+    elif not command.startswith(("path", "export")):  # which print no names
+        assert "[2J" in printed
+
+
+def test_predictions_on_a_terminal_are_escaped(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with writers.written_columns(None) as write:
+        write({"prediction": np.array([f"a{EVIL}", "b"], dtype=object)})
+    printed = capsys.readouterr().out
+    assert all(char.isprintable() or char == "\n" for char in printed)
+    assert "a\\x1b[2J" in printed
+    assert printed.splitlines()[-1].strip('"') == "b"
+
+
+def test_explanations_and_notes_are_escaped():
+    frame, target = evil_table(), f"y{EVIL}"
+    model, rows = table_model(frame, target), frame.drop(columns=target)
+    for text in (str(explain(model)), str(explain(model, rows[:2]))):
+        assert "city\\x1b[2J" in text
+        assert all(char.isprintable() or char == "\n" for char in text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.predict(rows.assign(**{f"city{EVIL}": f"new{EVIL}"}))
+    assert caught
+    assert all(str(warning.message).isprintable() for warning in caught)
+
+
+def test_source_of_names_with_control_characters_compiles():
+    ast.parse(table_model(evil_table(), f"y{EVIL}")[-1].to_source())
+
+
+@pytest.mark.parametrize(
+    ("formula", "labels"), [(True, ("=1+1", "+x", "-x", "@sum", "\tx")), (False, ("-1", "+2.5e3", "ok", -1, True))]
+)
+def test_classes_that_spreadsheets_take_for_formulas(formula, labels):
+    assert {_is_formula(label) for label in labels} == {formula}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("é × 😀", "é × 😀"), ("a\nb", "a b"), ("\x1b[2J", "\\x1b[2J"), ("\ud800", "\\ud800"), ("\u202e", "\\u202e")],
+)
+def test_printable(text, line):
+    assert printable(text) == line
