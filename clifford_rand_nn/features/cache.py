@@ -21,6 +21,11 @@ _ASKED_AT_ONCE = 500  # hashes in one query: SQLite before 3.32 takes 999 variab
 _UNUSABLE = {
     getattr(sqlite3, f"SQLITE_{name}") for name in ("BUSY", "LOCKED", "FULL", "READONLY", "CANTOPEN", "IOERR", "PERM")
 }
+_TABLES = ("about", "vectors")
+_SCHEMA = {("table", name, name) for name in _TABLES} | {
+    ("index", f"sqlite_autoindex_{name}_1", name) for name in _TABLES
+}
+_STEPS = 100_000  # of SQLite's virtual machine between two looks for Ctrl-C: about a millisecond
 _SLUG = 40  # characters of the key that make the name of a file readable; its hash makes it unique
 
 
@@ -97,6 +102,7 @@ class FeatureCache:
         slug = re.sub(r"[^A-Za-z0-9.]+", "-", key)[:_SLUG].strip("-.")
         self.path = self.folder / f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.sqlite3"
         with self._open() as file, _transaction(file):
+            self._check_schema(file)
             version = file.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, 1, _FORMAT):
                 raise ArgumentError(f"{self.path}: this cache has format {version}, not {_FORMAT}; use another folder.")
@@ -197,15 +203,29 @@ class FeatureCache:
             with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)) as file:
                 # A rollback journal, not WAL, which network file systems do not support; EXTRA holds against power cuts
                 file.execute("PRAGMA synchronous = EXTRA")
+                file.execute("PRAGMA trusted_schema = OFF")
+                file.set_progress_handler(_go_on, _STEPS)
                 yield file
         except sqlite3.ProgrammingError:  # a fault of this file, not of that one
             raise
         except MemoryError as error:  # SQLite allocates what a damaged file says that it needs
             raise self._damage("it asks for more memory than there is") from error
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of a message that quotes damaged bytes
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C in the progress handler
+                raise KeyboardInterrupt from error
             if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNUSABLE:
                 raise OSError(f"{self.path}: the cache cannot be read or written: {error}") from error
             raise self._damage(str(error)) from error
+
+    def _check_schema(self, file: sqlite3.Connection) -> None:
+        """Raise unless a file holds the two plain tables of this class or nothing; a view or trigger would run SQL."""
+        rows = file.execute("SELECT type, name, tbl_name FROM sqlite_master").fetchall()
+        foreign = [name for kind, name, table in rows if (kind, name, table) not in _SCHEMA]
+        computed = [
+            row[1] for table in _TABLES for row in file.execute(f"PRAGMA table_xinfo({table})") if row[-1] != 0
+        ]  # hidden = 2 or 3: a generated column
+        if foreign or computed:
+            raise self._damage(f"it holds {(foreign + computed)[0]!r}, which this class never writes")
 
     def _dim(self, file: sqlite3.Connection) -> int | None:
         row = file.execute("SELECT value FROM about WHERE name = 'dim'").fetchone()
@@ -215,6 +235,11 @@ class FeatureCache:
 
     def _damage(self, what: str) -> ArgumentError:
         return ArgumentError(f"{self.path}: this cache is damaged ({what}); move it away and run again.")
+
+
+def _go_on() -> int:
+    """Return 0, at which SQLite goes on. Python handles Ctrl-C when one of its own functions is called."""
+    return 0
 
 
 @contextmanager

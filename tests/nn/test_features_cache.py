@@ -6,14 +6,17 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.features import cache as cache_module
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from support.damage import damaged_cache
 
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
 HASHES = [content_hash(f"text {i}") for i in range(1200)]  # more than one query asks for
 
 
@@ -215,3 +218,28 @@ def test_processes_write_to_one_cache_at_once(tmp_path):
     assert len(cache) == 1100
     rows = cache.get([content_hash(f"text {i}") for i in range(1100)])
     np.testing.assert_array_equal(rows[:, 0], np.arange(1100) + 1)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        f"DROP TABLE vectors; CREATE VIEW vectors AS {ENDLESS}",
+        f"DROP TABLE about; CREATE VIEW about AS {ENDLESS}",
+        f"CREATE TRIGGER t BEFORE INSERT ON vectors BEGIN SELECT * FROM ({ENDLESS}); END",
+        "CREATE TABLE other (x)",
+        "ALTER TABLE vectors ADD COLUMN more BLOB AS (hash || vector)",
+        "CREATE INDEX i ON vectors (vector)",
+    ],
+)
+def test_a_file_with_another_schema_is_refused(tmp_path, statements):
+    cache = FeatureCache(tmp_path, "key")
+    with closing(sqlite3.connect(cache.path)) as file:
+        file.executescript(statements)
+    with pytest.raises(ArgumentError, match=r"this cache is damaged \(it holds .*, which this class never writes\)"):
+        FeatureCache(tmp_path, "key")
+
+
+def test_ctrl_c_ends_a_long_query(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_module, "_go_on", lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), FeatureCache(tmp_path, "key")._open() as file:
+        file.execute(f"SELECT count(*) FROM ({ENDLESS})").fetchone()
