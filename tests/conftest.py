@@ -4,6 +4,7 @@ One for a few named files; else one a core, each with one BLAS thread. For seeds
 """
 
 import os
+import signal
 
 import pytest
 
@@ -28,6 +29,8 @@ def pytest_cmdline_main(config):
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup and in some continuous integration
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # children that are started get the default one, too
     shift_seeds(config.option.global_seed)
 
 
