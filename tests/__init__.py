@@ -1,0 +1,1 @@
+"""Tests; a package, since some library installs another one of this name."""
