@@ -127,11 +127,11 @@ def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
 
 
 def words(column: Any) -> NDArray[Any]:
-    """Return a column as texts, None where they are missing."""
+    """Return a column as texts, None where they are missing or empty, as an empty cell of a file is."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if isinstance(column.dtype, pandas.CategoricalDtype):
         codes, values = column.cat.codes.to_numpy(), column.cat.categories
     else:
         codes, values = pandas.factorize(column)
-    table: NDArray[Any] = np.array([*map(as_word, values), None], dtype=object)
+    table: NDArray[Any] = np.array([*(as_word(value) or None for value in values), None], dtype=object)
     return np.asarray(table[codes])

@@ -34,7 +34,7 @@ from clifford_rand_nn import (
     save_model,
     table_model,
 )
-from support.exported import fitted, rows, training
+from support.exported import fitted, onnx_inputs, rows, training
 
 pandas = pytest.importorskip("pandas")
 
@@ -98,21 +98,6 @@ def no_notes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of TableEncoder, on what is new in a table
         yield
-
-
-def onnx_inputs(session, frame):
-    """Return the columns of a table as the documentation says."""
-    made = {}
-    for one in session.get_inputs():
-        column = frame[one.name]
-        if one.type == "tensor(string)":
-            values = column.astype(object).where(column.notna(), "").to_numpy(dtype=object)
-        elif column.dtype.kind == "M":
-            values = ((column - pandas.Timestamp(0)) / pandas.Timedelta(days=1)).to_numpy()
-        else:
-            values = column.to_numpy(dtype=np.float64)
-        made[one.name] = values.reshape(-1, 1)
-    return made
 
 
 def run(path, inputs):

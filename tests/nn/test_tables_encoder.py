@@ -337,3 +337,10 @@ def test_codes_and_identifiers_are_no_numbers():
     )
     kinds = {kind.name: kind.kind for kind in find_kinds(frame, {})}
     assert kinds == {"zip": "category", "Kunden-ID": "left out", "n": "number"}
+
+
+def test_an_empty_text_is_a_missing_cell():
+    cities = ["Oslo", "Bergen", "", None] * 10
+    encoder = TableEncoder(categorical=["city"]).fit(pd.DataFrame({"city": cities}))
+    empty, none = encoder.transform(pd.DataFrame({"city": ["", None]}))
+    np.testing.assert_array_equal(empty, none)

@@ -126,3 +126,20 @@ def kernel_network(frame=True, angle=True) -> Any:
     standard = Standardisation(np.array([1.0, 50.0, 0.0]), np.array([1.0, 0.02, 0.0]), 3.0)
     kernel = GateKernel(1.5 if angle else 0.0, F, A)
     return KernelNetwork(standard, kernel, Z, rng.standard_normal((30, 2)), np.array([0.5, -1.0]))
+
+
+def onnx_inputs(session, frame) -> Any:
+    """Return the columns of a table as the documentation says."""
+    import pandas as pd
+
+    made = {}
+    for one in session.get_inputs():
+        column = frame[one.name]
+        if one.type == "tensor(string)":
+            values = column.astype(object).where(column.notna(), "").to_numpy(dtype=object)
+        elif column.dtype.kind == "M":
+            values = ((column - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy()
+        else:
+            values = column.to_numpy(dtype=np.float64)
+        made[one.name] = values.reshape(-1, 1)
+    return made
