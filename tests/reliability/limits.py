@@ -1,0 +1,124 @@
+"""A fit keeps to max_time and max_memory: it ends in time with a useful model, and takes that memory or is refused.
+
+Each fit runs in a process of its own, after a small one that compiles what is needed. Time is that of the process's
+clock on an idle machine, CPU seconds where other work runs beside it; memory is the growth of the largest resident set.
+A fit may take `max_time` for its work, and what one step, the bound and the network take beyond it.
+"""
+
+import multiprocessing
+import resource
+import time
+import warnings
+
+import numpy as np
+from sklearn.datasets import make_friedman1
+
+from clifford_rand.errors import ArgumentError
+from reliability.promise import Outcome
+
+_SLACK = 1.0  # seconds beyond max_time, with as much again as max_time
+_LEAST_R2 = 0.3  # of regressors on new rows, where always the mean has 0
+_BASE = 100e6  # bytes beyond max_memory: copies of the rows, and what libraries load
+_RUN = 240  # seconds after which a fit hangs
+
+
+def run(budget):
+    cases = [*_timed(budget.short), *_bounded(budget.short)]
+    names = budget.named([name for name, *_ in cases])
+    faults, lines = [], []
+    for name, *case in cases:
+        if name in names:
+            line, fault = _judged(name, *case)
+            lines.append(line)
+            faults += fault
+            if not budget.short:
+                print(line, flush=True)
+    return Outcome(f"{len(lines)} fits with a limit", faults)
+
+
+def _timed(short):
+    """Yield name, class, parameters, rows, columns, max_time."""
+    yield "exhaustive relu", "ConvexReLURegressor", {"gates": "exhaustive", "beta": 1e-3}, 60, 3, {"max_time": 1.0}
+    yield "network", "ConvexNetworkRegressor", {}, 7000, 30, {"max_time": 1.0}
+    if short:
+        return
+    for seconds in (0.5, 2.0):
+        yield f"network {seconds}", "ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": seconds}
+    yield "classes", "ConvexNetworkClassifier", {}, 5000, 20, {"max_time": 1.0}
+    yield "few neurons", "ConvexNetworkRegressor", {"gates": "cross"}, 1000, 10, {"max_time": 2.0}
+    yield "gated", "GatedReLURegressor", {"n_gates": 200, "random_state": 0}, 8000, 30, {"max_time": 1.0}
+    yield "gated classes", "GatedReLUClassifier", {"n_gates": 100, "random_state": 0}, 4000, 20, {"max_time": 1.0}
+    yield "gated logistic", "GatedReLUClassifier", {"loss": "logistic", "random_state": 0}, 4000, 20, {"max_time": 1.0}
+    yield "relu", "ConvexReLURegressor", {"n_gates": 50, "random_state": 0}, 2000, 10, {"max_time": 1.0}
+    yield (
+        "exhaustive relu, 4 columns",
+        "ConvexReLURegressor",
+        {"gates": "exhaustive", "beta": 1e-3},
+        60,
+        4,
+        {"max_time": 1.0},
+    )
+    yield "exhaustive gated", "GatedReLURegressor", {"gates": "exhaustive", "beta": 1e-3}, 100, 3, {"max_time": 1.0}
+    yield "full dictionary", "CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, {"max_time": 1.0}
+    yield "subsampled dictionary", "CrossProductLassoRegressor", {"subsample": 20_000}, 2000, 10, {"max_time": 1.0}
+
+
+def _bounded(short):
+    """Yield name, class, parameters, rows, columns, max_memory."""
+    yield "network in 50 MB", "ConvexNetworkRegressor", {}, 4000, 20, {"max_memory": 50e6}
+    if short:
+        return
+    yield "network in 500 MB", "ConvexNetworkRegressor", {}, 20_000, 20, {"max_memory": 500e6}
+    yield "gated in 20 MB", "GatedReLURegressor", {"n_gates": 100, "random_state": 0}, 8000, 30, {"max_memory": 20e6}
+    yield "gated in 300 MB", "GatedReLURegressor", {"n_gates": 100, "random_state": 0}, 8000, 30, {"max_memory": 300e6}
+    yield "dictionary in 30 MB", "CrossProductLassoRegressor", {"beta": 1e-3}, 120, 3, {"max_memory": 30e6}
+    yield "relu in 30 MB", "ConvexReLURegressor", {"n_gates": 100, "random_state": 0}, 2000, 20, {"max_memory": 30e6}
+
+
+def _judged(name, estimator, parameters, n, d, limit):
+    context = multiprocessing.get_context("spawn")
+    answers = context.Queue()
+    process = context.Process(target=_fit, args=(answers, estimator, parameters, n, d, limit), daemon=True)
+    process.start()
+    try:
+        record = answers.get(timeout=_RUN)
+    except Exception:  # queue.Empty: a fit that hangs, or a process that died
+        process.kill()
+        return f"{name}: no answer", [f"{name}: no answer after {_RUN} s"]
+    process.join()
+    if "refused" in record:
+        return f"{name}: refused: {record['refused']}", [] if "max_memory" in limit else [
+            f"{name}: {record['refused']}"
+        ]
+    seconds, cpu, peak, score = record["seconds"], record["cpu"], record["peak"], record["score"]
+    line = f"{name}, {limit}: {seconds:.1f} s, {cpu:.1f} of CPU, {peak / 1e6:.0f} MB, score {score:.3f}"
+    faults = []
+    if "max_time" in limit and min(seconds, cpu) > 2 * limit["max_time"] + _SLACK:
+        faults.append(f"{line}: too long")
+    if "max_memory" in limit and peak > limit["max_memory"] + _BASE:
+        faults.append(f"{line}: too much memory")
+    if score < (0.5 if "Classifier" in estimator else _LEAST_R2):
+        faults.append(f"{line}: no useful model")
+    return line, faults
+
+
+def _fit(answers, estimator, parameters, n, d, limit):
+    import clifford_rand_nn
+
+    warnings.simplefilter("ignore")
+    X, y = make_friedman1(n + 1000, n_features=max(d, 5), random_state=0)
+    X = X[:, :d] if d < 5 else X
+    if "Classifier" in estimator:
+        y = (y > np.median(y)).astype(int)
+    kind = getattr(clifford_rand_nn, estimator)
+    kind(**parameters | {"max_time": 30.0}).fit(X[:40], y[:40])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began, cpu = time.perf_counter(), time.process_time()
+    try:
+        model = kind(**parameters, **limit).fit(X[:n], y[:n])
+    except ArgumentError as error:
+        answers.put({"refused": str(error)})
+        return
+    record = {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+    record["peak"] = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    answers.put(record | {"score": model.score(X[n:], y[n:])})
