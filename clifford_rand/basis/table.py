@@ -36,13 +36,13 @@ def product_table(metric: Metric, rule: str, a: Keys, b: Keys) -> ProductTable:
         left, right, masks, coef = _of_pairs(metric, rule, a, b)
     else:
         left, right, masks, coef = _of_any_metric(metric, rule, a, b)
+    kept = coef != 0  # null vectors give zeros, also among fractions and symbols
+    if not kept.all():  # before the keys, which have no blade that never occurs
+        left, right, masks, coef = left[kept], right[kept], masks[kept], coef[kept]
     if rule in SCALAR:
         keys, out = keys_of_grades(metric.d, (0,)), np.zeros(len(left), dtype=np.int64)
     else:
         keys, out = keys_of_array(metric.d, masks)
-    if coef.dtype.kind in "if" and not coef.all():  # of null vectors and rows that cancel
-        kept = coef != 0
-        left, right, out, coef = left[kept], right[kept], out[kept], coef[kept]
     order = np.argsort(out, kind="stable")
     indptr = np.searchsorted(out[order], np.arange(keys.size + 1))
     return ProductTable(

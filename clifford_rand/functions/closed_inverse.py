@@ -243,9 +243,9 @@ def _square(rows: NDArray[Any]) -> NDArray[np.float64]:
 def closed_inverse(A: "Multivector", rtol: float | None) -> "tuple[Multivector | None, NDArray[np.bool_]]":
     """Return the inverses that have a closed form, and where they hold; None where there is no formula."""
     code = inverse_code(A.algebra.form, A.keys)
-    if code is None or not A.ndim:
+    if code is None or not code.invertible or not A.ndim:  # the general way raises for what has no inverse
         return None, np.zeros(A.shape, dtype=bool)
-    by_code = rtol is None and A.dtype == np.float64 and code.invertible  # or by NumPy, with its bits
+    by_code = rtol is None and A.dtype == np.float64  # or by NumPy, with its bits
     if by_code:
         found = code.versors(layout.components(A.coefficients))
         if found is not None:

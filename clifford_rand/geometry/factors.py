@@ -202,7 +202,7 @@ def _top_grade(A: Any, left: Any, limit: float) -> int:
     weights = blade_weights(left.algebra.form, left.keys)
     weighted = np.abs(left.coefficients if weights is None else left.coefficients * weights)
     size = {k: weighted[..., left.keys.slices[k]].max(axis=-1, initial=0) for k in left.keys.grades}
-    largest = np.max(list(size.values()), axis=0)
+    largest = weighted.max(axis=-1, initial=0)
     for k in sorted(size, reverse=True):
         held = size[k] > limit * largest
         if held.all():

@@ -50,7 +50,9 @@ class LinearPlan:
         self._runs = self._few_runs(places if isinstance(places, np.ndarray) else None) if self._large else None
         self._bought: tuple[Callable[..., None], Callable[..., None]] | None = None
         self._size, self._in_line = keys.size, not isinstance(self.places, np.ndarray)
-        self._backwards = self.places is not None
+        held = self.places if isinstance(self.places, slice) else slice(0, keys.size)
+        self._backwards = held.step == -1
+        self._source = slice(0, held.start + 1) if self._backwards else held  # the components that are read, in line
 
     def __call__(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return the coefficients (..., n_out) of the images of (..., n_in): a view, where no factor is needed."""
@@ -88,6 +90,7 @@ class LinearPlan:
         if kernel is None and self._in_line:
             kernel = self._kernels(array.size)
         if kernel is not None and self._in_line and (dtype is _FLOAT64 or dtype is _FLOAT32):
+            array = array[self._source]
             flags = array.flags
             if flags.c_contiguous:
                 out = np.empty(self._size, dtype)
@@ -129,8 +132,8 @@ class LinearPlan:
     def _place_of(self) -> NDArray[np.int64]:
         if isinstance(self.places, np.ndarray):
             return self.places.astype(np.int64)
-        every = np.arange(self.keys.size)
-        return every if self.places is None else every[::-1].copy()
+        every = np.arange(self._source.start, self._source.stop)
+        return every[::-1].copy() if self._backwards else every
 
     def _few_runs(self, places: NDArray[np.int64] | None) -> list[tuple[slice, slice, bool]] | None:
         """Return where the images of many blades come from, if that is a few slices with a sign for each."""
@@ -200,13 +203,13 @@ class LinearPlan:
 
 
 def _as_slice(places: NDArray[np.int64]) -> Places:
-    """Return neighbouring places as a slice, which makes a view; backwards too, as complements have all blades."""
+    """Return neighboring places as a slice, which makes a view; also n, …, 0, as of complements of all blades."""
     first = int(places[0]) if len(places) else 0
     last = first + len(places)
     if np.array_equal(places, np.arange(first, last)):
         return slice(first, last)
     if first == len(places) - 1 and np.array_equal(places, np.arange(first, -1, -1)):
-        return slice(None, None, -1)
+        return slice(first, None, -1)
     return places
 
 

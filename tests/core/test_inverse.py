@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.inverse import determinant_and_adjugate
 from clifford_rand.functions.matrix_inverse import inverse_grades, one_by_matrix
 from support.blades import signatures
@@ -338,3 +339,22 @@ def test_what_the_matrix_leaves_to_the_other_ways():
     assert one_by_matrix(A, 0.9) is None
     with pytest.raises(cr.ArgumentError, match="invertible"):
         (1 + alg.e1 + 0 * A).inv()
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,)])
+@pytest.mark.parametrize(("signature", "grades"), [((0, 0, 0, 1), 2), ((0, 0), None), ((0, 1, 1), 0), ((0, 0, 1), 3)])
+def test_no_component_has_a_square(shape, signature, grades):
+    """One sentence for an element and for a batch of any shape, and an empty batch for an empty one."""
+    alg = cr.Algebra(signature=signature)
+    A = alg.random_multivector(0, shape, grades)
+    A = A if grades else A - A.scalar_part()
+    with pytest.raises(ArgumentError, match="must be invertible"):
+        A.inv()
+    empty = alg.random_multivector(0, (0,), grades)
+    assert (empty if grades else empty - empty.scalar_part()).inv().shape == (0,)
+
+
+def test_an_empty_batch_has_empty_factors():
+    alg = cr.Algebra(signature=[0, 0, 0, 1])
+    size, factors = alg.random_multivector(0, (0,), 3).factorise_versor()
+    assert {size.shape, *(factor.shape for factor in factors)} == {(0,)}

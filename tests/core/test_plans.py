@@ -170,3 +170,19 @@ def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape, by_k
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(array, before)
+
+
+@pytest.mark.parametrize("by_kernel", [True, False])
+@pytest.mark.parametrize(
+    ("signature", "grade", "shape"),
+    [((1,) * 14 + (0,), 7, ()), ((0,) + (1,) * 14, 8, ()), ((1, 1, 0), 1, (3000,)), ((0, 1), 1, (3000,))],
+    ids=["null last", "null first", "batch, null last", "batch, null first"],
+)
+def test_a_part_of_the_components_is_copied_from_its_own_places(signature, grade, shape, by_kernel, monkeypatch):
+    """What the star leaves of one grade is in line in memory, in its order or backwards, but not all of it."""
+    monkeypatch.setattr(linear, "rent", lambda kernel, work: by_kernel)
+    alg = cr.Algebra(signature=signature)
+    A = alg.random_multivector(0, shape, grade)
+    for found, wanted in ((A.star(), alg.I * ~A), (A.star_right(), ~A * alg.I)):
+        assert found.keys is wanted.keys
+        np.testing.assert_array_equal(found.coefficients, wanted.coefficients)
