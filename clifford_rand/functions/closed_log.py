@@ -296,6 +296,17 @@ def closed_form(R: "Multivector", work: Any, kept: Any) -> "tuple[Multivector | 
     return R._make(keys, layout.coefficients(F[first:], R.shape)), fine.reshape(R.shape)
 
 
+def closed_bivector(R: "Multivector", eps: float) -> Rows | None:
+    """Return B of the closed form for one unit even versor, however far exp(B) is from it; None if infinite."""
+    d = R.algebra.d
+    if not 1 < d <= DIMENSIONS:
+        return None
+    code: Any = rotor_code(R.algebra.form) if d <= MOST else tangent_code(R.algebra.form)
+    with np.errstate(all="ignore"):
+        rows, _ = code.log(R._on(code.even).coefficients[:, None].copy(), eps, R)
+    return np.asarray(rows[1:, 0]) if np.isfinite(rows).all() and rows[1:].any() else None
+
+
 def closed_root(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
     """Return the roots of real even R, d ≤ 6, in ``kept``, and a mask of where they hold; None for no formula."""
     d = R.algebra.d

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.basis import layout
+from clifford_rand.basis.keys import Keys, keys_of_grades
+from clifford_rand.basis.metric import Metric
 from clifford_rand.kernels.outermorphism import move_components
 
 if TYPE_CHECKING:
@@ -97,6 +99,41 @@ class Frame:
     def bivector(self, B: Array) -> "Multivector":
         """Return the multivector with bivector coefficients B."""
         return self.algebra._new(self.bivectors, B)
+
+
+def null_exponents(A: "Multivector") -> Array | None:
+    """Return n per element of the batch such that e_i ↦ 2^-n e_i of null vectors e_i leaves no component above others.
+
+    These maps keep the product, so functions of A may be computed there; large translations lose no digits then. The
+    components with null vectors come below the largest without. None where they already are, or there are none such.
+    """
+    null = _null_counts(A.keys, A.algebra.form)
+    if null is None or not A.coefficients.size:
+        return None
+    _, size = np.frexp(np.abs(A.coefficients))
+    size = np.where(A.coefficients == 0, -5000, size)
+    largest = size[..., null == 0].max(axis=-1, initial=-5000)
+    excess = -(-(size - largest[..., None]) // np.maximum(null, 1)) * (null > 0)
+    n = np.where(largest > -5000, excess.max(axis=-1), 0)
+    return n if (n > 0).any() else None
+
+
+def scale_null(A: "Multivector", n: Array) -> "Multivector":
+    """Return A with its components of k null vectors multiplied by 2^{k n}: see `null_exponents`."""
+    null = _null_counts(A.keys, A.algebra.form)
+    if null is None:
+        return A
+    with np.errstate(over="ignore", under="ignore"):
+        factor = np.ldexp(np.ones((), A.coefficients.real.dtype), np.asarray(n)[..., None] * null)
+    return A._make(A.keys, layout.own(A.coefficients * factor))
+
+
+@lru_cache(maxsize=256)
+def _null_counts(keys: Keys, metric: Metric) -> Array | None:
+    """Return the number of null vectors in each blade; None without null vectors in a diagonal metric."""
+    if metric.diagonal is None or not (null := np.flatnonzero(metric.diagonal == 0)).size:
+        return None
+    return np.asarray(sum((keys.masks >> int(i) & 1).astype(np.int64) for i in null))
 
 
 _frame_of = lru_cache(maxsize=64)(Frame)

@@ -8,9 +8,18 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.closed_log import closed_form, closed_root
+from clifford_rand.functions.closed_log import closed_bivector, closed_form, closed_root
 from clifford_rand.functions.exact_log import exact_log, exact_sqrt
-from clifford_rand.functions.frame import LARGEST_DIMENSION, Array, Frame, frame_of, working_dtype
+from clifford_rand.functions.exponential import exponential
+from clifford_rand.functions.frame import (
+    LARGEST_DIMENSION,
+    Array,
+    Frame,
+    frame_of,
+    null_exponents,
+    scale_null,
+    working_dtype,
+)
 from clifford_rand.functions.norms import is_exact
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
 from clifford_rand.functions.planes_log import planes_log
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 _EPS = float(np.finfo(np.float64).eps)
+_STEP = 1e-8  # relative: of difference quotients
+LARGEST_ERROR = 1e-4  # relative error of exp(log A) that is accepted where rounding of log A causes it
 _STEPS = 6  # Newton: quadratic, and exact after three in null directions
 
 
@@ -62,6 +73,9 @@ def log(R: "Multivector", owner: str = "log") -> "Multivector":
     if is_exact(R):
         return exact_log(R, owner)
     dtype = working_dtype(R, owner)
+    n = null_exponents(R)
+    if n is not None:
+        return scale_null(log(scale_null(R, -n), owner), n)
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
         return form.give(log(form.take(R.sparse()), owner), R)
@@ -112,6 +126,9 @@ def sqrt(R: "Multivector") -> "Multivector":
     if is_exact(R):
         return exact_sqrt(R)
     dtype = working_dtype(R, "sqrt")
+    n = null_exponents(R)
+    if n is not None:
+        return scale_null(sqrt(scale_null(R, -n)), n)
     form = span_form(R, LARGEST_DIMENSION)
     if form is not None:
         return form.give(sqrt(form.take(R.sparse())), R)
@@ -181,10 +198,13 @@ def _log_of_one(frame: Frame, values: Array, eps: float, owner: str) -> tuple[An
             best, least = found, residual
         if least <= 500 * eps * scale:
             break
-    if best is None or not least <= _loose(eps) * scale:
+    limit = _loose(eps) * scale
+    if best is not None and limit < least <= LARGEST_ERROR * scale:
+        limit = _rounding(frame, best[1], eps)
+    if best is None or not least <= limit:
         rule = "a versor s exp(B) with a real bivector B"
         hint = "It may be minus a boost or a null rotation. Its negative, or the square of it, has a logarithm."
-        raise fail("A", owner, rule, describe("a versor for which there is none"), hint)
+        raise fail("A", owner, rule, describe("a versor for which none was found"), hint)
     shift, B = best
     return (0.0 if unit else float(np.log(largest) + np.log(squared) / 2) + shift), B
 
@@ -192,6 +212,13 @@ def _log_of_one(frame: Frame, values: Array, eps: float, owner: str) -> tuple[An
 def _loose(eps: float) -> float:
     """Return how far, relative to max|R|, R may be from a versor and exp(log R) from R: nothing worse is returned."""
     return max(1e-9, 500 * eps)  # 6e-5 for float32
+
+
+def _rounding(frame: Frame, B: Array, eps: float) -> float:
+    """Return the change of exp(B) by rounding of B's components: 16 times the largest of eight random directions."""
+    signs = np.random.default_rng(0).choice([-_STEP, _STEP], (8, len(B)))
+    images = exponential(frame.bivector(B + B * np.concatenate([signs, 0 * signs[:1]])))._on(frame.even).coefficients
+    return float(16 * eps / _STEP * np.abs(images[:-1] - images[-1]).max())
 
 
 def _no_versor(owner: str, scalar: Any, other: Any) -> "ArgumentError":
@@ -203,6 +230,9 @@ def _no_versor(owner: str, scalar: Any, other: Any) -> "ArgumentError":
 def _candidates(frame: Frame, R: "Multivector", eps: float, owner: str) -> Any:
     """Yield bivectors B with exp(B) = R but for rounding; first without, then with a full turn added."""
     d, live, null = frame.d, frame.live, frame.null
+    closed = closed_bivector(R, eps)
+    if closed is not None:
+        yield closed
     vectors = frame.algebra.vector(np.eye(d))
     moved = R * vectors * ~R
     if np.abs(moved.coefficients).max() and moved.keys.grades != (1,):
@@ -291,20 +321,11 @@ def _phi1(X: Array) -> Array:
 
 
 def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multivector":
-    """Return exp(B) X, or exp(B): the planes of B in turn in a definite metric, else by Taylor steps of size ≤ 1."""
+    """Return exp(B) X, or exp(B): the planes of B in turn in a definite metric, else as `Multivector.exp` does."""
     if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
         return _turns_times(frame, B, X)
-    steps = max(1, int(np.ceil(np.abs(B).sum())))
-    generator = frame.bivector(B / steps)
-    X = frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
-    for _ in range(steps):
-        term = X
-        for k in range(1, 40):
-            term = (generator * term)._on(frame.even) / k
-            X = X + term
-            if np.abs(term.coefficients).max() <= _EPS / 4 * np.abs(X.coefficients).max():
-                break
-    return X
+    E = exponential(frame.bivector(B))._on(frame.even)
+    return E if X is None else (E * X)._on(frame.even)
 
 
 def _turns_times(frame: Frame, B: Array, X: "Multivector | None") -> "Multivector":

@@ -157,6 +157,8 @@ def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
     values = np.linalg.eigvals(M)
     away = np.pi - np.abs(np.angle(values))
     cut = _widest_gap(away)
+    if not values.all():  # the inverse of a large boost, lost to rounding
+        return None
     if not (away < cut).any():
         return principal_log(M)
 
@@ -176,8 +178,12 @@ def orthogonal_log(M: Array, g: Array, eps: float) -> Array | None:
     h = np.sign(squares)
     left = h[:, None] * W.T * g  # left @ W = 1 and left @ rest = 0, as W is orthogonal to the rest
     N = -(left @ M @ W)
-    rounding = np.abs(left) @ np.abs(M) @ np.abs(W)  # of N, in units of eps: beside a large boost N is small
-    J = _structure(N, h, float(rounding.max()), eps)
+    # rounding of N in units of eps: that of the product alone, for N is small beside a large boost, then with an error
+    # of max|M| in every entry of M, as M = R x R⁻¹ has it
+    for size in (np.abs(M), np.full_like(M, np.abs(M).max())):
+        J = _structure(N, h, float((np.abs(left) @ size @ np.abs(W)).max()), eps)
+        if J is not None:
+            break
     if J is None:
         return None
     H = principal_log(N)

@@ -1,0 +1,84 @@
+"""Logarithms of motors far away, near full turns and beside large boosts, checked in 40-digit arithmetic."""
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.presets import cga, pga
+
+EPS = float(np.finfo(float).eps)
+
+
+def exponential(B, change=None):
+    """exp(B) in 40 digits, from the matrix of X ↦ BX on even X; ``change`` is a relative change of the components."""
+    alg = B.algebra
+    basis = alg.multivector(np.eye(2 ** (alg.d - 1)), range(0, alg.d + 1, 2))
+    with mpmath.workdps(40):
+        matrix = mpmath.zeros(basis.keys.size)
+        for i, value in enumerate(B.coefficients.tolist()):
+            if value:
+                one = B._make(B.keys, np.eye(B.keys.size)[i])
+                factor = mpmath.mpf(value) * (1 + mpmath.mpf(0 if change is None else change[i]))
+                image = (one * basis)._on(basis.keys).coefficients
+                for j, k in zip(*np.nonzero(image), strict=True):
+                    matrix[int(k), int(j)] += factor * float(image[j, k])
+        return basis.keys, np.array(mpmath.expm(matrix)[:, 0].tolist(), dtype=object).ravel()
+
+
+def check(R, L):
+    """exp(L) is R up to the rounding of R, and up to that of the components of L, each by half a unit."""
+    keys, image = exponential(L)
+    error, size = np.abs(image - R._on(keys).coefficients).max(), np.abs(R.coefficients).max()
+    if error <= 1e-13 * size:
+        return
+    changes = np.random.default_rng(0).choice([-EPS / 2, EPS / 2], (8, L.keys.size))
+    rounding = max(np.abs(exponential(L, change)[1] - image).max() for change in changes)
+    assert error <= 1e-13 * size + 32 * rounding, (R, L)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("turn", [1e-9, 1e-6, 1e-3, 1.0, np.pi - 1e-9, np.pi, 2 * np.pi - 1e-3, 2 * np.pi - 1e-6])
+def test_screws_far_away(turn, sign):
+    """Translations up to 1e9 with any angle, about axes as far as 1e18."""
+    for signature in ((2, 0, 1), (3, 0, 1)):
+        alg = cr.Algebra(*signature)
+        null = alg.basis_vectors()[list(alg.signature).index(0)]
+        plane, *others = [x for x, square in zip(alg.basis_vectors(), alg.signature, strict=True) if square]
+        for size in (1e-9, 500.0, 1e9):
+            shift = sum((0.3 + i) * size * (null ^ x) for i, x in enumerate([plane, *others]))
+            motor = sign * (1 + shift) * (turn / 2 * (plane ^ others[0])).exp()
+            check(motor, motor.log().grade(2))
+            root = motor.sqrt()
+            assert (root * root - motor).values == pytest.approx(0, abs=1e-8 * np.abs(motor.values).max())
+
+
+@pytest.mark.parametrize("angle", [2 * np.pi - 1e-3, 2 * np.pi - 1e-2, np.pi - 1e-3, -1e-3])
+def test_conformal_motors_with_nearly_full_turns(angle):
+    for n in (2, 3):
+        alg = cr.Algebra.cga(n)
+        R = cga.translator(alg, [5.0, 3, 2, 1][:n]) * cga.rotor(alg, alg.e12, angle)
+        check(R, R.log())
+
+
+def test_a_turn_beside_a_large_boost_in_every_metric_of_six_dimensions_that_has_both():
+    for p in range(2, 7):
+        for q in range(1, 7 - p):
+            alg = cr.Algebra(p, q, 6 - p - q)
+            e = [x for x, square in zip(alg.basis_vectors(), alg.signature, strict=True) if square]
+            boost = e[2 if p > 2 else 0] ^ e[-1]
+            turns = [e[0] ^ e[1]] if p > 2 else [e[p] ^ e[p + 1]] if q > 2 else []
+            for plane, angle, size in itertools.product(turns, (1.4, 1.56, np.pi / 2), (4.0, 5.0, 6.0)):
+                B = angle * plane + size * boost
+                assert B.exp().log().isclose(B, rtol=1e-9), (alg, angle, size)
+
+
+def test_report_of_a_motor_near_minus_one():
+    alg = cr.Algebra.pga(3)
+    axis = pga.line(alg, [0.0, 0, 0], [0, 0, 1])
+    M = pga.translator(alg, [500.0, 300, 200]) * pga.rotor(alg, axis, 2 * np.pi - 1e-3)
+    batch = alg.multivector([M.values, -M.values], M.grades)
+    for R, L in ((M, M.log()), (M, batch.log()[0]), (-M, batch.log()[1]), (M, cr.fused(lambda A: A.log())(M))):
+        check(R, L.grade(2))
