@@ -44,6 +44,7 @@ class Space:
         self.d: int = self.form.d
         if names is not None:
             self.names: Names = custom_names(names, self.d)
+            self._check_attributes()
         else:
             self.names = default_names(self.d, 0 if self._first_is_the_null_vector() else 1)
 
@@ -56,11 +57,22 @@ class Space:
             and sum(1 for value in diagonal.tolist() if value == 0) == 1
         )
 
+    def _check_attributes(self) -> None:
+        """Refuse blades with the names of attributes, which would hide them; p, q and r give way to blades."""
+        for name in {*dir(type(self)), "d", "form", "names", "keys", "items", "grade"} - {"p", "q", "r"}:
+            if not name.startswith("_") and self.names.parse(name) is not None:
+                hint = f"Choose another name, as e{name}."
+                raise fail("names", "Algebra", "names of blades that no attribute of Algebra has", name, hint)
+
     # ---- the metric
 
+    def _count(self, name: str, index: int) -> Any:
+        """Return p, q or r of the metric, or the basis blade of that name; the library itself reads `form.counts`."""
+        return self.form.counts[index] if self.names.parse(name) is None else self.__getattr__(name)  # type: ignore[attr-defined]
+
     @property
-    def p(self) -> int:
-        """The number of positive directions of the metric.
+    def p(self) -> Any:
+        """The number of positive directions of the metric; the basis vector where one is named p, as for q and r.
 
         Examples
         --------
@@ -69,10 +81,10 @@ class Space:
         >>> alg.p, alg.q, alg.r
         (3, 0, 1)
         """
-        return self.form.counts[0]
+        return self._count("p", 0)
 
     @property
-    def q(self) -> int:
+    def q(self) -> Any:
         """The number of negative directions of the metric.
 
         Examples
@@ -81,10 +93,10 @@ class Space:
         >>> cr.Algebra.sta().q, cr.Algebra(metric=[[0, 1], [1, 0]]).q
         (3, 1)
         """
-        return self.form.counts[1]
+        return self._count("q", 1)
 
     @property
-    def r(self) -> int:
+    def r(self) -> Any:
         """The number of null directions of the metric.
 
         Examples
@@ -93,7 +105,7 @@ class Space:
         >>> cr.Algebra(metric=[[1, 1], [1, 1]]).r
         1
         """
-        return self.form.counts[2]
+        return self._count("r", 2)
 
     @property
     def signature(self) -> tuple[int, ...]:

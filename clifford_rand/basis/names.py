@@ -1,6 +1,8 @@
 """Names of basis blades: `e12` below ten dimensions, `e1_12` from ten on, and names of one's own."""
 
+import keyword
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from clifford_rand._checks import check_listed, describe, fail
@@ -124,7 +126,11 @@ def custom_names(names: Sequence[str], d: int) -> Names:
     """Return names that the user chose, one identifier for each basis vector."""
     rule = f"{d} different identifiers, one for each basis vector"
     chosen = check_listed(names, "names", "Algebra", rule) if not isinstance(names, str) else names.split()
-    valid = all(isinstance(name, str) and name.isidentifier() and not name.startswith("_") for name in chosen)
+    chosen = [unicodedata.normalize("NFKC", name) if isinstance(name, str) else name for name in chosen]  # as Python's
+    valid = all(
+        isinstance(name, str) and name.isidentifier() and not (name.startswith("_") or keyword.iskeyword(name))
+        for name in chosen
+    )
     if len(chosen) != d or not valid or len(set(chosen)) < len(chosen):
         raise fail("names", "Algebra", rule, chosen)
     short = [_SHORT.fullmatch(name) is not None for name in chosen]

@@ -38,7 +38,7 @@ _NOT_FINITE = {  # as repr writes them; with capitals where a blade has such a n
     for word in ("inf", "nan", "Inf", "NaN")
     for part in ("", "j")
 }
-_TRAP = re.compile(r"(?<![\d_])(\d[\d_]*)[eE](\d[\d_]*)j?")  # 2e12: a float to Python, and a blade to the reader
+TRAP = re.compile(r"(?<![\d_.])(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE]\d[\d_]*j?|[jJ])")  # 0.5e12: half of e12, or 5e+11
 LONGEST = 10**6  # characters; far above any sum that a person writes
 _HIGHEST_POWER = 10**4  # so that a text cannot ask for 9**9**9
 _LARGEST_NUMBER = 4300  # digits: Python reads and writes no longer integers (sys.set_int_max_str_digits)
@@ -50,7 +50,7 @@ class _Parser:
     def __init__(self, algebra: "Algebra", text: str, names: Mapping[str, Any], exact: bool) -> None:
         self.algebra, self.text, self.names = algebra, text, names
         self.line = text.encode()  # one line, in which nodes have their places in bytes
-        self.suspect = _TRAP.search(text) is not None
+        self.suspect = TRAP.search(text) is not None
         self.exact = exact or any(_is_exact(value) for value in names.values())
 
     def error(self, rule: str, what: str, hint: str = "") -> Exception:
@@ -92,13 +92,14 @@ class _Parser:
 
     def number(self, node: ast.Constant) -> Any:
         literal = self.source(node) if self.suspect else ""
-        found = _TRAP.fullmatch(literal)
-        if found is not None and self.algebra.names.parse(f"e{found.group(2)}") is not None:
-            blade = f"{found.group(1)}*e{found.group(2)}"
-            number = f"{found.group(1)}e+{found.group(2)}"
-            raise self.error(
-                "unambiguous", f"{literal!r} in {self.text!r}", f"Write {blade} for the blade, {number} for the number."
-            )
+        trap = TRAP.fullmatch(literal)
+        if trap is not None:
+            factor, name = trap[1], trap[2] if trap[2] in "jJ" else trap[2].rstrip("j")
+            blade = next((one for one in (name, name.swapcase()) if self.algebra.names.parse(one) is not None), None)
+            if blade is not None and (name not in "jJ" or blade == name):
+                number = f"{factor}{name.swapcase()}" if name in "jJ" else f"{factor}e+{name[1:]}"
+                hint = f"Write {factor}*{blade} for the blade, {number} for the number."
+                raise self.error("unambiguous", f"{literal!r} in {self.text!r}", hint)
         return self.bounded(node.value, node)
 
     def bounded(self, value: Any, node: ast.expr, power: float = 1) -> Any:
@@ -203,9 +204,9 @@ class Blades:
             raise KeyError(str(error)) from None
 
     def __getattr__(self, name: str) -> "Multivector":
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._algebra, name)
+        if name not in self:
+            raise AttributeError(f"{type(self).__name__!r} object has no blade {name!r}. {self._algebra.names.hint}")
+        return self._algebra.blade(name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._algebra.names.parse(name) is not None

@@ -139,6 +139,19 @@ def test_names():
     assert cr.Algebra.sta().g01 == cr.Algebra.sta().g0 * cr.Algebra.sta().g1
 
 
+@pytest.mark.parametrize("names", [["r", "theta"], ["q", "p"], ["p", "q", "r"], ["i", "j", "k"]])
+def test_basis_vectors_take_precedence_over_attributes(names):
+    made = cr.Algebra(len(names), names=names)
+    for alg in (made, pickle.loads(pickle.dumps(made)), eval(repr(made), {"Algebra": cr.Algebra})):
+        vectors = alg.basis_vectors()
+        assert alg == cr.Algebra(len(names))
+        for name, vector in zip(names, vectors, strict=True):
+            assert getattr(alg, name) == getattr(alg.blades, name) == alg(name) == alg.blade(name) == vector
+        pair = "_".join(made.names.vectors[:2])
+        assert getattr(alg, pair) == alg(f"{names[0]}*{names[1]}") == vectors[0] * vectors[1]
+        assert (alg.form.counts, alg.signature, alg.d) == ((len(names), 0, 0), (1,) * len(names), len(names))
+
+
 @pytest.mark.parametrize("name", ["e4", "e11", "e", "x", "E1", "e01", ""])
 def test_names_that_are_not_there(name):
     alg = cr.Algebra(3)
@@ -177,6 +190,13 @@ def test_every_name_of_every_blade_is_its_own():
         ({"p": 2, "names": ["x", "x"]}, "2 different identifiers"),
         ({"p": 2, "names": ["x", "1y"]}, "2 different identifiers"),
         ({"p": 2, "names": ["x_1", "y"]}, "underscores"),
+        ({"p": 2, "names": ["lambda", "y"]}, "2 different identifiers"),
+        ({"p": 2, "names": ["None", "y"]}, "2 different identifiers"),
+        *(
+            ({"p": 2, "names": ["x", name]}, f"that no attribute of Algebra has. Got '{name}' instead. Choose another")
+            for name in ("I", "metric", "signature", "d", "form", "names", "vector", "blades", "cga", "keys", "grade")
+        ),
+        ({"p": 3, "names": ["cg", "ca", "cb"]}, "that no attribute of Algebra has. Got 'cga'"),
     ],
 )
 def test_bad_algebras(arguments, message):

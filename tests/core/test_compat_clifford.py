@@ -157,10 +157,10 @@ def test_texts():
     assert str(1 - 2 * e1 + 0.1234567 * e12) == "1.0 - (2.0^e1) + (0.12346^e12)"
     assert str(0 * e1) == "0"
     assert layout.parse_multivector("2^(e1 + 1)^e2 - e1*e2*3") == 2 * e2 - e12
-    assert layout.parse_multivector("-.5e1^e2") == -5 * e2
+    assert layout.parse_multivector("-.5e+1^e2 + 2.5e4") == 25000 - 5 * e2
     assert [layout.parse_multivector(text) for text in ("e1^e1", "e1*e1", "(e1 + e2)^e2")] == [0, 1, e12]
     assert layout.parse_multivector("2j ^ e1") == 2j * e1
-    bad = [("1 + e4", 5), ("(1 + e1", 8), ("2 $ e1", 3), ("3 ^ ", 3), ("e1*" + "9" * 5000, 4)]
+    bad = [("1 + e4", 5), ("(1 + e1", 8), ("2 $ e1", 3), ("3 ^ ", 3), ("e1*" + "9" * 5000, 4), ("1 + 0.5e12", 5)]
     for text, column in bad:
         with pytest.raises(SyntaxError, match="expected") as found:
             layout.parse_multivector(text)

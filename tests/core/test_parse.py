@@ -34,7 +34,7 @@ ALG = cr.Algebra(3)
         ("1/4*e1", 0.25 * ALG.e1),
         ("2j*e1 + 1e-07*e2", 2j * ALG.e1 + 1e-7 * ALG.e2),
         ("2.5e+10*e1", 2.5e10 * ALG.e1),
-        ("2.5e1*e1", 25.0 * ALG.e1),
+        ("2.5e+1*e1", 25.0 * ALG.e1),
         ("1e+16*e1", 1e16 * ALG.e1),
         ("2e5*e1", 2e5 * ALG.e1),  # no blade e5 here
         ("inf*e1", np.inf * ALG.e1),
@@ -76,6 +76,15 @@ def test_quotients_are_exact_where_asked_and_beside_exact_names():
         (cr.Algebra(12), "2e1_12", "2*e1_12"),
         (cr.Algebra(12), "2e12", "2*e12"),
         (cr.Algebra.pga(2), "5e0", "5*e0"),
+        (ALG, "0.5e12", "0.5*e12"),
+        (ALG, "1.5e3", "1.5*e3"),
+        (ALG, ".5e1*e2", ".5*e1"),
+        (ALG, "3.e2", "3.*e2"),
+        (ALG, "1_0.2_5e12", "1_0.2_5*e12"),
+        (ALG, "e1 - 0.5e23j", "0.5*e23"),
+        (cr.Algebra(12), "1.5e1_12", "1.5*e1_12"),
+        (cr.Algebra(2, names=["E1", "E2"]), "1.5e12", "1.5*E12"),
+        (cr.Algebra(0, 3, names=["i", "j", "k"]), "1 + 2*i + 3.5j", "3.5*j"),
     ],
 )
 def test_a_float_that_reads_like_a_blade_is_refused(alg, text, blade):
@@ -88,6 +97,9 @@ def test_a_float_that_reads_like_a_blade_is_refused(alg, text, blade):
 def test_the_trap_is_only_for_names_of_blades():
     assert ALG("2e4") == 2e4
     assert ALG("2e11") == 2e11
+    assert ALG("2.5e4 + 1.5e-12 + .5e+3") == 2.5e4 + 1.5e-12 + 0.5e3
+    assert cr.Algebra(0, 3, names=["i", "j", "k"])("3.5J") == 3.5j
+    assert cr.Algebra(1, names=["µ"])("2*µ") == 2 * cr.Algebra(1, names=["µ"]).µ  # Python's names are normalized
     assert cr.Algebra(3, names=["x", "y", "z"])("2e1*x")["x"] == 20
 
 
