@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
+from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
 from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
@@ -100,6 +101,11 @@ def _with_scalar(scalar: Any, B: "Multivector", factor: Any) -> "Multivector":
 
 def _of_square(sigma: Any, B: "Multivector", exponent: NDArray[np.int64]) -> "Multivector":
     """Return exp(σ + 2^n B), the largest component of B near 1; B² chooses the way."""
+    if is_closed(B):
+        square, part, size = square_and_rest(B)
+        if np.all(part <= SCALAR * eps_of(B.dtype) * size):
+            C, S = cosh_and_sinhc(sigma, -square, exponent)
+            return _with_scalar(C, B, S)
     many = B.keys.size > MANY and len(B.grades) > 1
     s, q = without_scalar(B * B if many else B.anticommutator(B))
     if _is_rounding(q, B):

@@ -15,6 +15,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import dense_keys, union
 from clifford_rand.errors import ArgumentError
+from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
 from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.functions.norms import (
@@ -155,6 +156,8 @@ def _norm_and_rest(A: "Multivector", reverse: "Multivector", structural: bool) -
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if structural:
             return np.asarray(norm_squared(A)), np.zeros(A.shape)
+        if is_closed(A):
+            return square_and_rest(A)[:2]
         product = A * reverse
         array = product.coefficients
         if not product.grades or product.grades[0]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.norms import as_inexact, expand, is_exact
+from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
+from clifford_rand.functions.norms import as_inexact, expand, is_exact, norm_squared
 from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra, homogeneous, unit_scale
 from clifford_rand.geometry.subspaces import span_of, wedge_rows
 
@@ -117,7 +118,7 @@ def _normalised(R: Any, unused: NDArray[np.bool_] | None = None) -> Any:
     """Return R / √|⟨R ~R⟩_0| with a scalar part ≥ 0, on grades 0 and 2; elements in ``unused`` may be anything."""
     d = R.algebra.d
     R = R._on(keys_of_grades(d, (0, 2) if d > 1 else (0,)))
-    norm = _scalar(R, R)
+    norm = np.asarray(square_and_rest(R)[0] if is_closed(R) else norm_squared(R))[..., None]
     if unused is not None:
         norm = np.where(unused | (norm == 0), 1, norm)
     if norm.dtype.kind == "c":

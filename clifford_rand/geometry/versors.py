@@ -9,6 +9,14 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
+from clifford_rand.functions.bivector_matrix import (
+    CLOSED_FROM,
+    is_closed,
+    moved_vectors,
+    scalar_and_matrix,
+    square_and_rest,
+    upper,
+)
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
 from clifford_rand.geometry.coordinates import blade_weights, quotient, relative, scaled
 from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
@@ -19,7 +27,6 @@ if TYPE_CHECKING:
 RTOL = 1e-9  # default tolerance of is_versor
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch
 PROBED_FROM = 8  # dimensions from which two vectors stand for the basis: it costs as many products as there are
-CLOSED_FROM = 16  # dimensions from which vectors meet a vector or s + B by contractions, without a part of grade 3
 
 
 def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArray[Any], Any, NDArray[np.bool_]]:
@@ -28,9 +35,15 @@ def inspect_versor(U: Any, rtol: float, *, twisted: bool = False) -> tuple[NDArr
     ``accepted`` tells which elements of the batch are invertible with U x U⁻¹ a vector for every vector x. R x ~R is
     its own reverse; for R even or odd it has grades 1, 5, 9, …, and for d ≤ 5 the part of grade 5 vanishes too, since
     ⟨R x ~R⟩_5 = ⟨~R R x⟩_5. Neither do vectors and R = s + B need more: R ~R scalar means B ∧ B = 0. All others need
-    the images of the basis. ``twisted`` asks for even or odd elements as well.
+    the images of the basis. ``twisted`` asks for even or odd elements as well. In many dimensions s + B has no
+    ``rest``, as a small B ∧ B changes the images of vectors in the second order only.
     """
     keys = U.keys
+    if is_closed(U):
+        norm, excess, size = square_and_rest(U)
+        eps = float(np.finfo(U.coefficients.dtype).eps)
+        accepted = np.abs(norm) > ROUNDING * eps * size
+        return norm, None, np.asarray(accepted & (excess <= relative(U.coefficients.dtype, rtol) * size))
     weights = blade_weights(U.algebra.form, keys)
     weighted = U.coefficients if weights is None else U.coefficients * weights
     size = np.square(np.abs(weighted)).sum(axis=-1)
@@ -172,7 +185,7 @@ def sandwich(R: "Multivector", X: Any) -> "Multivector":
     X = as_inexact(X)
     inverse = _versor_inverse(U)
     keeps = inverse is not None
-    if keeps and _is_closed(U) and X.keys.grades == (1,):
+    if keeps and _is_closed(U) and set(X.keys.grades) <= ({1} if U.keys.grades == (1,) else {0, 1, 2}):
         return _closed(U, inverse, X)
     if not keeps:
         inverse = U.inv()
@@ -201,18 +214,25 @@ def sandwich_by(X: "Multivector", R: Any) -> Any:
 
 def _is_closed(U: Any) -> bool:
     """Tell whether U is a vector or s + B in a dimension high enough for `_closed`."""
-    return U.algebra.d > CLOSED_FROM and U.keys.grades in ((1,), (2,), (0, 2))
+    return is_closed(U) or (U.algebra.d > CLOSED_FROM and U.keys.grades == (1,))
 
 
 def _closed(U: Any, inverse: Any, X: Any) -> Any:
-    """Return U x U⁻¹ for vectors x: n x = 2 n·x - x n, and x B = B x + 2 x⌋B where x⌋B lies in the blade B."""
+    """Return U X U⁻¹: n x n⁻¹ = 2 (n·x) n⁻¹ - x, and of s + B grade by grade, 1 ↦ 1, x ↦ M x, Y ↦ M Y Mᵀ."""
     if U.keys.grades == (1,):
         return (2 * U.inner(X)) * inverse - X
-    w = X.lc(inverse.grade(2))
-    moved = U.grade(2).rc(w)
-    if 0 in U.keys.grades:
-        moved = moved + U.grade(0) * w
-    return X + 2 * moved
+    keys = X.keys.filled
+    values, shape = X._on(keys).coefficients, np.broadcast_shapes(U.shape, X.shape)
+    parts = []
+    for k in keys.grades:
+        part = values[..., keys.slices[k]]
+        if k == 1:
+            part = moved_vectors(U, inverse, part)
+        elif k == 2:
+            rows = moved_vectors(U, inverse, scalar_and_matrix(X.grade(2))[1], rows=True)
+            part = -upper(moved_vectors(U, inverse, np.swapaxes(rows, -1, -2), rows=True))  # M (Y Mᵀ)ᵀ = -M Y Mᵀ
+        parts.append(np.broadcast_to(part, (*shape, part.shape[-1])))
+    return X._make(keys, np.concatenate(parts, axis=-1))
 
 
 def _versor_inverse(U: Any) -> Any:
@@ -240,8 +260,10 @@ def _vector_images(U: Any, inverse: Any) -> Any:
     keys, dtype = keys_of_grades(U.algebra.d, (1,)), U.coefficients.dtype
     if not _is_closed(U):
         return _images(U, keys, inverse, dtype).grade(1)
-    basis = U._make(keys, np.eye(keys.size, dtype=dtype))
-    return _closed(U[..., None], inverse[..., None], basis) if U.ndim else _closed(U, inverse, basis)
+    if U.keys.grades == (1,):
+        basis = U._make(keys, np.eye(keys.size, dtype=dtype))
+        return _closed(U[..., None], inverse[..., None], basis) if U.ndim else _closed(U, inverse, basis)
+    return U._make(keys, moved_vectors(U, inverse, np.eye(keys.size, dtype=dtype), rows=True))
 
 
 def _by_matrix(U: Any, X: Any, inverse: Any, keeps: bool) -> Any:

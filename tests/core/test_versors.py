@@ -331,3 +331,84 @@ def test_basis_vectors_of_very_different_lengths():
         again = product(factors, alg.scalar(s))
         weights = np.abs(R.dense().values)
         np.testing.assert_allclose(again.dense().values, R.dense().values, rtol=1e-8, atol=1e-12 * weights.max())
+
+
+class Reflections:
+    """R = b a by components, which reflects vectors in a and then in b: an independent path of O(d) operations."""
+
+    def __init__(self, gram, shape, seed):
+        self.gram, d = gram, len(gram)
+        self.a, self.b = np.random.default_rng(seed).standard_normal((2, *shape, d))
+        self.upper = np.triu_indices(d, 1)
+
+    def dot(self, u, v):
+        return ((u @ self.gram) * v).sum(axis=-1, keepdims=True)
+
+    def plane(self, u, v):
+        i, j = self.upper
+        return u[..., i] * v[..., j] - u[..., j] * v[..., i]
+
+    def product(self, u, v):
+        return np.concatenate([self.dot(u, v), self.plane(u, v)], axis=-1)
+
+    def image(self, x):
+        for n in (self.a, self.b):
+            x = 2 * self.dot(n, x) / self.dot(n, n) * n - x
+        return x
+
+
+def metric_of_kind(kind, d):
+    rng = np.random.default_rng(d)
+    signs = np.where(np.arange(d) % 3 == 1, -1.0, 1.0)
+    if kind == "general":
+        T = np.eye(d) + 0.3 * rng.standard_normal((d, d)) / np.sqrt(d)
+        return (T @ np.diag(signs) @ T.T + T @ np.diag(signs) @ T.T) / 2
+    return np.diag({"plain": signs * 0 + 1, "mixed": signs, "weights": signs * rng.choice([2, 0.25, 0, 3], d)}[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "d"), [(kind, d) for kind in ("plain", "mixed", "weights") for d in (17, 70, 300)] + [("general", 24)]
+)
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_rotors_in_many_dimensions_are_two_reflections(kind, d, shape):
+    gram = metric_of_kind(kind, d)
+    alg = cr.Algebra(metric=(gram + gram.T) / 2)
+    law = Reflections(alg.metric, shape, 1)
+    R = alg.multivector(law.product(law.b, law.a), (0, 2))
+    x, y = np.random.default_rng(2).standard_normal((2, d))
+    size = law.dot(law.a, law.a) * law.dot(law.b, law.b)
+    expected = {1: law.image(x), 2: law.plane(law.image(x), law.image(y))}
+    limit = 1e-12 * (R.coefficients**2).sum() * (1 + abs(1 / size).max()) ** 2
+    assert np.all(R.is_versor())
+    assert np.all((R * 1e80).is_versor())
+    for k, values in ((1, x), (2, law.plane(x, y))):
+        moved = R >> alg.multivector(values, k)
+        assert moved.grades == (k,)
+        assert abs(moved.coefficients - expected[k]).max() <= limit
+    both = (3e5 * R) >> (7 + alg.vector(x) + alg.bivector(law.plane(x, y)))
+    assert abs(both.coefficients - np.concatenate([7 + 0 * size, expected[1], expected[2]], axis=-1)).max() <= limit
+    many = R >> alg.vector(np.array([x, y]).reshape(2, *(1,) * len(shape), d))
+    assert abs(many.coefficients - np.stack([law.image(x), law.image(y)])).max() <= limit
+    assert abs(R.vector_matrix() @ x - law.image(x)).max() <= limit
+    inverse = alg.multivector(law.product(law.a, law.b) / size, (0, 2))
+    assert abs((R.inv() - inverse).coefficients).max() <= limit
+    other = R + 1e-3 * alg.bivector(law.plane(x, y))
+    assert not np.any(other.is_versor())
+    assert not np.any((R * 0).is_versor())
+
+
+@pytest.mark.parametrize("d", [17, 100, 1000])
+def test_rotor_between_and_exponential_in_many_dimensions(d):
+    alg = cr.Algebra(d)
+    v, w, x = np.random.default_rng(0).standard_normal((3, d))
+    v, w = v / np.linalg.norm(v), w / np.linalg.norm(w)
+    R = cr.rotor_between(alg.vector(v), alg.vector(w))
+    image = x + 2 * (v @ x) * w - ((v + w) @ x) / (1 + v @ w) * (v + w)  # turns in the plane of v and w
+    assert np.allclose((R >> alg.vector(v)).values, w, atol=1e-13)
+    assert np.allclose((R >> alg.vector(x)).values, image, atol=1e-12)
+    assert np.allclose((R >> (R.inv() >> alg.vector(x))).values, x, atol=1e-12)
+    m = w - (v @ w) * v
+    m = m / np.linalg.norm(m)
+    i, j = np.triu_indices(d, 1)
+    E = (0.35 * alg.bivector(v[i] * m[j] - v[j] * m[i])).exp()  # turns m towards v by 0.7
+    assert np.allclose((E >> alg.vector(m)).values, np.cos(0.7) * m + np.sin(0.7) * v, atol=1e-12)
