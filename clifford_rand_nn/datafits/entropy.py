@@ -4,19 +4,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import entr, expit, logit
+from scipy.special import expit, logit
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import entropy, library, log_softmax, peak, sigmoid, softmax, softplus, solve
+from clifford_rand_nn.datafits import functions
+from clifford_rand_nn.datafits.functions import complement_entropy, entropy, library, sigmoid, softmax, softplus
 from clifford_rand_nn.datafits.logistic_rays import logistic_rays
 from clifford_rand_nn.datafits.loss import Loss
 
-_ROUNDING = 4.5  # roundings, 1e-15 in double precision
+_ROUNDING = 4.5  # roundings, 1e-15 in double precision, of the terms of the prox's equation
 _NOISE = 450.0  # roundings of a difference of merit values: near the minimum they cannot tell a good step from none
-_OFF_SIMPLEX = 1e-9  # by which the probabilities of a stated dual point may miss one
-_PROX_STEPS = 60  # damped Newton steps; it needs 4 to 8
-_FAR = 20.0  # from here on log cosh u is u - log 2 to rounding
-_BEYOND = 1e-9  # by this share a stated dual point may lie beyond the bound, and counts as there
+_PROX_STEPS = 100  # damped Newton steps; it needs 4 to 8, and the logarithm of a large step
+_FAR = 20.0  # from here on log cosh u is u - log 2 and tanh u is 1, to rounding
+# Below the first, tanh u = u to rounding. Below the second, the series of log cosh u and of its conjugate have as many
+# terms as rounding asks for.
+_LINEAR, _SERIES = 1e-9, 1e-3
 _LOG_2 = float(np.log(2.0))
 
 
@@ -49,7 +51,7 @@ class Logistic(Loss):
     def dual_value(self, theta: Any, y: Any) -> Any:
         """Return the binary entropy of y·theta."""
         a = y * theta
-        return entropy(a) + entropy(1 - a)
+        return entropy(a) + complement_entropy(a)
 
     def along_rays(self, f: Any, y: Any, weights: Any, scales: Any) -> tuple[Any, Any, Any]:
         """Return the three, of NumPy's arrays in one loop."""
@@ -90,14 +92,6 @@ class Logistic(Loss):
         """Return the weighted sum."""
         return cp.sum(cp.multiply(weights, cp.logistic(-cp.multiply(y, f))))
 
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        return np.asarray(np.logaddexp(0, -y * f)[:, 0])
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        return np.asarray(entr(y * theta) + entr(1 - y * theta))[:, 0]
-
 
 @dataclass(frozen=True)
 class Softmax(Loss):
@@ -118,16 +112,19 @@ class Softmax(Loss):
     newton_steps = 7
 
     def value(self, f: Any, y: Any) -> Any:
-        """Return the cross-entropy of every row, (n, 1)."""
-        return -library(f).sum(log_softmax(f) * y, axis=1, keepdims=True)
+        """Return log(1 + sum exp(f_c - f_y)) over the other classes c, (n, 1), exact also where the sum is small."""
+        xp = library(f)
+        others = xp.where(y > 0, xp.zeros_like(f) - float("inf"), f - xp.sum(f * y, axis=1, keepdims=True))
+        largest = xp.max(others, axis=1, keepdims=True)
+        return softplus(largest + xp.log(xp.sum(xp.exp(others - largest), axis=1, keepdims=True)))
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return y - softmax(f)."""
         return _of_others(softmax(f) * (1 - y), y)
 
     def dual_value(self, theta: Any, y: Any) -> Any:
-        """Return the entropy of p = y - theta."""
-        return entropy(y - theta)
+        """Return the entropy of p = y - theta, of the true class that of 1 - theta."""
+        return library(theta).where(y > 0, complement_entropy(theta), entropy(-theta))
 
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return the bounds of p ≥ 0; rows must sum to zero besides."""
@@ -142,15 +139,16 @@ class Softmax(Loss):
         return y - theta
 
     def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:
-        """Return (diag(p) - ppᵀ)v."""
-        p = y - theta
-        part = p * v
-        return part - p * library(p).sum(part, axis=1, keepdims=True)
+        """Return (diag(p) - ppᵀ)v, without cancellation in v less that of the true class: a shift changes nothing."""
+        xp, p = library(v), y - theta
+        part = p * (v - xp.sum(y * v, axis=1, keepdims=True))
+        return part - p * xp.sum(part, axis=1, keepdims=True)
 
     def row_curvature_at(self, theta: Any, y: Any) -> Any:
         """Return twice the largest p(1 - p) of a row: no row of diag(p) - ppᵀ has a larger sum of absolute values."""
-        p = y - theta
-        return 2 * library(p).max(p * (1 - p), axis=1, keepdims=True)
+        xp = library(theta)
+        size = xp.abs(theta)  # p, or 1 - p of the true class
+        return 2 * xp.max(size * (1 - size), axis=1, keepdims=True)
 
     def accepts(self, y: Any) -> bool:
         """Check labels and columns."""
@@ -173,7 +171,7 @@ class Softmax(Loss):
             rest = xp.sum(p[:, :a], axis=1, keepdims=True) + xp.sum(p[:, a + 1 :], axis=1, keepdims=True)
             W = p[:, a : a + 1] * rest  # p(1 - p) without cancellation
             H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W * root)
-        mu = solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
+        mu = functions.solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
         shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
         shift = shift - xp.sum(y * shift, axis=1, keepdims=True)
         others = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
@@ -184,15 +182,20 @@ class Softmax(Loss):
         xp = library(v)
         eps = float(xp.finfo(v.dtype).eps)
         step = step + xp.zeros_like(v[:, :1])
-        f = v + step * (y - softmax(v))
-        merit = self._prox_value(f, v, step, y)
+        f = v + step * self.residual(v, y)
+        merit, stay = self._prox_value(f, v, step, y), self._prox_value(v, v, step, y)
+        f, merit = xp.where(merit < stay, f, v), xp.minimum(merit, stay)
         noise = _NOISE * eps * (xp.abs(merit) + step)
         for _ in range(_PROX_STEPS):
             p = softmax(f)
-            g = f - v + step * (p - y)
+            move = step * _of_others(p * (1 - y), y)
+            g = f - v - move
+            terms = xp.abs(f) + xp.abs(v) + xp.abs(move)
+            if bool(xp.all(xp.max(xp.abs(g), axis=1) <= _ROUNDING * eps * xp.max(terms, axis=1))):
+                break
             diagonal = 1 + step * p  # (diag(1 + step p) - step p pᵀ) move = -g, by Sherman and Morrison
             a, b = g / diagonal, p / diagonal
-            rank_one = xp.sum(p * a, axis=1, keepdims=True) / (1 / step - xp.sum(p * b, axis=1, keepdims=True))
+            rank_one = step * xp.sum(p * a, axis=1, keepdims=True) / xp.sum(b, axis=1, keepdims=True)
             move = -a - b * rank_one
             size = xp.ones_like(step)
             slope = xp.sum(g * move, axis=1, keepdims=True)
@@ -204,8 +207,6 @@ class Softmax(Loss):
                     break
                 size = xp.where(worse, 0.5 * size, size)
             f, merit = new, value
-            if peak(move) <= _ROUNDING * eps * (1 + peak(f)):
-                break
         return f
 
     def _prox_value(self, f: Any, v: Any, step: Any, y: Any) -> Any:
@@ -214,16 +215,6 @@ class Softmax(Loss):
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the weighted sum of the logarithms of sums of exponentials, less that of the true class."""
         return cp.sum(cp.multiply(weights[:, 0], cp.log_sum_exp(f, axis=1))) - cp.sum(cp.multiply(weights * y, f))
-
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        return np.asarray(np.logaddexp.reduce(f, axis=1) - np.sum(y * f, axis=1))
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        if np.abs(theta.sum(axis=1)).max() > _OFF_SIMPLEX:
-            return np.full(len(y), -np.inf)
-        return np.asarray(np.sum(entr(y - theta), axis=1))
 
 
 def _of_others(p: Any, y: Any) -> Any:
@@ -255,36 +246,52 @@ class LogCosh(Loss):
     newton_steps = 6
 
     def value(self, f: Any, y: Any) -> Any:
-        """Return log(1 + 2 sinh²(u/2)), exact for small u, or its asymptote."""
+        """Return r² times log cosh u over u², u = r/δ, a share of u² that is 1/2 at 0, or the asymptote δ(r - δ log 2).
+
+        So no square of δ leaves the range of floats where the loss does not.
+        """
         xp = library(f)
-        u = xp.abs(f - y) / self.delta
-        near = xp.log1p(2 * xp.sinh(0.5 * xp.clip(u, None, _FAR)) ** 2)
-        return self.delta**2 * xp.where(u < _FAR, near, u - _LOG_2)
+        r = xp.abs(f - y)
+        u = xp.clip(r, None, _FAR * self.delta) / self.delta
+        s = xp.clip(u, _SERIES, 1.0)
+        share = xp.where(u < _SERIES, 0.5 - u**2 * (1 / 12 - u**2 / 45), xp.log1p(2 * xp.sinh(0.5 * s) ** 2) / s**2)
+        near = xp.clip(r, None, self.delta)
+        far = r + self.delta * (xp.log1p(xp.exp(-2 * u)) - _LOG_2)
+        return xp.where(u < 1, near * (near * share), self.delta * far)
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return δ tanh((y-f)/δ)."""
-        return self.delta * library(f).tanh((y - f) / self.delta)
+        xp, r, most = library(f), y - f, _FAR * self.delta
+        u = xp.clip(r, -most, most) / self.delta
+        return xp.where(xp.abs(u) < _LINEAR, r, self.delta * xp.tanh(u))
 
     def dual_value(self, theta: Any, y: Any) -> Any:
-        """Return θ·y less the entropy as 2a artanh(a) + log(1-a²), exact for small a; it is 2 log 2 at the ends."""
+        """Return θ·y less θ² times a share, which is 1/2 at a = 0 and log 2 at the ends."""
         xp = library(theta)
-        a = xp.abs(theta) / self.delta
-        inside = xp.where(a < 1, a, xp.zeros_like(a))
-        found = 2 * inside * xp.atanh(inside) + xp.log1p(-inside * inside)
-        return theta * y - 0.5 * self.delta**2 * xp.where(a < 1, found, xp.zeros_like(a) + 2 * _LOG_2)
+        a = xp.clip(xp.abs(theta) / self.delta, None, 1.0)
+        low, high = xp.clip(a, _SERIES, 0.5), xp.clip(a, 0.5, None)
+        share = xp.where(
+            a < 0.5,
+            (low * xp.atanh(low) + 0.5 * xp.log1p(-low * low)) / low**2,
+            0.5 * ((1 + high) * xp.log1p(high) - complement_entropy(high)) / high**2,
+        )
+        share = xp.where(a < _SERIES, 0.5 + a**2 * (1 / 12 + a**2 / 30), share)
+        return theta * (y - theta * share)
 
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return the box of radius δ."""
         return -self.delta, self.delta
 
     def prediction(self, theta: Any, y: Any) -> Any:
-        """Return y - δ artanh(θ/δ)."""
-        return y - self.delta * library(theta).atanh(theta / self.delta)
+        """Return y - δ artanh(θ/δ), with artanh a = log(1 + 2a/(1-a))/2, exact near the end."""
+        xp = library(theta)
+        size = xp.abs(theta)
+        u = 0.5 * self.delta * xp.log1p(2 * (size / (self.delta - size)))
+        return y - xp.where(size < _LINEAR * self.delta, theta, xp.sign(theta) * u)
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return 1 - (θ/δ)²."""
-        a = theta / self.delta
-        return (1 - a) * (1 + a)
+        return ((self.delta - theta) / self.delta) * ((self.delta + theta) / self.delta)
 
     def in_units(self, unit: float) -> "LogCosh":
         """Return the loss with δ in that unit."""
@@ -294,14 +301,3 @@ class LogCosh(Loss):
         """Return the sum of log(1 + exp(2u)) - u - log 2."""
         u = (f - y) / self.delta
         return self.delta**2 * cp.sum(cp.multiply(weights, cp.logistic(2 * u) - u - _LOG_2))
-
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        u = (f - y) / self.delta
-        return np.asarray(self.delta**2 * np.sum(np.logaddexp(u, -u) - np.log(2), axis=1))
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        a = theta / self.delta
-        a = np.where(np.abs(a) <= 1 + _BEYOND, np.clip(a, -1, 1), a)
-        return np.asarray(np.sum(theta * y + 0.5 * self.delta**2 * (entr(1 + a) + entr(1 - a)), axis=1))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import entr, expit
-from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax as scipy_softmax
 
 _RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorisation succeeds
@@ -46,6 +45,13 @@ def entropy(p: Any) -> Any:
     return xp.where(inside, found, xp.where(p == 0, xp.zeros_like(p), xp.zeros_like(p) - float("inf")))
 
 
+def complement_entropy(p: Any) -> Any:
+    """Return the `entropy` of 1 - p, exact also where 1 - p rounds to 1."""
+    xp = library(p)
+    value = (p - 1) * xp.log1p(xp.where(p < 1, -p, xp.zeros_like(p)))
+    return xp.where(p > 1, xp.zeros_like(p) - float("inf"), value)
+
+
 def sigmoid(m: Any) -> Any:
     """Return 1 / (1 + exp(-m)); no exponential overflows."""
     xp = library(m)
@@ -68,15 +74,6 @@ def softmax(f: Any) -> Any:
         return scipy_softmax(f, axis=1)
     e = xp.exp(f - xp.max(f, axis=1, keepdims=True))
     return e / xp.sum(e, axis=1, keepdims=True)
-
-
-def log_softmax(f: Any) -> Any:
-    """Return the logarithm of `softmax`."""
-    xp = library(f)
-    if xp is np:
-        return scipy_log_softmax(f, axis=1)
-    shifted = f - xp.max(f, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
 
 
 def peak(array: Any) -> float:

@@ -9,8 +9,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import library, peak
 from clifford_rand_nn.datafits.loss import Loss
 
-_AT_BOUND = 1e-9  # by this share a stated dual point may lie beyond a bound, where the conjugate is continued
-
 
 class _Boxed(Loss):
     r""":math:`\ell^*(-\theta) = \frac12\theta^2-\theta y` on low ≤ theta ≤ high, and infinite elsewhere.
@@ -58,8 +56,11 @@ class _Boxed(Loss):
         return min(max(float(xp.sum(theta * y)) / square, 0.0), largest) if square > 0 else 0.0
 
     def prox(self, v: Any, step: Any, y: Any) -> Any:
-        """Return v moved by step times the residual there, which is the one at v over 1 + step, clipped."""
-        return v + step * self.clipped((y - v) / (1 + step), y)
+        """Return the mean of v and y with weights 1 and step, or v moved by step times a residual at its bound."""
+        theta = (y - v) / (1 + step)
+        clipped = self.clipped(theta, y)
+        mean = v / (1 + step) + y * (step / (1 + step))
+        return library(v).where(clipped == theta, mean, v + step * clipped)
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,6 @@ class Squared(_Boxed):
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Half the sum of squares."""
         return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weights), f - y))
-
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        return np.asarray(0.5 * np.sum((f - y) ** 2, axis=1))
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        return np.asarray(np.sum(theta * y - 0.5 * theta**2, axis=1))
 
 
 @dataclass(frozen=True)
@@ -125,17 +118,6 @@ class Huber(_Boxed):
         """Half the sum of CVXPY's, which is r² inside."""
         return 0.5 * cp.sum(cp.multiply(weights, cp.huber(f - y, self.delta)))
 
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        r, delta = np.abs(f - y), self.delta
-        return np.asarray(np.sum(np.where(r <= delta, 0.5 * r**2, delta * r - 0.5 * delta**2), axis=1))
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        if np.abs(theta).max() > self.delta * (1 + _AT_BOUND):
-            return np.full(len(y), -np.inf)
-        return np.asarray(np.sum(theta * y - 0.5 * theta**2, axis=1))
-
 
 @dataclass(frozen=True)
 class SquaredHinge(_Boxed):
@@ -167,12 +149,3 @@ class SquaredHinge(_Boxed):
         least = None if f.value is None else np.maximum(y * f.value - 1, 0.0)
         raised = 1 - cp.multiply(y, f) + cp.Variable(f.shape, value=least, nonneg=True)
         return 0.5 * cp.sum_squares(cp.multiply(np.sqrt(weights), raised))
-
-    def stated_value(self, f: Array, y: Array) -> Array:
-        """Return the loss of every row."""
-        return np.asarray(0.5 * np.sum(np.maximum(1 - y * f, 0) ** 2, axis=1))
-
-    def stated_dual_value(self, theta: Array, y: Array) -> Array:
-        """Return minus the conjugate of every row."""
-        a = y * theta
-        return np.asarray(np.sum(a - 0.5 * a**2, axis=1)) if a.min() >= 0 else np.full(len(y), -np.inf)
