@@ -11,6 +11,7 @@ from clifford_rand._checks import as_array, as_real, check_array, check_positive
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import check_bias, with_feature
 from clifford_rand_nn.datafits.choice import as_loss, check_weights, encode_labels, encode_marks, has_delta
+from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.infinite.network import KernelNetwork
@@ -18,7 +19,15 @@ from clifford_rand_nn.infinite.row_span import RowSpan
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import EQUALITY_TOL, gap_unit, rounding, rounding_of_norm, square_above
+from clifford_rand_nn.problems.duality import (
+    EQUALITY_TOL,
+    DualBound,
+    rounding,
+    rounding_of_norm,
+    square_above,
+    stated_gap,
+    zero_sums,
+)
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, is_large_sparse, row_lengths
 from clifford_rand_nn.units import Units
@@ -68,10 +77,6 @@ class GatedClaim(NamedTuple):
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
         return 0.0 if self.squared else max(self._norms(X, theta), default=0.0) + self._lost(X, theta)
 
-    def bias_residual(self, X: Any, theta: Array) -> float:
-        r"""Return the largest :math:`|1^TD_i\theta|`."""
-        return max((float(np.abs(theta[gate].sum(axis=0)).max()) for gate in self.gates.on(X).T), default=0.0)
-
     def dual_penalty(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2`, no less by rounding, if the penalty is squared."""
         if not self.squared:
@@ -117,10 +122,6 @@ class NetworkClaim(NamedTuple):
         pricer = self.family.pricer(self.rows(X))
         return pricer.price(theta, 1).size + rounding_of_norm(pricer.reach, theta)
 
-    def bias_residual(self, X: Array, theta: Array) -> float:
-        """Return 0: the constant that biases add up to is the intercept."""
-        return 0.0
-
     def dual_penalty(self, X: Array, theta: Array) -> float:
         """Return 0: the penalty is a norm."""
         return 0.0
@@ -159,16 +160,20 @@ class KernelClaim(NamedTuple):
         """Return 0: a squared penalty bounds nothing."""
         return 0.0
 
-    def bias_residual(self, X: Array, theta: Array) -> float:
-        """Return 0: biases are inside the norm."""
-        return 0.0
-
     def dual_penalty(self, X: Array, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_c\theta_c^TK\theta_c`."""
         return self.network.dual_penalty(X, theta, self.landmarks)
 
 
 Claim = GatedClaim | NetworkClaim | KernelClaim
+
+
+def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
+    """Return the values of a `Certificate`: the bound is at least 0, and sums of a ``balanced`` point are exactly 0."""
+    value, theta = bound
+    theta = zero_sums(theta) if balanced and value > 0 else theta * (value > 0)
+    dual = max(value, 0.0)
+    return {"primal": primal, "dual": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +244,9 @@ class Certificate:
     def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> "Certificate":
         """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
 
-        The dual point is scaled into its norm constraints, so the bound returned holds whatever was stored.
+        The dual point is projected onto its equalities and scaled into its norm constraints, so the bound returned
+        holds whatever was stored. It is at least 0, the dual value of 0. With a free intercept, targets far from 0 are
+        centered by an exact offset.
 
         Parameters
         ----------
@@ -261,32 +268,29 @@ class Certificate:
         if labels.ndim not in (1, 2) or len(labels) != data.shape[0]:
             rule = f"the training targets, {data.shape[0]} of them"
             raise fail("y", owner, rule, describe(f"shape {labels.shape}"))
-        units = Units.of(data, self._targets(labels, owner)[0] if self.classes is None else None, owner)
-        if not units.plain:
-            there = self.rescaled(units.inverse())
-            moved = y if self.classes is not None else units.targets(labels)
-            return there.verify(units.rows(data), moved, sample_weight).rescaled(units)
         kept = weights > 0
         data, labels, weights = data[kept], labels[kept], weights[kept] / weights[kept].mean()
-        targets, loss = self._targets(labels, owner)
-        primal = self._primal(loss, data, targets, weights)
-        dual = self._bound(loss, data, targets, weights)
-        zero = self._mean_loss(loss, 0 * targets, targets, weights)
-        if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: -inf
+        units, there, rows, targets = self._in_units(data, self._targets(labels, owner), owner)
+        primal, zero = there._primal(rows, targets, weights), there._mean_loss(0 * targets, targets, weights)
+        dual, theta = there._bound(rows, targets, weights)
+        if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
         slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             hint = "Either the data are others, or the bound is not one for this network."
             raise fail("X", owner, rule, describe(f"an objective of {primal:.8g}"), hint)
-        return replace(self, primal=primal, dual=dual, relative_gap=max(primal - dual, 0.0) / gap_unit(primal, zero))
+        gap, point = stated_gap(primal, dual), np.ldexp(theta, units.y)
+        primal, dual = units.square(primal), units.square(dual)
+        return replace(self, primal=primal, dual=dual, relative_gap=gap, dual_point=point)
 
     def of_its_network(self, X: Any, targets: Array, weights: Array | None) -> "Certificate":
         """Return the certificate with the objective of the network itself, by the plain formulas.
 
         A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
-        precision holds no plane that is. And coefficients for columns of very different sizes are the solver's, in an
-        orthonormal basis of the rows, only to rounding.
+        precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
+        orthonormal basis of the rows, only to rounding. And the intercept of targets far from 0 is rounded to their
+        spacing.
 
         Parameters
         ----------
@@ -296,18 +300,24 @@ class Certificate:
             As the loss takes them.
         weights : (n,) of mean 1, or None
         """
-        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
-        loss = loss if self.classes is None else loss.of_classes(len(self.classes))
-        weights = np.ones(len(targets)) if weights is None else weights
-        primal = self._primal(loss, X, targets, weights)
-        zero = self._mean_loss(loss, 0 * targets, targets, weights)
-        return replace(self, primal=primal, relative_gap=max(primal - self.dual, 0.0) / gap_unit(primal, zero))
+        units, there, rows, targets = self._in_units(X, targets, "Certificate")
+        primal = there._primal(rows, targets, np.ones(len(targets)) if weights is None else weights)
+        return replace(self, primal=units.square(primal), relative_gap=stated_gap(primal, there.dual))
+
+    def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
+        """Return units of the data, and in these the certificate, the rows and the targets."""
+        given = targets if self.classes is None else None
+        units = Units.of(X, given, owner, self.fit_intercept)
+        if units.plain:
+            return units, self, X, targets
+        moved = targets if given is None else units.targets(targets)
+        return units, self.rescaled(units.inverse()), units.rows(X), moved
 
     def rescaled(self, units: Units) -> "Certificate":
         """Return what the certificate of data in ``units`` says of the data as they are."""
         claim, beta = self.claim, self.beta
         standard = claim.standard if isinstance(claim, NetworkClaim) else None
-        there = units if standard is None else Units(0, units.y)  # standardised rows know no units
+        there = units if standard is None else units._replace(x=0)  # standardised rows know no units
         if not isinstance(claim, KernelClaim):  # whose rows are standardised too
             squared = isinstance(claim, GatedClaim) and claim.squared
             beta = there.inverse().beta(beta, squared, "Certificate")
@@ -347,19 +357,29 @@ class Certificate:
         wider = replace(self, claim=self.claim._replace(family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
         return wider.verify(X, y, sample_weight)
 
-    def _bound(self, loss: Loss, X: Any, targets: Array, weights: Array) -> float:
-        """Dual value of the stored point, scaled into its constraints; of zero, if it misses an equality."""
-        theta = self.dual_point
-        largest, excess = self.claim.dual_norm(X, theta), 0.0
-        if check_bias(self.bias, "Certificate") is True:
-            excess = self.claim.bias_residual(X, theta)
-        if self.fit_intercept:
-            excess = max(excess, float(np.abs(theta.sum(axis=0)).max()))
-        if excess > EQUALITY_TOL * np.abs(theta).sum():
-            return self._dual_value(loss, 0 * theta, targets, weights)
-        theta = theta * min(1.0, X.shape[0] * self.beta / largest) if largest > 0 else theta
-        penalty = self.claim.dual_penalty(X, theta) / (int(X.shape[0]) ** 2 * self.beta)
-        return self._dual_value(loss, theta, targets, weights) - penalty
+    def _bound(self, X: Any, targets: Array, weights: Array) -> DualBound:
+        r"""Dual value of the stored point, projected onto its equalities and scaled into its norms; at least that of 0.
+
+        What rounding leaves of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
+        of the size of the targets. Biases of ReLU neurons add up to the intercept.
+        """
+        n, claim, loss = len(targets), self.claim, self._loss
+        columns = np.ones((n, int(self.fit_intercept)))
+        if self.bias is True and isinstance(claim, GatedClaim):
+            columns = np.column_stack([claim.gates.on(X), columns])
+        basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+        basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
+        datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
+        theta = datafit.dual_point(self.dual_point, basis)
+        if self.fit_intercept and self.classes is None:
+            theta = zero_sums(theta)
+        largest = claim.dual_norm(X, theta)
+        theta = theta * min(1.0, n * self.beta / largest) if largest > 0 else theta
+        missed = float(np.abs(columns.T @ theta).sum() * np.abs(targets).max()) / n
+        penalty = claim.dual_penalty(X, theta) / (n**2 * self.beta)
+        gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
+        value = float(np.mean(gains)) - missed - penalty
+        return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 
     def _stays_sparse(self, X: Any) -> bool:
         """Whether sparse rows are used as they are."""
@@ -388,28 +408,28 @@ class Certificate:
             raise fail("sample_weight", owner, rule, describe(f"{found} positive weights"))
         return weights
 
-    def _targets(self, y: NDArray[Any], owner: str) -> tuple[Array, Loss]:
-        loss = as_loss(self.loss, owner, self.huber_delta if has_delta(self.loss) else None)
+    @property
+    def _loss(self) -> Loss:
+        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
+        return loss if self.classes is None else loss.of_classes(len(self.classes))
+
+    def _targets(self, y: NDArray[Any], owner: str) -> Array:
         if self.classes is None:
-            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1), loss
+            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1)
         if y.ndim == 2:
             if y.shape[1] != len(self.classes):
                 raise fail("y", owner, f"{len(self.classes)} labels a row", describe(f"{y.shape[1]}"))
-            return encode_marks(y), loss
+            return encode_marks(y)
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
-        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), loss)
+        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self._loss)[0]
 
-    def _primal(self, loss: Loss, X: Any, targets: Array, weights: Array) -> float:
+    def _primal(self, X: Any, targets: Array, weights: Array) -> float:
         f, penalty = self.claim.predictions_and_penalty(X)
-        return self._mean_loss(loss, f, targets, weights) + self.beta * penalty
+        return self._mean_loss(f, targets, weights) + self.beta * penalty
 
-    def _mean_loss(self, loss: Loss, f: Array, y: Array, weights: Array) -> float:
-        return float(np.mean(weights * loss.stated_value(f, y)))
-
-    def _dual_value(self, loss: Loss, theta: Array, y: Array, weights: Array) -> float:
-        r"""Mean of :math:`-w\,\ell^*(-\theta/w)`, the conjugate of w times the loss."""
-        return float(np.mean(weights * loss.stated_dual_value(theta / weights[:, None], y)))
+    def _mean_loss(self, f: Array, y: Array, weights: Array) -> float:
+        return float(np.mean(weights * self._loss.stated_value(f, y)))
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"

@@ -1,4 +1,4 @@
-"""Rows and targets of any size brought near 1 by powers of four, and what was found there brought back."""
+"""Rows and targets scaled near 1 by powers of four, targets centered by an exact offset, and results mapped back."""
 
 import copy
 from dataclasses import replace
@@ -18,6 +18,7 @@ from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.problems.relu import ReLUCoefficients
@@ -31,19 +32,30 @@ _LARGEST = 511  # exponent of targets whose squares can be held
 
 
 class Units(NamedTuple):
-    r"""Units of rows and targets, :math:`2^x` and :math:`2^y` with even x and y.
+    r"""Units of rows and targets, :math:`2^x` and :math:`2^y` with even x and y, and the offset o of the targets.
 
-    A network of the data in these units, :math:`f'(x') = f(2^xx')/2^y`, has weights :math:`U' = 2^{x-y}U` and biases
-    :math:`b' = 2^{-y}b`; its objective for :math:`\beta' = 2^{-x-y}\beta` (with squared norms :math:`2^{-2x}\beta`) is
-    :math:`2^{-2y}` times that of f. For labels y is 0. Everything is exact but for what leaves the range of float64.
+    A network of the data in these units, :math:`f'(x') = (f(2^xx')-o)/2^y`, has weights :math:`U' = 2^{x-y}U`, biases
+    :math:`b' = 2^{-y}b` and the intercept :math:`t' = 2^{-y}(t-o)`; its objective for :math:`\beta' = 2^{-x-y}\beta`
+    (with squared norms :math:`2^{-2x}\beta`) is :math:`2^{-2y}` times that of f. For labels y is 0. Everything is exact
+    but for what leaves the range of float64, and for the rounding of t = t' + o.
+
+    Attributes
+    ----------
+    x, y : int
+    offset : tuple of float
+        One for each output, or () where none has one. Only with a free intercept, which makes the problem invariant to
+        it. Every difference of a target and its offset is exact.
     """
 
     x: int
     y: int
+    offset: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, X: Any, targets: Array | None, owner: str) -> "Units":
-        """Units in which the largest entries are near 1, or (0, 0) where they need none; ``targets=None`` for labels.
+    def of(cls, X: Any, targets: Array | None, owner: str, intercept: bool = False) -> "Units":
+        """Return units in which the largest entries are near 1, and with a free intercept the range of the targets.
+
+        They are (0, 0) where the data need none; ``targets=None`` for labels.
 
         Raises
         ------
@@ -52,26 +64,28 @@ class Units(NamedTuple):
             that of the targets over that of the rows, are beyond float64.
         """
         x, y = _even_exponent(X), 0 if targets is None else _even_exponent(targets)
+        offset = exact_offsets(targets) if intercept and targets is not None and y <= _LARGEST else ()
+        y = _even_exponent(targets - np.array(offset)) if targets is not None and offset else y
         if y > _LARGEST:
             size = describe(f"entries up to {np.abs(np.asarray(targets)).max():.1e}")
             raise fail("y", owner, "of a size whose squares float64 can hold, up to 1e154", size)
         if abs(y - x) > _WEIGHTS:
             size = describe(f"rows of size {2.0**x:.1e} and targets of size {2.0**y:.1e}")
             raise fail("X", owner, "of a size that leaves the weights y/X within float64", size)
-        return cls(x, y) if max(abs(x), abs(y)) > _PLAIN else cls(0, 0)
+        return cls(x, y, offset) if max(abs(x), abs(y)) > _PLAIN else cls(0, 0, offset)
 
     @property
     def plain(self) -> bool:
         """Whether data are used as they come."""
-        return self == (0, 0)
+        return self == (0, 0, ())
 
     def rows(self, X: Any) -> Any:
         """Return rows in these units, dense or CSR."""
         return ldexp_rows(X, -self.x)
 
     def targets(self, y: Any) -> Any:
-        """Return targets in these units."""
-        return np.ldexp(y, -self.y)
+        """Return targets (n, C), or (n,) of one output, in these units."""
+        return np.ldexp(y - self.offset if self.offset else y, -self.y)
 
     def beta(self, beta: float, squared: bool, owner: str) -> float:
         """Return beta in these units."""
@@ -84,21 +98,30 @@ class Units(NamedTuple):
 
     def inverse(self) -> "Units":
         """Return the units that bring things from the data to these."""
-        return Units(-self.x, -self.y)
+        return Units(-self.x, -self.y, tuple(-float(np.ldexp(offset, -self.y)) for offset in self.offset))
+
+    def level(self, value: Any) -> Any:
+        """Return intercepts or predictions (…, C) in these units, or a number of one output, for the data as they are.
+
+        A difference t - o is exact again for the t that is stored, as o has few digits (`exact_offsets`).
+        """
+        scaled = np.ldexp(value, self.y)
+        return scaled + (self.offset if np.ndim(value) else self.offset[0]) if self.offset else scaled
 
     def back(self, value: Any) -> Any:
         """Return what was found in these units for the data as they are: networks and all that is made of them."""
         slope, bias = self.y - self.x, self.y
         match value:
             case Coefficients(coef, gate_intercept, intercept):
-                return Coefficients(np.ldexp(coef, slope), np.ldexp(gate_intercept, bias), np.ldexp(intercept, bias))
+                return Coefficients(np.ldexp(coef, slope), np.ldexp(gate_intercept, bias), self.level(intercept))
             case ReLUCoefficients():
                 scaled = {name: slope if name.startswith("coef") else bias for name in value._fields}
-                return ReLUCoefficients(**{name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()})
+                found = {name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()}
+                return ReLUCoefficients(**found | {"intercept": self.level(value.intercept)})
             case Weights(columns, values, intercept):
-                return Weights(columns, np.ldexp(values, slope), np.ldexp(intercept, bias))
+                return Weights(columns, np.ldexp(values, slope), self.level(intercept))
             case WeightedNeurons(neurons, values, intercept):
-                return WeightedNeurons(self.back(neurons), np.ldexp(values, slope), np.ldexp(intercept, bias))
+                return WeightedNeurons(self.back(neurons), np.ldexp(values, slope), self.level(intercept))
             case Neurons() | Gates():  # directions of length 1
                 return replace(value, offsets=np.ldexp(value.offsets, self.x))
             case TwoLayerNetwork():  # balanced: both layers take half of the slope
@@ -108,7 +131,7 @@ class Units(NamedTuple):
                     W1=np.ldexp(value.W1, half),
                     b1=np.ldexp(value.b1, bias - half),
                     w2=np.ldexp(value.w2, half),
-                    b2=np.ldexp(value.b2, bias),
+                    b2=self.level(value.b2),
                     gates=None if gates is None else self.back(gates),
                 )
             case RowSpan():
@@ -120,10 +143,10 @@ class Units(NamedTuple):
                     value,
                     standard=self.back(standard),
                     alpha=np.ldexp(value.alpha, self.y),
-                    intercept=np.ldexp(value.intercept, self.y),
+                    intercept=self.level(value.intercept),
                 )
             case KernelFit(alpha, intercept):
-                return KernelFit(np.ldexp(alpha, self.y), np.ldexp(intercept, self.y))
+                return KernelFit(np.ldexp(alpha, self.y), self.level(intercept))
             case Family():
                 members = None if value.members is None else self.back(value.members)
                 return replace(value, members=members, feature=self.back(value.feature))
@@ -138,7 +161,7 @@ class Units(NamedTuple):
                     duality_gap=self.square(value.duality_gap),
                     history=tuple(row._replace(objective=self.square(row.objective)) for row in value.history),
                     coefficients=self.back(value.coefficients),
-                    fitted=np.ldexp(value.fitted, bias),
+                    fitted=self.level(value.fitted),
                     dual_point=np.ldexp(value.dual_point, bias),
                 )
             case bool() | None:

@@ -23,7 +23,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array
 from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
-from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
 from clifford_rand_nn.datafits.choice import has_delta, split_weights
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.estimators.held_out import chosen_beta
@@ -33,6 +33,7 @@ from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.csr_rows import CsrRows
+from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
@@ -40,7 +41,7 @@ from clifford_rand_nn.sparse_rows import is_wide_sparse
 from clifford_rand_nn.units import Units
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
-_FELT = 1e-10  # of the largest target: predictions that rounding of coefficients moves by more are computed again
+_FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network
 
 
 class Task(NamedTuple):
@@ -123,6 +124,9 @@ class ConvexNetwork(Parameters):
                 there = self._in(units)
                 there._choose_and_train(_task_in(units, task), shared)
                 self._take_from(there, units)
+                if units.offset:  # the intercept was rounded
+                    proof: Certificate = vars(self)["certificate_"]
+                    self.certificate_ = proof.of_its_network(task.X, task.targets, task.weights)
         if interrupts.held:
             self._end(Status.INTERRUPTED)
         return self
@@ -188,7 +192,8 @@ class ConvexNetwork(Parameters):
         return float(self._beta_max(task))
 
     def _units(self, task: Task) -> Units:
-        return Units.of(task.X, task.targets if task.classes is None else None, type(self).__name__)
+        targets = task.targets if task.classes is None else None
+        return Units.of(task.X, targets, type(self).__name__, bool(self.fit_intercept))
 
     def _in(self, units: Units) -> Self:
         """Return this estimator for the same data in units, its parameters of beta, delta and gates with them."""
@@ -206,7 +211,7 @@ class ConvexNetwork(Parameters):
     def _take_from(self, there: Self, units: Units) -> None:
         """Take over what was fitted in units."""
         slope = units.y - units.x
-        exponents = {"coef_": slope, "gate_intercept_": units.y, "intercept_": units.y}
+        exponents = {"coef_": slope, "gate_intercept_": units.y}
         self.bias_feature_ = units.back(there.bias_feature_)
         back, squared, owner = units.inverse(), self.penalty == "ridge", type(self).__name__
         self.beta_ = back.beta(there.beta_, squared, owner)
@@ -227,6 +232,8 @@ class ConvexNetwork(Parameters):
                 continue
             if name in exponents:
                 value = np.ldexp(value, exponents[name])
+            elif name == "intercept_":
+                value = units.level(value)
             elif name == "certificate_":
                 value = value.rescaled(units)
             elif not isinstance(value, int | str | np.ndarray | None):  # steps, patterns, rows
@@ -377,11 +384,9 @@ class ConvexNetwork(Parameters):
     def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, task: Task) -> None:
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
-        bound, point = result.objective - result.duality_gap, result.dual_point
-        proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap, "dual_point": point}
-        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **proof)
+        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(result, task))
         message = "" if result.converged else result.message
-        if _rounds(claim, task):
+        if _rounds(claim, task.X, result):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights)
             if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 gap = f"{self.certificate_.relative_gap:.1e}"
@@ -390,6 +395,10 @@ class ConvexNetwork(Parameters):
                 )
         if message:
             self._warn(message, 6)
+
+    def _proof(self, result: Result[Any], task: Task) -> dict[str, Any]:
+        bound = DualBound(result.objective - result.duality_gap, result.dual_point)
+        return proved(result.objective, bound, task.classes is None and self.fit_intercept)
 
     def _end(self, status: Status) -> None:
         """Take another status, which came after the solver's end."""
@@ -414,11 +423,11 @@ class ConvexNetwork(Parameters):
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)
 
 
-def _rounds(claim: Claim, task: Task) -> bool:
-    """Whether the network in its weights is another than the solver's, by rounding that is felt."""
+def _rounds(claim: Claim, X: Any, result: Result[Any]) -> bool:
+    r"""Whether rounding of the weights, a change e of the predictions, moves the objective, by :math:`e\,|\theta|`."""
     if not isinstance(claim, GatedClaim):
         return isinstance(claim, NetworkClaim)
-    return claim.rounding_of_predictions(task.X) > _FELT * float(np.abs(task.targets).max(initial=0.0))
+    return claim.rounding_of_predictions(X) * float(np.abs(result.dual_point).mean()) > _FELT * result.objective
 
 
 def _task_in(units: Units, task: Task) -> Task:

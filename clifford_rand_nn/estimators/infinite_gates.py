@@ -60,10 +60,8 @@ def train_infinite(model: Any, task: Any, beta: float, shared: list[Any] | None)
     as_they_come = Standardisation(np.zeros(X.shape[1]), np.ones(X.shape[1]))
     model._set_kernel(KernelNetwork(as_they_come, GateKernel(task.feature or 0.0), X, alpha, intercept))
     model.result_, model.n_iter_ = result, max(1, result.n_iter)
-    bound = result.objective - result.duality_gap
-    proof = {"primal": result.objective, "dual": bound, "relative_gap": result.relative_gap}
     claim = KernelClaim(model.network_)
-    model._certify(claim, task.classes, scope=SCOPE, n_patterns=0, dual_point=result.dual_point, **proof)
+    model._certify(claim, task.classes, scope=SCOPE, n_patterns=0, **model._proof(result, task))
     if not result.converged:
         warnings.warn(f"{type(model).__name__}: {result.message}.", ConvergenceWarning, stacklevel=5)
 

@@ -1,5 +1,6 @@
 """What training problems share, and lower bounds: a residual made feasible for the dual, and the gap it leaves."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from clifford_rand_nn.datafits.loss import Loss
 
 _DOUBLE = np.finfo(np.float64)
 EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, where they are checked again
+_FAR = 16.0  # largest target over the range of targets, beyond which they are centered: log2 of it is the digits lost
+_FINER = 3  # factors of two from the range of the targets down to the grid of offsets
+_ABSORBED = 3  # times that the rounding of a sum is taken from its smallest term; once, unless n exceeds 2^52 of it
 _MET = 1e-6  # share to which solvers meet cones and equalities, at worst in double precision
 
 
@@ -195,3 +199,39 @@ def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> f
             "far apart for double precision, or this is an error of the library"
         )
     return max(primal - dual, 0.0)
+
+
+def stated_gap(primal: float, dual: float) -> float:
+    """Return (primal - dual) / primal, with nothing for rounding; 0 where the bound is not below."""
+    return 1 - dual / primal if primal > dual else 0.0
+
+
+def zero_sums(theta: Array) -> Array:
+    r"""Return a dual point (n, C) whose columns sum to 0 exactly, by a change of the order of rounding.
+
+    A constant added to the targets then has no part in the dual value: :math:`\theta^T(y+o) = \theta^Ty`.
+    """
+    theta = theta - np.mean(theta, axis=0)
+    for column in theta.T:
+        for _ in range(_ABSORBED):
+            total = math.fsum(column)
+            column[np.abs(column).argmin()] -= total
+    return theta
+
+
+def exact_offsets(targets: Array) -> tuple[float, ...]:
+    r"""Return for each output of targets (n, C) an offset near the middle of their range, or () if none is needed.
+
+    It is 0 for an output whose largest target is at most 16 times the range r. Else it is a multiple of a grid g, r/16
+    < g ≤ r/8, or of the spacing of the numbers there if that is more, so that these differences are exact: y - o by
+    Sterbenz' lemma, as y/2 ≤ o ≤ 2y; and (t + o) - o for every intercept t rounded to a sum, as o has few digits.
+    """
+    low, high = targets.min(axis=0), targets.max(axis=0)
+    span = high - low
+    grid = np.ldexp(1.0, np.frexp(span)[1] - 1 - _FINER)
+    with np.errstate(over="ignore"):  # a grid below the spacing of the numbers leaves them as they are
+        middle = low + 0.5 * span
+        rounded = np.where(span > 0, grid * np.round(middle / grid), low)
+    rounded = np.where(np.isfinite(rounded), rounded, middle)
+    offset = np.where(np.maximum(np.abs(low), np.abs(high)) > _FAR * span, rounded, 0.0)
+    return tuple(map(float, offset)) if offset.any() else ()
