@@ -218,7 +218,7 @@ class RegularizationPathDisplay:
         else:
             numbers = np.asarray(as_real(labels, "y", owner), dtype=np.float64)
             targets = numbers[kept].reshape(int(kept.sum()), -1)
-            targets = Units(0, Units.of(np.ones((1, 1)), targets, owner).y).targets(targets)  # as in the fit
+            targets = Units.of(np.ones((1, 1)), targets, owner, intercept=True).targets(targets)  # as in the fit
         of = (
             None if groups is None else np.unique(group_numbers(groups, len(rows), owner)[kept], return_inverse=True)[1]
         )

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import (
+    ConvexNetworkRegressor,
     ConvexReLURegressor,
     CrossProductLassoRegressor,
     GatedReLURegressor,
@@ -25,13 +26,15 @@ numbers = np.vectorize(mp.mpf, otypes=[object])
 
 def share(name, **options):
     """A regressor as a function of the scale of the targets, of which beta of a norm and delta are proportions."""
-    squared = options.get("penalty") == "ridge"
+    squared = options.get("penalty") == "ridge" or name is ConvexNetworkRegressor
     size = 1e-3 if options.get("penalty") == "ridge" else 1e-2
 
     def make(scale):
         own = dict(options)
         if own.get("loss", "squared") != "squared":
             own["huber_delta"] = 0.3 * scale
+        if name is ConvexNetworkRegressor:
+            return name(rounds=0, **own)
         return name(beta=size if squared else size * scale, **own)
 
     return make
@@ -51,6 +54,8 @@ FAMILIES = {
     "lasso, huber": share(CrossProductLassoRegressor, loss="huber"),
     "relu": share(ConvexReLURegressor, n_gates=4, random_state=0),
     "relu, huber": share(ConvexReLURegressor, n_gates=4, random_state=0, loss="huber"),
+    "network": share(ConvexNetworkRegressor),
+    "few neurons": share(ConvexNetworkRegressor, n_neurons=3),
 }
 
 

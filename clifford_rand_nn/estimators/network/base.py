@@ -289,15 +289,20 @@ class NetworkWithoutKnobs(Planned, Parameters):
         if message:
             warnings.warn(f"{type(self).__name__}: {message}.", ConvergenceWarning, stacklevel=3)
 
-    def _rescale(self, units: Units) -> None:
-        """Bring network and certificates back from targets in units."""
+    def _rescale(self, units: Units, data: Data) -> None:
+        """Bring network and certificates back from targets in units, to data; the intercept is rounded there."""
         same = self.selection_certificate_ is self.certificate_
-        self.certificate_ = self.certificate_.rescaled(units)
+
+        def back(certificate: Certificate) -> Certificate:
+            moved = certificate.rescaled(units)
+            return moved.of_its_network(data.X, data.targets, data.weights) if units.offset else moved
+
+        self.certificate_ = back(self.certificate_)
         self.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in self.history_)
         claim = self.certificate_.claim
         if isinstance(claim, NetworkClaim):
             assert self.selection_certificate_ is not None
-            self.selection_certificate_ = self.certificate_ if same else self.selection_certificate_.rescaled(units)
+            self.selection_certificate_ = self.certificate_ if same else back(self.selection_certificate_)
             self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta
         else:
             self.network_ = units.back(self.network_)

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certificates import Certificate, proved
 from clifford_rand_nn.estimators.network.copies import merged_weights, shared_out
 from clifford_rand_nn.estimators.network.few import Proved
 from clifford_rand_nn.gates.sampling import merged_rows
 from clifford_rand_nn.infinite.choice import Compared, Problem
 from clifford_rand_nn.infinite.targets import level
+from clifford_rand_nn.problems.duality import DualBound
 
 
 class Data(NamedTuple):
@@ -104,15 +105,12 @@ class Distinct:
         off = data.targets - self.problem.targets[self.place]
         apart = off if data.weights is None else data.weights[:, None] * off
         spread = 0.5 * float((apart * off).sum()) / len(off)
-        theta = apart + shared_out(found.dual_point, self.place, self.mass, data.weights)
-        primal, dual = found.primal + spread, found.dual + spread
+        theta = apart + shared_out(found.dual_point * (found.dual > 0), self.place, self.mass, data.weights)
+        bound = DualBound(max(found.dual, 0.0) + spread, theta)
         return Certificate(
-            primal=primal,
-            dual=dual,
-            relative_gap=max(primal - dual, 0.0) / primal if primal > 0 else 0.0,
+            **proved(found.primal + spread, bound, classes is None),
             n_patterns=found.n_patterns,
             scope=found.scope,
-            dual_point=theta,
             loss="squared",
             beta=found.beta,
             bias=False,

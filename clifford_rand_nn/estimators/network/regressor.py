@@ -98,19 +98,19 @@ class ConvexNetworkRegressor(RegressorMixin, NetworkWithoutKnobs):
         self._target_ndim = given.ndim
         kept, weights = self._weighted(rows, sample_weight)
         targets = np.asarray(given[kept], dtype=np.float64).reshape(int(kept.sum()), -1)
-        units = Units(0, Units.of(np.ones((1, 1)), targets, owner).y)
+        units = Units.of(np.ones((1, 1)), targets, owner, intercept=True)
         data = Data(rows[kept], units.targets(targets), weights, self._grouped(groups, kept))
         left = self._train(data, None)
         out = left.outputs[left.place]
         if not units.plain:
-            self._rescale(units)
+            self._rescale(units, data._replace(targets=targets))
         told = left.honest[left.place]
         some = None if weights is None else weights[told]
         self._set_left_out(kept, told)
         self._set_intervals(left, np.ldexp(data.targets - out, units.y), weights)
         self.loo_score_ = determination(data.targets[told], out[told], some)
         self.loo_predictions_ = np.full((len(given), out.shape[1]), np.nan)
-        self.loo_predictions_[kept] = np.ldexp(out, units.y)
+        self.loo_predictions_[kept] = units.level(out)
         self.loo_predictions_ = self.loo_predictions_.reshape(given.shape)
         return left.message
 
