@@ -1,6 +1,7 @@
 """A program as an ONNX file."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,12 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
     number = types.FLOAT if name == "float32" else types.DOUBLE
     results = _results(program)
     labels = None if program.classes is None else _labels(program.classes)
-    writer = _Writer(onnx)
+    columns = [value.name for value in program.table]
+    for column in columns:
+        if column in ("", *(_OUTPUTS.get(result, result) for result in results)):
+            hint = "Rename the column, and fit the model again."
+            raise fail("model", "to_onnx", "a model whose columns have other names than its outputs", column, hint)
+    writer = _Writer(onnx, taken=columns)
     if program.rows is None:
         inputs = [helper.make_tensor_value_info("X", number, ["rows", program.d])]
         rows = writer.node("Cast", ["X"], to=types.DOUBLE) if number != types.DOUBLE else "X"
@@ -79,8 +85,8 @@ def onnx_model(program: Program, dtype: Any = "float32") -> Any:
             outputs.append(helper.make_tensor_value_info(named, kind, ["rows"]))
             continue
         writer.node("Cast", [value], named, to=number)
-        columns = len(program.classes) if named == "probabilities" and program.classes is not None else "outputs"
-        outputs.append(helper.make_tensor_value_info(named, number, ["rows", columns]))
+        width = len(program.classes) if named == "probabilities" and program.classes is not None else "outputs"
+        outputs.append(helper.make_tensor_value_info(named, number, ["rows", width]))
     graph = helper.make_graph(writer.nodes, program.model, inputs, outputs, initializer=writer.initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
     model.ir_version, model.producer_name, model.producer_version = _IR, "clifford-rand", __version__
@@ -115,19 +121,23 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 class _Writer:
     """Nodes and arrays of a graph, to which operations are added."""
 
-    def __init__(self, onnx: Any, outer: "_Writer | None" = None) -> None:
+    def __init__(self, onnx: Any, outer: "_Writer | None" = None, taken: Iterable[str] = ()) -> None:
         self._onnx = onnx
         self._outer = outer
         self._top: _Writer = self if outer is None else outer._top
         self.nodes: list[Any] = []
         self.initializers: list[Any] = []
         self._arrays: dict[Any, str] = {}
+        self._taken = set(taken)
         self._count = 0
 
     def fresh(self, name: str) -> str:
         """Return a name that no other value of the file has."""
-        self._top._count += 1
-        return f"{name}_{self._top._count}"
+        top = self._top
+        top._count += 1
+        while f"{name}_{top._count}" in top._taken:
+            top._count += 1
+        return f"{name}_{top._count}"
 
     def node(self, op: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
         """Add a node with one output and return the output's name."""

@@ -1,5 +1,6 @@
 """From cells to columns of numbers by scikit-learn's imputers and encoders, fitted to a table or made from values."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +84,7 @@ class Steps:
         made = transformer.named_transformers_
         fill = dict(zip(*_filled(transformer, "numbers"), strict=True))
         truths = dict(zip(*_filled(transformer, "booleans"), strict=True))
-        categories = {name: _categories(made[name]) for name in words}
+        categories = {name: _categories(made[f"category{i}"]) for i, name in enumerate(words)}
         texts = tuple(name for name, kind in family.items() if kind == TEXT)
         whole = tuple(name for name in numeric if not gone[name])
         return cls(origin, fill, truths, marked, whole, categories, texts, encoder.text_features), transformer
@@ -158,8 +159,12 @@ class Steps:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns that come out."""
-        return [name for _, names in self._blocks for name in names]
+        """Names of the columns that come out: a name that an earlier column has gets a number."""
+        unique: dict[str, None] = {}
+        for name in (name for _, names in self._blocks for name in names):
+            numbered = (f"{name} ({i})" for i in itertools.count(2))
+            unique[next(one for one in itertools.chain([name], numbered) if one not in unique)] = None
+        return list(unique)
 
     @property
     def origins(self) -> list[str]:
@@ -194,11 +199,12 @@ def _column_transformer(
         ("booleans", SimpleImputer(strategy="most_frequent", keep_empty_features=True), of[TRUTH]),
         ("missing", MissingIndicator(features="all"), list(marked)),
     ]
-    for name, options in words.items():
+    for i, (name, options) in enumerate(words.items()):  # names of columns are data, and may be no names of steps
         encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", sparse_output=False, **options)
-        steps.append((name, encoder, [name]))
-    for name in of[TEXT]:
-        steps.append((name, HashingVectorizer(n_features=text_features, ngram_range=(1, 2), norm="l2"), name))
+        steps.append((f"category{i}", encoder, [name]))
+    for i, name in enumerate(of[TEXT]):
+        hashing = HashingVectorizer(n_features=text_features, ngram_range=(1, 2), norm="l2")
+        steps.append((f"text{i}", hashing, list(family).index(name)))  # by place: "" would be no column
     return ColumnTransformer(steps, sparse_threshold=0.0)
 
 
