@@ -209,7 +209,10 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
     missing = int(column.isna().sum())
     if missing:
         raise ArgumentError(f"{file}: the {what} {name!r} has {missing} empty cells of {len(column)}; drop those rows.")
-    kind = require("pandas", extra="app", purpose="reading a table").api.types
+    pandas = require("pandas", extra="app", purpose="reading a table")
+    kind = pandas.api.types
+    if column.dtype == object or isinstance(column.dtype, pandas.CategoricalDtype):
+        column = column.astype(object).infer_objects()  # True and False beside cells that were empty
     if kind.is_bool_dtype(column):
         return np.asarray(column.to_numpy(dtype=np.bool_))
     if kind.is_integer_dtype(column):
@@ -222,7 +225,7 @@ def column_target(file: str | Path, name: str, column: Any, what: str = "target"
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans; it has {example!r}.")
     if what == "target":  # "$1,200" is a number, and so is 007 of a file that is all digits
         found, odd = numbers(column)
-        plain = require("pandas", extra="app", purpose="reading a table").to_numeric(column, errors="coerce")
+        plain = pandas.to_numeric(column, errors="coerce")
         if not odd and not np.isnan(found).any() and (plain.isna().any() or has_codes(values)):
             whole = (found == np.round(found)).all() and np.abs(found).max() < 2**53
             return found.astype(np.int64) if whole else found
