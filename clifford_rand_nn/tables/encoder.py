@@ -20,6 +20,8 @@ from clifford_rand_nn.tables.steps import Steps
 
 _OWNER = "TableEncoder"
 _TEXT = ("leave out", "hash")
+# Methods that bring a table into memory: of Dask, polars' LazyFrame, Spark, Modin and DuckDB.
+_COMPUTED = ("compute", "toPandas", "collect", "_to_pandas", "df")
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -264,6 +266,10 @@ def as_frame(X: Any) -> tuple[Any, bool]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     if hasattr(X, "to_pandas"):  # of polars and Arrow
         X = X.to_pandas()
+    lazy = next((name for name in _COMPUTED if hasattr(type(X), name) and hasattr(type(X), "columns")), None)
+    if lazy is not None:
+        found = describe(f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}, which is computed lazily")
+        raise fail("X", _OWNER, "a table in memory", found, f"Give X.{lazy}() instead.")
     if isinstance(X, pandas.DataFrame):
         names = [str(name) for name in X.columns]
         if len(set(names)) < len(names):

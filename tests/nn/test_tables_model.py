@@ -8,7 +8,8 @@ from sklearn.pipeline import make_pipeline
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, table_model, training_rows
+from clifford_rand_nn.pipeline_export import exported_onnx
+from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model, training_rows
 
 pd = pytest.importorskip("pandas")
 N = 48
@@ -109,6 +110,88 @@ def test_targets_of_money_and_of_digits_are_numbers():
     )
     assert training_rows(frame, "price").target.tolist() == [1200, 950.5, 3, 4]
     assert training_rows(frame, "code").target.tolist() == [7, 10, 7, 10]
+
+
+NAMES = ["a__b", "missing", "numbers", "booleans", "verbose", "n_jobs", "remainder", "transformers", "passthrough", ""]
+NAMES += ["a\nb", "category0", "text0", "label", "index", "equal_7", 0, None, ("a", "b")]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_names_of_columns_are_data(name):
+    frame = pd.DataFrame({"city": ["Oslo", "Bergen", "Rome"] * 10, "size": np.arange(30) % 7, "y": ["a", "b"] * 15})
+    plain = table_model(frame, "y", model=LogisticRegression())
+    frame.columns = [name, "size", "y"]
+    named = table_model(frame, "y", model=LogisticRegression())
+    np.testing.assert_array_equal(named["model"].coef_, plain["model"].coef_)
+    words = TableEncoder(textual=[str(frame.columns[0])], text_features=8).fit_transform(frame.iloc[:, :2])
+    assert words.shape == (30, 9)
+
+
+def test_names_of_columns_in_onnx():
+    pytest.importorskip("onnx")
+    frame = pd.DataFrame({"city": ["Oslo", "Bergen"] * 20, "equal_7": np.arange(40) % 9, "y": ["a", "b"] * 20})
+    runtime, pipeline = pytest.importorskip("onnxruntime"), table_model(frame, "y")
+    session = runtime.InferenceSession(exported_onnx(pipeline).SerializeToString())
+    columns = {"city": frame[["city"]].to_numpy(object), "equal_7": frame[["equal_7"]].to_numpy(float)}
+    expected = pipeline.predict_proba(frame)
+    np.testing.assert_allclose(session.run(["probabilities"], columns)[0], expected, atol=1e-6)
+    for name in ("label", "probabilities", ""):
+        with pytest.raises(ArgumentError, match=f"other names than its outputs. Got '{name}' instead. Rename the col"):
+            exported_onnx(table_model(frame.rename(columns={"city": name}), "y"))
+
+
+TARGETS = {
+    "booleans": ([True, None, False, True], [True, False, True]),
+    "NumPy's": ([np.bool_(True), None, np.bool_(False), np.nan], [True, False]),
+    "integers": ([1, None, 0, pd.NA], [1, 0]),
+    "floats": ([1.5, None, 0, 2], [1.5, 0.0, 2.0]),
+    "nullable": (pd.array([True, None, False, True], "boolean"), [True, False, True]),
+    "categories": (pd.Categorical([True, None, False, True]), [True, False, True]),
+    "codes": (pd.Categorical([3, None, 4, 3]), [3, 4, 3]),
+}
+
+
+@pytest.mark.parametrize("case", TARGETS)
+def test_targets_with_missing_cells(case):
+    cells, expected = TARGETS[case]
+    cells = pd.Series(cells, dtype=object) if isinstance(cells, list) else cells
+    found = training_rows(pd.DataFrame({"x": range(4), "y": cells}), "y").target
+    assert found.dtype == np.array(expected).dtype
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "polars", "arrow"])
+def test_boolean_targets_with_an_empty_cell_from_files_and_other_libraries(tmp_path, kind):
+    frame = pd.DataFrame({"x": range(6), "y": pd.array([True, None, False, True, False, True], "boolean")})
+    if kind in ("csv", "parquet"):
+        getattr(frame, f"to_{kind}")(tmp_path / f"t.{kind}", index=False)
+        table = read_frame(tmp_path / f"t.{kind}")
+    elif kind == "polars":
+        table = pytest.importorskip("polars").DataFrame({"x": range(6), "y": [True, None, False, True, False, True]})
+    else:
+        table = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    rows = training_rows(table, "y")
+    assert (rows.left_out, rows.target.tolist()) == (1, [True, False, True, False, True])
+
+
+@pytest.mark.parametrize(("library", "method"), [("dask.dataframe", "compute"), ("polars", "collect")])
+def test_lazy_tables_are_refused(frame, library, method):
+    module = pytest.importorskip(library)
+    lazy = module.from_pandas(frame).lazy() if library == "polars" else module.from_pandas(frame, npartitions=2)
+    with pytest.raises(ArgumentError, match=rf"in memory. Got a {library[:4]}.* instead. Give X.{method}\(\)"):
+        table_model(lazy, "buys")
+    assert TableEncoder().fit(frame).transform(getattr(lazy, method)()).shape[0] == N
+
+
+def test_names_that_come_out_are_unique():
+    ages = np.where(np.arange(40) % 3, np.nan, np.arange(40) % 7)
+    frame = pd.DataFrame(
+        {"age": ages, "age (missing)": np.arange(40) % 9, "c=u": np.arange(40) % 5, "c": ["u", "v"] * 20}
+    )
+    encoder = TableEncoder().set_output(transform="pandas").fit(frame)
+    names = encoder.transform(frame).columns.tolist()
+    assert names == ["age", "age (missing)", "c=u", "age (missing) (2)", "c=u (2)", "c=v"]
+    assert encoder.origin_.tolist() == ["age", "age (missing)", "c=u", "age", "c", "c"]
 
 
 def test_texts_that_are_each_there_once_are_no_classes():
