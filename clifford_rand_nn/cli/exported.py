@@ -16,7 +16,7 @@ from clifford_rand_nn.pipeline_export import export_onnx, export_source, export_
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.cells import numbers, words
 from clifford_rand_nn.tables.dates import moments
-from clifford_rand_nn.tables.readers import DateReader
+from clifford_rand_nn.tables.readers import DateReader, NumberReader
 
 _SHOWN = 40  # columns of the row in an example
 _NAMED = 3  # columns of dates in its comment
@@ -219,7 +219,8 @@ def _columns(model: Any, table: Any) -> Any:
         elif reader.name in texts:
             found[reader.name] = words(column)
         else:
-            found[reader.name] = numbers(column)[0]
+            own = isinstance(reader, NumberReader)
+            found[reader.name] = reader.read(column, {})[reader.name] if own else numbers(column)[0]
     return found
 
 

@@ -29,8 +29,8 @@ from clifford_rand_nn.tables import choose_task
 
 _OWNER = "clifford-rand fit --shards"
 _USELESS = (  # options of tables and of models that need all rows at once
-    *("groups", "report", "categorical", "numeric", "date", "text", "drop", "separator", "decimal", "encoding"),
-    *("no_header", "compare", "neurons", "refine", "subsample"),
+    *("groups", "report", "categorical", "numeric", "date", "text", "drop", "separator", "decimal"),
+    *("missing", "encoding", "no_header", "compare", "neurons", "refine", "subsample"),
 )
 _CLASSES = 8  # that are named
 

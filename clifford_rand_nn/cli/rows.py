@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import OPTIONS, complain, note_ignored
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.tables import TableEncoder, existing_table, read_frame, read_table, training_rows
+from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.notes import column_names
 
-KINDS = ("numeric", "categorical", "dates", "textual", "leave_out")  # parameters of `TableEncoder` that name columns
+KINDS = ("numeric", "categorical", "dates", "textual", "leave_out", "missing")  # parameters of `TableEncoder`
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
     )
     encoder = TableEncoder(**reading.kinds)
     with told_of(path):
-        encoder.fit(parts.features)
-        X, _ = encoder.encode(parts.features)
+        X, notes = encoder.fit_encode(parts.features, parts.target)
+    for line in replace(notes, left_out=()).lines():  # the facts of a fit have the columns
+        complain("note", f"{path}: {line}")
     return _rows(path, X, parts, encoder, reading), encoder
 
 
@@ -72,7 +75,7 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
         assert table.target is not None
         note_ignored(str(path), table.ignored)
         return Rows(table.X, table.target, table.weights, path=str(path), target=reading.target)
-    frame = _read(path, reading)
+    frame = without_marks(_read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"))
     there = set(map(str, frame.columns))
     weights = reading.weights if reading.weights in there else None
     apart = [reading.groups] if reading.groups in there else []
@@ -95,7 +98,7 @@ def told_of(path: Path) -> Iterator[None]:
 
 
 def _read(path: Path, reading: Reading) -> Any:
-    frame = read_frame(path, **reading.dialect)
+    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing", ()))
     for note in frame.attrs.get("notes", ()):
         complain("note", f"{path}: {note}")
     if len(frame) == 0:

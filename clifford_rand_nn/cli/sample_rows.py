@@ -10,7 +10,7 @@ from clifford_rand._optional import require
 from clifford_rand_nn.certificates import KernelClaim, NetworkClaim
 from clifford_rand_nn.infinite.standard import Standardisation
 from clifford_rand_nn.tables import TableEncoder
-from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, TextReader
+from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
 
 _ROWS = 200
 _GONE = 0.05  # share of cells that are missing, and of categories that are new
@@ -62,7 +62,8 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
         elif isinstance(reader, TextReader):
             cells = rng.choice(np.array(["a few words", "some others", "few others"], dtype=object), len(rows))
         else:
-            cells = made[name].astype(object)
+            assert isinstance(reader, NumberReader)
+            cells = np.array([reader.written(value) for value in made[name].tolist()], dtype=object)
         cells[gone] = None
         texts = any(isinstance(cell, str) for cell in cells)
         columns[name] = pandas.Series(cells, dtype=object if texts else np.float64)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,20 @@ MISSING = frozenset(
     ("", "?", "-", "--", "---", ".", "..", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "#n/a", "#na", "<na>",
      "missing", "unknown", "n/k", "n.k.", "not available", "not applicable")
 )  # fmt: skip
-_MONEY = r"(?:[$€£¥]|EUR|USD|GBP|CHF)?"
-_AMOUNT = rf"(?P<sign>[+\-−]?\s*{_MONEY}|{_MONEY}\s*[+\-−]?)\s*(?P<number>{{}})\s*(?:%|{_MONEY})"
+_SYMBOL = "[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf]"  # currency symbols of Unicode
+# R$, US$, EUR, and "kr " or "Rs. " with a space: u17 is a label. Units after a number may have two words: "Mio. €".
+_BEFORE = rf"[^\W\d_]{{0,3}}{_SYMBOL}[^\W\d_]{{0,2}}|[A-Z]{{3}}|[^\W\d_]{{1,3}}\.?(?=\s)"
+_WORD = rf"(?:[^\W\d_]|{_SYMBOL}|[%‰°²³/.'′″·])"
+_AMOUNT = rf"(?P<sign>[+\-−]?)\s*(?P<before>{_BEFORE})?\s*(?P<minus>[+\-−]?)\s*(?P<number>{{}})"
+# 5- as accountants write, and 5.– and 5,-- without cents
+_AMOUNT += rf"(?P<last>(?<=\d)[-−](?!-))?(?:[.,][-–—]{{1,2}})?\s*(?P<after>{_WORD}{{1,12}}(?:\s{_WORD}{{1,12}})?)?"
+_NEGATIVE = re.compile(r"([^()\d]*)\(([^()]*\d[^()]*)\)([^()\d]*)")  # (1,234.50)
+RARE = 10  # in a column of numbers or dates a tenth of the cells may be something else: they are missing
+_MONEY = re.compile(rf"(?:[A-Z]{{0,2}}{_SYMBOL}|[A-Z]{{3}})?\|(?:{_SYMBOL}|[A-Z]{{3}})?")
+_SAME_UNIT = {"$": "usd", "us$": "usd", "€": "eur", "£": "gbp", "₹": "inr"}
 _SPACED = r"[1-9]\d{0,2}(?:[ '’\u00a0\u202f]\d{3})+"  # 1 234 and 1'234, as in French and in Switzerland
-_POINT = re.compile(
-    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:,\d{{3}})+|{_SPACED})(?:\.\d*)?|\d+\.?\d*|\.\d+")
-)  # 1,234.50
+_GROUPED = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|{_SPACED})(?:\.\d*)?"  # 12,34,567 in India
+_POINT = re.compile(_AMOUNT.replace("{}", rf"{_GROUPED}|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"))  # 1,234.50
 _COMMA = re.compile(
     _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})(?:,\d*)?|\d+(?:,\d*)?|,\d+")
 )  # 1.234,50
@@ -27,9 +36,16 @@ _ONLY_COMMA = re.compile(
     _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED}),\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}")
 )
 _MARKS = str.maketrans("", "", " '’\u00a0\u202f")
-_DOTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
+_DOTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
+_FRACTION = re.compile(r"\D*\d*\.\d+\D*")
+_PLURAL = re.compile(r"(?<=\w\w)s$")
 _CODE = re.compile(r"0\d+")
 TRUTH = {"yes": True, "no": False, "y": True, "n": False, "true": True, "false": False, "t": True, "f": False}
+
+
+def is_rare(count: int, n: int) -> bool:
+    """Return whether so few of n cells can be mistakes."""
+    return RARE * count <= n
 
 
 def distinct(column: Any) -> Any:
@@ -56,58 +72,144 @@ def is_missing(word: object) -> bool:
     return isinstance(word, str) and word.strip().casefold() in MISSING
 
 
-def numbers(column: Any) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
-
-    Of "12 %", "$1,234.50", "1.234,50 €", "1 234,50" and "1'234.50" it is the number. A column has decimal commas if one
-    of its cells is a number by them alone, such as "9,5 €".
+def without_marks(frame: Any, marks: Iterable[str]) -> Any:
+    """Return a frame in which cells that are one of some marks are missing; -999 is one for numbers, too.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> numbers(pd.Series(["1.5", "?", None, "inf", "old", "12 %"]))
+    >>> without_marks(pd.DataFrame({"a": [1, -999], "b": ["x", "n.d."]}), ["-999", "N.D."])
+         a    b
+    0  1.0    x
+    1  NaN  NaN
+    """
+    known = {mark.strip().casefold() for mark in marks}
+    for name in frame.columns if known else ():
+        values = distinct(frame[name])
+        gone = [value for value in values if as_word(value).strip().casefold() in known] if values is not None else []
+        if gone:
+            frame = frame.copy(deep=False)
+            frame[name] = frame[name].mask(frame[name].isin(gone))
+    return frame
+
+
+def numbers(column: Any, amount: "Amount | None" = None) -> tuple[NDArray[np.float64], list[Any]]:
+    """Return a column as numbers, NaN where they are missing or infinite, and the distinct cells that are no numbers.
+
+    Of "$1,234.50", "(1,234.50)", "1.234,50 €", "1 234,50" and "70 kg" it is the number. ``amount`` is how the cells
+    are written, None as most of them are: a cell with another unit is no number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbers(pd.Series(["1.5 %", "?", None, "inf", "old", "12 %"]))
     (array([ 1.5,  nan,  nan,  nan,  nan, 12. ]), ['old'])
     """
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    if column.dtype == np.float64:
+    plain = amount is None or amount.bare
+    if plain and column.dtype == np.float64:
         found = column.to_numpy()
         return (found if np.isfinite(found).all() else np.where(np.isinf(found), np.nan, found)), []
     types, odd = pandas.api.types, []
     if types.is_timedelta64_dtype(column.dtype):
         found = (column / pandas.Timedelta(days=1)).to_numpy(dtype=np.float64)
-    elif types.is_numeric_dtype(column.dtype) and getattr(column.dtype, "kind", "f") != "c":
+    elif plain and types.is_numeric_dtype(column.dtype) and getattr(column.dtype, "kind", "f") != "c":
         found = column.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         cells = column.astype(object)
-        values = pandas.to_numeric(cells, errors="coerce")
-        place = (cells.notna() & values.isna()).to_numpy()
-        unread = cells[place]
-        commas = len(unread) > 0 and any(_ONLY_COMMA.fullmatch(as_word(cell).strip()) for cell in unread)
-        if commas:  # "1.234" is of a thousand, too
+        found = np.array(pandas.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
+        if amount is None:
+            amount = amount_of(column)
+        place = (cells.notna() & np.isnan(found)).to_numpy()
+        if amount.comma:  # "1.234" is of a thousand, too
             place = place | np.array([isinstance(cell, str) and bool(_DOTS.fullmatch(cell.strip())) for cell in cells])
-            unread = cells[place]
-        found = np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
-        if len(unread):
-            texts = unread.map(as_word)
-            with_units = {text: (_COMMA if commas else _POINT).fullmatch(text.strip()) for text in pandas.unique(texts)}
-            odd = [text for text, match in with_units.items() if match is None and not is_missing(text)]
-            known = {text: _value(match, commas) for text, match in with_units.items() if match}
-            if known:
-                found[place] = texts.map(known).to_numpy(dtype=np.float64)
+        if not amount.bare:
+            place = cells.notna().to_numpy() & ~np.isinf(found)
+        if place.any():
+            texts = cells[place].map(as_word)
+            read = {text: amount.read(text) for text in pandas.unique(texts)}
+            odd = [text for text, value in read.items() if value is None and not is_missing(text)]
+            found[place] = texts.map(read).to_numpy(dtype=np.float64)
     infinite = np.isinf(found)
     return (np.where(infinite, np.nan, found) if infinite.any() else found), odd
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How the numbers of a column are written.
+
+    Attributes
+    ----------
+    comma : bool
+        Whether decimals are written with a comma, and thousands with a point.
+    unit : str
+        Of all cells, such as "kg" or "usd".
+    bare : bool
+        Whether a cell may have no unit: there is none, or it is a currency.
+    """
+
+    comma: bool = False
+    unit: str = ""
+    bare: bool = True
+
+    def read(self, text: str) -> float | None:
+        """Return the number of a cell, or None if it is none in this unit."""
+        parts = _parts(text, _COMMA if self.comma else _POINT)
+        if parts is None or not (parts[1] == self.unit or (self.bare and not parts[1])):
+            return None
+        return parts[0]
+
+
+def amount_of(column: Any) -> Amount:
+    """Return how most cells of a column are written.
+
+    Decimals have a comma if cells are numbers by that alone, such as "9,5 €", and none by a point alone. Where "1.234"
+    is in ten times as many cells, that takes one such as "1.234,5".
+    """
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    if pandas.api.types.is_numeric_dtype(column.dtype):
+        return Amount()
+    counts = column.dropna().astype(object).map(as_word).value_counts()
+    texts = [text.strip() for text in counts.index]
+    commas = {text: count for text, count in zip(texts, counts, strict=True) if _parts(text, _ONLY_COMMA)}
+    points = {text: count for text, count in zip(texts, counts, strict=True) if _FRACTION.fullmatch(text)}
+    sure = any("." in text for text in commas) or not is_rare(sum(commas.values()), sum(points.values()))
+    comma = bool(commas) and sure and all(_DOTS.search(text) for text in points)
+    units: dict[str, int] = {}
+    bare = {""}
+    for text, count in zip(texts, counts, strict=True):
+        parts = _parts(text, _COMMA if comma else _POINT)
+        if parts is not None:
+            units[parts[1]] = units.get(parts[1], 0) + int(count)
+            bare |= {parts[1]} if parts[2] else set()
+    unit = max((one for one in units if one), key=lambda one: units[one], default="")
+    if unit not in bare and units[unit] <= units.get("", 0):
+        unit = ""
+    return Amount(comma, unit, unit in bare)
+
+
+def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:
+    """Return the number of a cell, its unit, and whether that is a currency; None if it is none."""
+    text = text.strip()
+    enclosed = _NEGATIVE.fullmatch(text)
+    match = form.fullmatch("".join(enclosed.groups()).strip() if enclosed else text)
+    if match is None:
+        return None
+    signs = match["sign"] + match["minus"] + (match["last"] or "") + "-" * bool(enclosed)
+    if len(signs) > 1:
+        return None
+    digits = match["number"].translate(_MARKS)
+    digits = digits.replace(",", "") if form is _POINT else digits.replace(".", "").replace(",", ".")
+    given = f"{match['before'] or ''}|{match['after'] or ''}"
+    word = "".join(given.split()).replace("|", "").rstrip(".")
+    word = _PLURAL.sub("", word.casefold()) if len(word) > 1 else word  # m is no M
+    value = float(digits)
+    return -value if signs in ("-", "−") else value, _SAME_UNIT.get(word, word), bool(_MONEY.fullmatch(given))
 
 
 def has_codes(words: Iterable[str]) -> bool:
     """Tell whether a text is digits that begin with 0, such as a zip code."""
     return any(_CODE.fullmatch(word.strip()) for word in words)
-
-
-def _value(match: re.Match[str], commas: bool) -> float:
-    """Return the number of a cell without its marks of thousands."""
-    digits = match["number"].translate(_MARKS)
-    digits = digits.replace(".", "").replace(",", ".") if commas else digits.replace(",", "")
-    return -float(digits) if set("-−") & set(match["sign"]) else float(digits)
 
 
 def truths(column: Any) -> tuple[NDArray[np.float64], list[Any]]:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.files import closest, listed
 from clifford_rand_nn.tables.kinds import ColumnKind, find_kinds
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
-from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, Reader
+from clifford_rand_nn.tables.readers import READERS, TEXT, WORD, Reader, Unread
 from clifford_rand_nn.tables.steps import Steps
 
 _OWNER = "TableEncoder"
@@ -30,7 +32,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     What each column is taken for is found out from its cells (`ColumnKind`), and can be overruled by name. Then
     scikit-learn's own encoders do the work, in the ColumnTransformer ``transformer_``:
 
-    * numbers: the median stands for missing ones. "?", "NA", "n/a", "-" and the like are missing, and infinity is.
+    * numbers: the median stands for missing ones. "?", "NA", "n/a", "-" and the like are missing, and infinity is. So
+      are cells of other kinds, such as "#DIV/0!", where at most a tenth are such; a warning quotes one.
     * booleans (yes and no, true and false, t and f, 1 and 0): 1 and 0, the more frequent one for missing ones.
     * categories: a column of 0 and 1 for each, one of them for missing cells, and one for all that are rare. A category
       that was not there in training counts as a rare one, or as none if there is no rare one.
@@ -51,6 +54,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         A format is one of `datetime.strptime`, such as "%d/%m/%Y".
     textual : names of columns
         Texts of which the words are used.
+    missing : texts
+        Marks of missing cells in this table, such as "n.d." or "-999", beside those that are known.
     text : {"leave out", "hash"}
         What is done with other columns of texts; `embed` makes better features of them than hashed words are.
     min_frequency : int
@@ -99,6 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         dates: Iterable[str] | Mapping[str, str] = (),
         textual: Iterable[str] = (),
         leave_out: Iterable[str] = (),
+        missing: Iterable[str] = (),
         text: str = "leave out",
         min_frequency: int = 5,
         max_categories: int = 100,
@@ -110,19 +116,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.dates = dates
         self.textual = textual
         self.leave_out = leave_out
+        self.missing = missing
         self.text = text
         self.min_frequency = min_frequency
         self.max_categories = max_categories
         self.text_features = text_features
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Find out what the columns of a data frame are, and learn medians and categories; ``y`` is ignored."""
-        self._fit(X)
+        """Find out what the columns of a data frame are, and learn medians and categories; ``y`` is ignored.
+
+        A `TableNote` warns of columns that are left out, and of cells that could not be read.
+        """
+        _warn(self.fit_encode(X, y)[1])
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, and return the rows of the same frame as numbers (n, d)."""
-        return self.fit(X, y).transform(X)
+        """Fit, and return the rows of the same frame as numbers (n, d); warn as `fit` does."""
+        rows, notes = self.fit_encode(X, y)
+        _warn(notes)
+        return rows
+
+    def fit_encode(self, X: Any, y: Any = None) -> tuple[NDArray[np.float64], Notes]:
+        """Fit, and return the rows of the same frame as numbers (n, d), and what there is to say of it."""
+        self._fit(X)
+        rows, notes = self.encode(X)
+        left_out = tuple(f"{c.name!r} ({c.why})" for c in self.columns_ if c.kind == "left out" and not c.asked)
+        return rows, replace(notes, left_out=left_out, ignored=())
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the rows of a data frame as numbers (n, d); warn by `TableNote` of what is new in them.
@@ -138,13 +157,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the rows of a data frame as numbers (n, d), and what there is to say of it; for tables in blocks."""
         check_is_fitted(self, "transformer_")
         frame = self._matching(X)
-        cells = read_cells(self._readers, frame)
+        unread: Unread = {}
+        cells = read_cells(self._readers, frame, unread)
         used = {reader.name for reader in self._readers}
         known = used | set(self._names)
         ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
         gaps = self._steps.gaps(cells)
         unknown, filled = self._steps.compare(cells, gaps)
-        return self._steps(self.transformer_, cells, gaps), Notes(len(frame), ignored, unknown, filled)
+        return self._steps(self.transformer_, cells, gaps), Notes(len(frame), ignored, unknown, filled, unread)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -187,6 +207,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any) -> None:
         self._check_parameters()
         frame, named = as_frame(X)
+        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER))
         there = [str(name) for name in frame.columns]
         if len(frame) < 2:
             raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
@@ -200,7 +221,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not readers:
             reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
             raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
-        self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame), self), named)
+        self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame, {}), self), named)
 
     def _check_parameters(self) -> None:
         check_choice(self.text, "text", _OWNER, _TEXT)
@@ -245,6 +266,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 hint = f"X has {given} features, but {_OWNER} is expecting {wanted} features as input."
                 raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{given}"), hint)
             frame.columns = list(self._names)
+        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER))
         there = set(frame.columns)
         missing = [reader.name for reader in self._readers if reader.name not in there]
         if missing:
@@ -298,9 +320,15 @@ def _check_rows(shape: tuple[int, ...]) -> None:
             raise ArgumentError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def read_cells(readers: Iterable[Reader], frame: Any) -> dict[str, NDArray[Any]]:
-    """Return the cells of all columns that are used, by their names."""
+def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[str, NDArray[Any]]:
+    """Return the cells of all columns that are used, by their names; ``unread`` gets those that could not be read."""
     cells: dict[str, NDArray[Any]] = {}
     for reader in readers:
-        cells |= reader.read(frame[reader.name])
+        cells |= reader.read(frame[reader.name], unread)
     return cells
+
+
+def _warn(notes: Notes) -> None:
+    """Warn once of what a fit noticed."""
+    if notes.lines():
+        warnings.warn("; ".join(notes.lines()), TableNote, stacklevel=3)

@@ -10,7 +10,7 @@ import numpy as np
 from clifford_rand._checks import quantity
 from clifford_rand._optional import require
 from clifford_rand_nn._words import shortened
-from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, numbers
+from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, is_rare, numbers
 from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
@@ -143,8 +143,12 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     said_truth = _truths(words)
     if said_truth:
         return said_truth
-    if not has_codes(words) and not numbers(column)[1]:
-        marks = ", ".join(repr(mark) for mark in said if mark)
+    found, odd = numbers(column)
+    n, bad = len(column) - int(column.isna().sum()), int(column.map(as_word).isin(odd).sum())
+    distinct_numbers = len(np.unique(found[~np.isnan(found)]))
+    # a text that recurs beside few numbers is a category as these are
+    if not has_codes(words) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
+        marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
         kind, why = _numeric(name, column)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
     formats = date_formats(column)
@@ -157,7 +161,13 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
-    return _texts(column, words, len(column) - int(column.isna().sum()), every)
+    kind, why = _texts(column, words, n, every)
+    if kind != "category" and 2 * bad <= n and not has_codes(words):
+        why += (
+            f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all cells one unit, or name "
+        )
+        why += "marks of missing cells (--missing, in Python missing=[...])"
+    return kind, why
 
 
 def _truths(words: Iterable[str]) -> tuple[str, str] | None:

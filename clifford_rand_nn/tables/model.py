@@ -13,9 +13,10 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
+from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.encoder import TableEncoder, as_frame
 from clifford_rand_nn.tables.files import listed
-from clifford_rand_nn.tables.notes import TableNote
+from clifford_rand_nn.tables.notes import TableNote, column_names
 from clifford_rand_nn.tables.task import choose_task
 
 _LONGEST = 100  # characters of a name that is not there
@@ -142,6 +143,7 @@ def table_model(
     from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
     from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 
+    frame = without_marks(as_frame(frame)[0], column_names(kinds.get("missing", ()), "missing", "table_model"))
     rows = training_rows(frame, target, weights=sample_weight, groups=groups)
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import printable
+from clifford_rand_nn._words import shortened, some_of
 from clifford_rand_nn.tables.files import listed
+
+_LONGEST, _SHOWN = 30, 5  # characters of a cell, columns that are left out
 
 
 class TableNote(UserWarning):
@@ -31,6 +35,10 @@ class Notes:
         For each column of categories the ones that were not there in training, and in how many rows.
     filled : dict of str to int
         Missing cells of columns in which none was missing in training.
+    unread : dict of str to tuple
+        For each column with cells that could not be read their number, the first one, and its row.
+    left_out : tuple of str
+        Columns that a fit leaves out, and why.
 
     Examples
     --------
@@ -45,6 +53,8 @@ class Notes:
     ignored: tuple[str, ...] = ()
     unknown: dict[str, dict[str, int]] = field(default_factory=dict)
     filled: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, tuple[int, str, Any]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     def __add__(self, other: "Notes") -> "Notes":
         unknown = {name: dict(counts) for name, counts in self.unknown.items()}
@@ -56,7 +66,12 @@ class Notes:
             name: self.filled.get(name, 0) + other.filled.get(name, 0) for name in dict(self.filled) | other.filled
         }
         ignored = tuple(dict.fromkeys((*self.ignored, *other.ignored)))
-        return Notes(self.rows + other.rows, ignored, unknown, filled)
+        unread = dict(self.unread)
+        for name, (count, cell, row) in other.unread.items():
+            before, *first = unread.get(name, (0, cell, row))
+            unread[name] = (before + count, *first)
+        left_out = tuple(dict.fromkeys((*self.left_out, *other.left_out)))
+        return Notes(self.rows + other.rows, ignored, unknown, filled, unread, left_out)
 
     def lines(self) -> list[str]:
         """Return what was noticed, a line each."""
@@ -69,7 +84,14 @@ class Notes:
             such = f"(such as {max(counts, key=lambda word: counts[word])!r})"
             rows = f"{name!r}: {sum(counts.values())} of {self.rows} rows have a category that was not in training"
             said.append(f"{rows} {such}; it counts as a rare one")
+        for name, (count, cell, row) in self.unread.items():
+            rows = f"{name!r}: {count} of {self.rows} cells could not be read"
+            said.append(f"{rows} (such as {shortened(cell, _LONGEST)!r} in row {row}); they count as missing")
+        if self.left_out:
+            said.append(f"columns are left out: {some_of(self.left_out, _SHOWN)}")
         for name, count in self.filled.items():
+            if name in self.unread:
+                continue
             rows = f"{name!r}: {count} of {self.rows} cells are missing, where none was in training"
             said.append(f"{rows}; the median of training stands for them")
         return said

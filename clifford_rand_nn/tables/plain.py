@@ -16,7 +16,7 @@ from clifford_rand_nn.tables.steps import Categories, Steps, families
 
 _Record = TypeVar("_Record")
 _VERSION = 1
-_LISTS = ("numeric", "categorical", "boolean", "textual", "leave_out")
+_LISTS = ("numeric", "categorical", "boolean", "textual", "leave_out", "missing")
 
 
 def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -24,6 +24,8 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
     params = encoder.get_params(deep=False)
     dates = params["dates"]
     params |= {name: column_names(params[name], name, "TableEncoder") for name in _LISTS}
+    if not params["missing"]:  # as files of earlier versions have it
+        del params["missing"]
     params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "dates", "TableEncoder")
     steps = encoder._steps
     arrays = {
@@ -83,7 +85,8 @@ def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
     _agree(
         isinstance(dates, list | dict) and _are_texts([*dates, *dates.values()] if isinstance(dates, dict) else dates)
     )
-    _agree(all(isinstance(params[name], list) and _are_texts(params[name]) for name in _LISTS))
+    lists = [params.get(name, []) for name in _LISTS]  # files of earlier versions have no "missing"
+    _agree(all(isinstance(names, list) and _are_texts(names) for names in lists))
     return params
 
 

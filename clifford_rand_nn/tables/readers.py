@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables.cells import as_word, is_missing, numbers, truths, words
+from clifford_rand_nn.tables.cells import Amount, amount_of, as_word, is_missing, is_rare, numbers, truths, words
 from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, useful_parts
 
 # What is done with cells of a family: a median or the most frequent value for those that are missing; one column each.
 NUMBER, TRUTH, WORD, TEXT = "number", "boolean", "category", "text"
+Unread = dict[str, tuple[int, str, Any]]  # of a column: cells that could not be read, the first one, and its row
 
 
 @dataclass(frozen=True)
@@ -41,38 +42,83 @@ class Reader:
         """Names of the cells that come out, and what family they are of."""
         return {self.name: self.kind}
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
-        """Return the cells; refuse those that are something else than where the model was fitted."""
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
+        """Return the cells. Those of another kind than in training are missing and in ``unread``; many are refused."""
         raise NotImplementedError
 
     def plain(self) -> dict[str, Any]:
         """Return the kind and all that the reader is made of, as JSON can hold it."""
         return {"kind": self.kind, **asdict(self)}
 
-    def _refuse(self, column: Any, odd: list[Any], what: str, remedy: str) -> None:
-        if odd:
-            cells = int(column.map(as_word).isin(odd).sum())
-            shown = ", ".join(repr(cell) for cell in odd[:3])
-            few = f"{cells} of {len(column)} cells are something else, such as {shown}"
-            raise ArgumentError(f"column {self.name!r} must hold {what}, but {few}; {remedy}.")
+    def _set_aside(self, column: Any, odd: list[Any], unread: Unread, what: str, remedy: str) -> None:
+        """Note cells that are something else; refuse the column where they are not rare."""
+        if not odd:
+            return
+        words = column.astype(object).map(as_word)
+        bad = words.isin(odd)
+        cells = int(bad.sum())
+        if is_rare(cells, len(column)) or cells == 1 < len(column):  # a block may end with few rows
+            unread[self.name] = (cells, words[bad].iloc[0], words.index[bad][0])
+            return
+        shown = ", ".join(repr(cell) for cell in odd[:3])
+        few = f"{cells} of {len(column)} cells are something else, such as {shown}"
+        raise ArgumentError(f"column {self.name!r} must hold {what}, but {few}; {remedy}.")
 
 
 @dataclass(frozen=True)
 class NumberReader(Reader):
-    """Reader of numbers."""
+    """Reader of numbers.
 
+    Attributes
+    ----------
+    comma, unit, bare
+        Of the `Amount` where the model was fitted.
+    known : bool
+        Whether these were found; files of earlier versions do not have them.
+    """
+
+    comma: bool = False
+    unit: str = ""
+    bare: bool = True
+    known: bool = False
     kind: ClassVar[str] = NUMBER
+
+    @classmethod
+    def of(cls, name: str, column: Any, format: str | None = None) -> "NumberReader":
+        """Return the reader for a column of a table that a model is fitted to."""
+        return cls(name, **asdict(amount_of(column)), known=True)
+
+    @property
+    def as_text(self) -> bool:
+        """Whether a file's reader should make no numbers of the cells."""
+        return self.comma or not self.bare
 
     @property
     def as_number(self) -> bool:
         """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
-        return True
+        return not self.as_text
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the numbers, NaN where they are missing."""
-        found, odd = numbers(column)
-        self._refuse(column, odd, "numbers", "correct them, leave them empty, or take the column as categorical")
+        amount = amount_of(column)
+        if self.known:  # 1.5 is not 1.5 k, but $1.5
+            unit = amount.unit if amount.bare and not self.unit else self.unit
+            amount = Amount(self.comma or amount.comma, unit, self.bare)
+        found, odd = numbers(column, amount)
+        what = "numbers" if amount.bare else f"numbers with the unit {self.unit!r}"
+        remedy = "correct them, leave them empty, or name a mark of missing cells (--missing, in Python missing=[...])"
+        self._set_aside(column, odd, unread, what, remedy)
         return {self.name: found}
+
+    def plain(self) -> dict[str, Any]:
+        """Return the kind and all that the reader is made of; of a file of an earlier version as that has it."""
+        return super().plain() if self.known else {"kind": self.kind, "name": self.name}
+
+    def written(self, value: float) -> object:
+        """Return a number as a cell of such a column."""
+        if self.bare:
+            return value
+        return f"{value} {self.unit}".replace(".", "," if self.comma else ".", 1)
 
 
 @dataclass(frozen=True)
@@ -98,10 +144,10 @@ class BooleanReader(Reader):
         """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
         return not self.words
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return 1 and 0 (and numbers as they are), NaN where they are missing."""
         found, odd = truths(column)
-        self._refuse(column, odd, "truth values", "write yes or no, or take the column as categorical")
+        self._set_aside(column, odd, unread, "truth values", "write yes or no, or take the column as categorical")
         return {self.name: found}
 
 
@@ -128,7 +174,7 @@ class CategoryReader(Reader):
         """Whether a file's reader should make no numbers of the cells."""
         return not self.numeric
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return texts, None where they are missing."""
         if self.numeric and getattr(column.dtype, "kind", "O") not in "iuf":
             found, odd = numbers(column)
@@ -164,7 +210,7 @@ class DateReader(Reader):
             hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
         reader = cls(name, formats[0])
-        found = reader._moments(column)
+        found = reader._moments(column, {})
         if np.isnat(found).all():
             raise ArgumentError(f"column {name!r} is to hold dates, but every cell is empty; leave it out.")
         return cls(name, formats[0], int(found[~np.isnat(found)].min().astype(np.int64)), useful_parts(found))
@@ -175,17 +221,17 @@ class DateReader(Reader):
         some = date_cells(np.zeros(1, dtype="datetime64[us]"), 0, self.parts)
         return {f"{self.name} ({part})": WORD if part == "weekday" else NUMBER for part in some}
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the parts of dates as numbers and names of days."""
-        cells = date_cells(self._moments(column), self.start, self.parts)
+        cells = date_cells(self._moments(column, unread), self.start, self.parts)
         return {f"{self.name} ({part})": values for part, values in cells.items()}
 
-    def _moments(self, column: Any) -> NDArray[np.datetime64]:
+    def _moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
         found = moments(column, self.format)
-        unread = column[np.isnat(found) & column.notna().to_numpy()].map(as_word)
-        odd = [cell for cell in dict.fromkeys(unread) if not is_missing(cell)]
+        others = column[np.isnat(found) & column.notna().to_numpy()].map(as_word)
+        odd = [cell for cell in dict.fromkeys(others) if not is_missing(cell)]
         form = {"native": "moments of time", "ISO8601": "dates such as 2020-01-31"}.get(self.format, self.format)
-        self._refuse(column, odd, f"dates ({form})", "write them alike, or leave them empty")
+        self._set_aside(column, odd, unread, f"dates ({form})", "write them alike, or leave them empty")
         return found
 
 
@@ -200,7 +246,7 @@ class TextReader(Reader):
         """Whether a file's reader should make no numbers of the cells."""
         return True
 
-    def read(self, column: Any) -> dict[str, NDArray[Any]]:
+    def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return texts, empty where they are missing."""
         found = words(column)
         return {self.name: np.array(["" if cell is None else cell for cell in found], dtype=object)}

@@ -126,6 +126,22 @@ def test_rows_without_a_target_are_left_out_and_said():
     assert facts["rows_left_out"] == [[1, "the target is empty"]]
 
 
+def test_bad_cells_and_marks_of_missing_cells():
+    frame = TABLE[["city", "paid", "buys"]].astype({"paid": str})
+    frame.loc[[3, 4], "paid"], frame.loc[5, "buys"] = "-999", "-999"
+    frame.loc[7, "paid"] = "#DIV/0!"
+    frame.to_csv("bad.csv", index=False)
+    done = run("fit", "bad.csv", "--missing", "-999", "--missing", "n.k.", "--out", "marks.npz", "--no-compare")
+    assert "note: bad.csv: 'paid': 1 of 89 cells could not be read (such as '#DIV/0!' in row 7); they" in done.stderr
+    model, own = load_model("marks.npz"), pd.read_csv("bad.csv")
+    assert model["table"].columns_[1].missing == 2
+    assert model["table"].transform(own)[3, 0] == np.median(TABLE["paid"].drop([3, 4, 5, 7]))
+    evaluated = json.loads(run("evaluate", "marks.npz", "bad.csv", "--json").stdout)
+    assert sum(map(sum, evaluated["confusion"])) == 89
+    lines = run("predict", "marks.npz", "bad.csv").stdout.splitlines()
+    np.testing.assert_allclose([float(line.split(",")[1]) for line in lines[1:]], model.predict_proba(own)[:, 0])
+
+
 def test_evaluate_scores_what_the_model_predicts():
     test, model = TABLE[60:], load_model("m.npz")
     told = json.loads(run("evaluate", "m.npz", "test.parquet", "--target", "buys", "--json").stdout)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 import warnings
 from decimal import Decimal
 
@@ -210,7 +211,7 @@ def test_new_tables_are_matched_by_name_and_what_is_new_is_said(frame, encoder):
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ({"size": ["1"] * (N - 2) + ["old"] * 2}, "'size' must hold numbers, but 2 of 120 cells .*, such as 'old'"),
+        ({"size": ["1"] * (N - 20) + ["old"] * 20}, "'size' must hold numbers, but 20 of 120 cells .*, such as 'old'"),
         ({"member": "maybe"}, "'member' must hold truth values, but 120 of 120 cells .*, such as 'maybe'"),
         ({"iso": "01.02.2020"}, r"'iso' must hold dates \(dates such as 2020-01-31\), but 120 of 120"),
         ({"when": "soon"}, "'when' must hold dates"),
@@ -243,7 +244,7 @@ def test_the_set_output_of_scikit_learn(frame, encoder):
 
 
 ODD = {
-    "percent": (["12 %", "7%", None, "$3.5"] * 10, "number", "numbers"),
+    "percent": (["12 %", "7%", None, "3.5 %"] * 10, "number", "numbers"),
     "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "number", "numbers"),
     "bytes": ([b"a", b"b"] * 20, "category", "2 different texts"),
     "times": ([dt.time(i % 24) for i in range(40)], "left out", "cells such as 00:00:00 are neither numbers nor text"),
@@ -320,6 +321,88 @@ def test_whole_numbers_beyond_floats_are_not_said_to_be_equal():
     key, one = find_kinds(big, {})
     assert (key.kind, key.why) == ("left out", "numbers such as 9223372036854775808, which float64 cannot tell apart")
     assert (one.kind, one.why) == ("left out", "every cell is 7")
+
+
+UNITS = {
+    "parentheses": (
+        ["(1,234.50)", "2", "($3.5)", "$ (4)", "-5", "6-", "(7 -)"],
+        [-1234.5, 2, -3.5, -4, -5, -6, "(7 -)"],
+    ),
+    "before": (["R$ 1,5", "R$1.234,5", "R$ -2"], [1.5, 1234.5, -2]),
+    "rupees": (["₹1,23,456.50", "₹ 7", "1,234"], [123456.5, 7, 1234]),
+    "short": (["kr 5", "1 000 kr", "5,- kr"], [5, 1000, 5]),
+    "after": (["70 kg", "1.5kg", ".5 KG"], [70, 1.5, 0.5]),
+    "plural": (["1 year", "2 years"], [1, 2]),
+    "two words": (["1,5 Mio. €", "2 Mio. €"], [1.5, 2]),
+    "thousands": (["1.5k", "-2k", "3e2k"], [1.5, -2, 300]),
+    "cents": (["CHF 12.-", "5.–"], [12, 5]),
+    "mixed": (["70 kg", "80 kg", "154 lb", "5"], [70, 80, "154 lb", "5"]),
+    "factor": (["1.5k", "900", "800"], ["1.5k", 900, 800]),
+    "percent": (["12 %", "0.5", "0.7"], ["12 %", 0.5, 0.7]),
+    "currencies": (["$5", "USD 6", "$7", "€8"], [5, 6, 7, "€8"]),
+    "labels": (
+        ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
+        ["u17", "Q1", "#3", "Room 5", "<0.5", "90+", "1-2"],
+    ),
+    "one comma": (["1.234", "0.512", "7.25", "1,5"], [1.234, 0.512, 7.25, "1,5"]),
+    "rare comma": (["1.234"] * 11 + ["1,5"], [1.234] * 11 + ["1,5"]),
+    "estimate": (["1.234", "0.512", "1,5 (est.)"], [1.234, 0.512, "1,5 (est.)"]),
+}
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_numbers_with_units(case):
+    cells, expected = UNITS[case]
+    found, odd = numbers(pd.Series(cells))
+    np.testing.assert_array_equal(found, [np.nan if isinstance(cell, str) else cell for cell in expected])
+    assert odd == [cell for cell in expected if isinstance(cell, str)]
+
+
+@pytest.mark.parametrize(("bad", "row"), [("#DIV/0!", 17), ("n.d.", 0), ("<0.5", 59), ("1,5 (est.)", 30), ("err", 1)])
+@pytest.mark.parametrize("written", ["{}", "{} kg", "${}"])
+def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
+    values = np.arange(60) * 37 % 61 / 8
+    cells = pd.Series([written.format(value) for value in values], index=range(100, 160), dtype=object)
+    cells.iloc[row] = bad
+    frame = pd.DataFrame({"income": cells, "n": np.arange(60) % 7})
+    quoted = rf"'income': 1 of 60 cells could not be read \(such as '{re.escape(bad)}' in row {100 + row}\)"
+    with pytest.warns(TableNote, match=quoted) as caught:
+        encoder = TableEncoder().fit(frame)
+    assert len(caught) == 1
+    expected = np.where(np.arange(60) == row, np.median(np.delete(values, row)), values)
+    with pytest.warns(TableNote, match=quoted):
+        np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected)
+    with pytest.warns(TableNote, match="such as 'later'"):
+        encoder.transform(pd.DataFrame({"income": [cells.iloc[5], "later"], "n": [1, 2]}))
+    with pytest.raises(ArgumentError, match=r"'income' must hold numbers.*, but 60 of 60 cells are something else"):
+        encoder.transform(frame.assign(income=[f"{value} lb" for value in values]))
+
+
+def test_marks_of_missing_cells_are_named():
+    cells = [f"{i}.5" if i % 3 else "n.d." for i in range(60)]
+    frame = pd.DataFrame({"a": cells, "b": [-999, *range(59)], "c": ["x", "N.D. ", "y"] * 20, "self": range(60)})
+    with pytest.warns(TableNote, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing="):
+        TableEncoder(missing=["-999"]).fit(frame)
+    encoder = TableEncoder(missing=["n.d.", "-999"], numeric=["self"])
+    X = encoder.fit_transform(frame)
+    names = encoder.get_feature_names_out().tolist()
+    assert names == ["a", "b", "self", "a (missing)", "c=x", "c=y", "c (missing)"]
+    assert [kind.missing for kind in encoder.columns_] == [20, 1, 20, 0]
+    again = TableEncoder.from_plain(*encoder.to_plain())
+    np.testing.assert_array_equal(again.transform(frame.iloc[[4]].assign(b=-999))[:, 1], [29])
+    np.testing.assert_array_equal(again.transform(frame), X)
+
+
+def test_columns_that_are_left_out_are_in_one_warning(frame):
+    with pytest.warns(
+        TableNote, match=r"columns are left out: 'id' \(whole numbers 0 to 119.*, … \(. in all\)"
+    ) as caught:
+        encoder = TableEncoder(leave_out=["many", "story"]).fit(frame)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(frame)
+        TableEncoder(leave_out=["id"]).fit(frame[["id", "size"]])
 
 
 def test_years_of_two_digits_are_no_guess():

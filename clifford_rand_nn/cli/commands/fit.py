@@ -101,6 +101,12 @@ def fit(
         list[str] | None,
         typer.Option(metavar="<column>", help="Leave it out, such as an identifier.", rich_help_panel=_TABLE),
     ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<mark>", help="Cells such as n.d. or -999 are missing; may be repeated.", rich_help_panel=_TABLE
+        ),
+    ] = None,
     separator: Separator = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -297,6 +303,7 @@ def fit(
         if option in given:
             raise typer.BadParameter("It is for a fit to --shards.", param_hint=f"--{option}")
     kinds: dict[str, Any] = {"categorical": categorical, "numeric": numeric, "textual": text, "leave_out": drop}
+    kinds["missing"] = missing
     kinds["dates"] = _dates(date)
     asked = Asked(
         train=train,
