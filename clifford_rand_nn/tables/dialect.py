@@ -19,6 +19,7 @@ from clifford_rand_nn.tables.files import read_ending, refuse_duplicates
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _NO_HEADER = "give --no-header, in Python header=False, if that is a row"
 _LOOKED_AT = 2**18  # characters: some thousand rows
+_ENCODINGS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _ROWS = 200  # by which the separator is found
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,|[1-9]\d{0,2}(\.\d{3})+,\d+)([eE][+-]?\d+)?\s*")
@@ -136,7 +137,7 @@ def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
     if encoding is not None and not encoding.startswith("utf-8"):
         return ArgumentError(f"{file}: this is not {encoding} text.")
     hint = "save it in UTF-8, or give the encoding it has: --encoding cp1252 if it is from Windows or Excel (in Python "
-    hint += "encoding='cp1252'), or latin-1"
+    hint += "encoding='cp1252'), latin-1, or utf-16-le"
     return ArgumentError(f"{file}: this is not UTF-8 text; {hint}.")
 
 
@@ -156,9 +157,11 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
         if encoding is None:
             with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else open(file, "rb") as raw:
                 mark = raw.read(4)
-            encoding = "utf-16" if mark[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+            encoding = next((name for begin, name in _ENCODINGS.items() if mark.startswith(begin)), "utf-8-sig")
         with open_text(file, encoding) as stream:
             text = stream.read(_LOOKED_AT)
+            if "\0" in text[:4]:
+                raise not_text(file, encoding)
             return encoding, text, not stream.read(1)
     except UnicodeError as error:
         raise not_text(file, encoding) from error
@@ -179,6 +182,7 @@ def _rows(file: Path, text: str, separator: str, whole: bool, spaces: bool = Fal
 
 def _parsed(text: str, separator: str, spaces: bool = False) -> list[list[str]]:
     """Return rows as Python reads them; line ends within cells are those of the file, as for pandas."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LOOKED_AT))  # a cell may be all of the text
     lines = io.StringIO(text, newline="")
     return [row for row in csv.reader(lines, delimiter=separator, skipinitialspace=spaces) if row]
 
@@ -205,8 +209,10 @@ def _separator(text: str, usual: str) -> str:
 
 def _refuse_title(file: Path, text: str, separator: str) -> None:
     """Refuse a first line of one cell above rows of several: a title, or Excel's "sep=;"."""
-    line, _, below = text.lstrip("\r\n ").partition("\n")
-    line = line.strip()
+    text = text.lstrip("\r\n ")
+    stream = io.StringIO(text, newline="")
+    next(csv.reader(stream, delimiter=separator), None)  # a quoted name may have several lines
+    line, below = text[: stream.tell()].strip(), stream.read()
     if any(mark in line for mark in SEPARATORS) and not line.lower().startswith("sep="):
         return
     other = _separator(below, separator)

@@ -44,7 +44,7 @@ def read_frame(
     header : bool
         Whether the first line holds the names of the columns; if not, they are c1, c2, ….
     encoding : str or None
-        None is UTF-8, or UTF-16 where the file begins with its mark.
+        None is UTF-8, or UTF-16 or UTF-32 where the file begins with its byte order mark.
 
     Returns
     -------

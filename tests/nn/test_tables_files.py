@@ -80,6 +80,37 @@ def test_how_a_file_is_written_is_found_out_and_said(tmp_path, case):
     pd.testing.assert_frame_equal(pd.concat(read_blocks(path, rows=1)), frame, check_dtype=False)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_encodings_by_their_byte_order_mark(tmp_path, encoding):
+    path = _write(tmp_path / "t.csv", "\ufeffa;b\n1,5;å\n2;ß\n", encoding)
+    for frame in (read_frame(path), *read_blocks(path)):
+        assert frame.to_dict("list") == {"a": [1.5, 2], "b": ["å", "ß"]}
+    with pytest.raises(ArgumentError, match=r"this is not UTF-8 text; save it in UTF-8, or give the .* utf-16-le"):
+        read_frame(_write(path, "a;b\n1,5;å\n", encoding))
+
+
+@pytest.mark.parametrize("name", ["Age\n(years)", "Age\r\n(years)", 'a ""b"",\n;c', "a\n\nb", "1\n2;3"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("first", [True, False])
+def test_line_breaks_in_names(tmp_path, name, separator, first):
+    names = [f'"{name}"', "b", "y"] if first else ["b", "y", f'"{name}"']
+    rows = [separator.join(names), *(separator.join((f"{i}", f"{i * 2}", "u")) for i in range(9))]
+    path = _write(tmp_path / "t.csv", "\n".join(rows) + "\n")
+    for frame in (read_frame(path), *read_blocks(path)):
+        assert frame.columns.tolist() == [one.strip('"').replace('""', '"') for one in names]
+        assert frame.iloc[:, 0].tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("length", [131_072, 200_000, 300_000])
+@pytest.mark.parametrize("row", [0, 2, 8])
+def test_long_cells(tmp_path, length, row):
+    cells = ["x, y\n" * (length // 5) if i == row else "x" for i in range(9)]
+    path = _write(tmp_path / "t.csv", "text,y\n" + "".join(f'"{cell}",{i % 2}\n' for i, cell in enumerate(cells)))
+    for frame in (read_frame(path), *read_blocks(path)):
+        assert frame["text"].tolist() == cells
+        assert frame["y"].tolist() == [i % 2 for i in range(9)]
+
+
 def test_encodings_and_no_header(tmp_path):
     path = _write(tmp_path / "t.csv", "\ufeffa,b\n1,å\n2,ß\n", "utf-16-le")
     assert read_frame(path)["b"].tolist() == ["å", "ß"]
