@@ -1,7 +1,6 @@
 """Tables larger than memory: data frames of some thousand rows, one after the other."""
 
 import csv
-import gzip
 import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,8 +14,8 @@ from clifford_rand._threads import cpu_count, map_ahead
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import FAULTS, damaged, npz_rows, read_npz, reading_parquet
 from clifford_rand_nn.tables.arrow_csv import ArrowPieces
-from clifford_rand_nn.tables.delimited import pandas_options, reading_csv, without_thousands
-from clifford_rand_nn.tables.dialect import Dialect, find_dialect
+from clifford_rand_nn.tables.delimited import late_codes, pandas_options, reading_csv, without_thousands
+from clifford_rand_nn.tables.dialect import SPACES, Dialect, find_dialect, open_bytes
 from clifford_rand_nn.tables.files import existing_table, listed, read_ending
 from clifford_rand_nn.tables.frames import named_columns, read_frame
 
@@ -42,8 +41,8 @@ def read_blocks(
 ) -> Iterator[Any]:
     r"""Read a table as data frames of about ``rows`` rows, in their order, so that memory does not grow with the file.
 
-    Parquet is read by its row groups, an NPZ by the rows of X (an X in Fortran's order, and ARFF, at once), CSV by
-    pandas in pieces that end with a line, a few of them at a time; from the first quotation mark on one by one.
+    Parquet is read by its row groups, an NPZ by the rows of X (an X in Fortran's order, ARFF and Excel, at once), CSV
+    by pandas in pieces that end with a line, a few of them at a time; from the first quotation mark on one by one.
 
     Parameters
     ----------
@@ -88,8 +87,8 @@ def read_blocks(
         blocks = _parquet(file, rows, columns)
     elif ending == ".npz":
         blocks = _taken(file, _arrays(file, rows), columns)
-    elif ending == ".arff":
-        frame = read_frame(file, encoding=encoding)
+    elif ending in (".arff", ".xlsx"):
+        frame = read_frame(file, encoding=encoding, header=header)
         blocks = _taken(file, (frame.iloc[i : i + rows] for i in range(0, len(frame), rows)), columns)
     else:
         dialect = find_dialect(file, separator=separator, decimal=decimal, header=header, encoding=encoding)
@@ -169,10 +168,14 @@ def _delimited(
     wanted = _chosen(file, columns, [names[i] for i in dialect.kept])
     some = set(wanted)
     kept = [i for i in dialect.kept if names[i] in some]
+    unknown = [name for name in wanted if name not in {*as_text, *as_number}]
+    codes = {*dialect.codes, *(late_codes(file, dialect, unknown) if unknown else ())}
+    as_text = [*as_text, *(name for name in unknown if name in codes)]
     options = pandas_options(dialect, as_text)
     arrow = ArrowPieces.of(dialect, kept, as_number, as_text)
-    with _opened(file) as stream:
-        if dialect.encoding.startswith("utf-8") and _skip_header(stream, dialect):
+    with open_bytes(file) as stream:
+        by_lines = dialect.encoding.startswith("utf-8") and not dialect.skipped and dialect.separator != SPACES
+        if by_lines and _skip_header(stream, dialect):
             options["header"] = None
             frames = _in_threads(file, dialect, stream, rows, options, kept, arrow)
         else:
@@ -184,10 +187,6 @@ def _delimited(
             whole = {name: np.float64 for name in as_number if kinds.get(name) in ("i", "u")}
             frame = frame.astype(whole) if whole else frame
             yield frame if list(frame.columns) == wanted else frame[wanted]
-
-
-def _opened(file: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(file, "rb")) if file.suffix.lower() == ".gz" else open(file, "rb")
 
 
 def _skip_header(stream: IO[bytes], dialect: Dialect) -> bool:

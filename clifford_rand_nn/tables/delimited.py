@@ -1,35 +1,89 @@
 """Files of separated values as data frames, by pandas."""
 
-import gzip
+import re
 import warnings
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clifford_rand._files import named_errors
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables.dialect import THOUSANDS, Dialect, not_gzip, not_text
+from clifford_rand_nn.tables.dialect import (
+    CODE,
+    DAMAGED,
+    SPACES,
+    THOUSANDS,
+    Dialect,
+    damaged_archive,
+    not_text,
+    open_bytes,
+)
 
+_ROWS, _PIECE = 2**16, 2**22  # rows and bytes looked at together
+_LONGEST_CODE = 64  # bytes that two pieces have in common
+_CELL = re.compile(rb"""[,;\t|"\s]0\d+["\s,;\t|]""")
 _TITLE = "If it does not hold the names of the columns, remove it."
 
 
 def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
     """Read a file as ``dialect`` says; cells of ``as_text`` are no numbers, and none of ``text`` is missing either."""
-    pandas = require("pandas", extra="app", purpose="reading a CSV table")
     options = pandas_options(dialect, (*as_text, *dialect.codes))
     with reading_csv(file, dialect):
-        frame = pandas.read_csv(file, **options)
+        frame = _read(file, options)
         again = [name for name in dict.fromkeys(text) if name in frame.columns]
         if again:  # pandas has no list of its marks of gaps that one could leave out for some columns only
-            options |= {"dtype": str, "na_filter": False, "usecols": again}
-            frame[again] = pandas.read_csv(file, **options)[again]
+            frame[again] = _read(file, options | {"dtype": str, "na_filter": False, "usecols": again})[again]
+        numbers = [name for name in frame.columns if frame[name].dtype.kind in "iuf"]
+        late = late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
+        if late:
+            frame[late] = _read(file, options | {"dtype": str, "usecols": late})[late]
     frame = without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
     frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
     frame.attrs["notes"] = list(dialect.notes)
     return frame
+
+
+def _read(file: Path, options: dict[str, Any]) -> Any:
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    with open_bytes(file) as stream:
+        return pandas.read_csv(stream, **options)
+
+
+def late_codes(file: Path, dialect: Dialect, names: Iterable[str]) -> list[str]:
+    """Return those of some columns that have cells such as 01234, and no fractions, below where the dialect was found.
+
+    Bytes are looked through for digits after a 0 that begins a cell; only if there are some, cells are.
+    """
+    if dialect.whole or (dialect.encoding.startswith("utf-8") and not _zeros(file)) or not (names := list(names)):
+        return []
+    pandas = require("pandas", extra="app", purpose="reading a CSV table")
+    options = pandas_options(dialect) | {"dtype": str, "usecols": names, "chunksize": _ROWS}
+    late: set[str] = set()
+    fractions: set[str] = set()
+    with open_bytes(file) as stream:
+        for frame in pandas.read_csv(stream, **options):
+            late |= {name for name in set(names) - late if frame[name].str.fullmatch(CODE.pattern).any()}
+            fractions |= {name for name in set(names) - fractions if frame[name].str.contains("[.,]").any()}
+    return [name for name in names if name in late - fractions]
+
+
+def _zeros(file: Path) -> bool:
+    """Return whether a text has digits that begin with 0 and are a cell, between whichever marks."""
+    with open_bytes(file) as stream:
+        end = b""
+        while piece := stream.read(_PIECE):
+            piece = end + piece
+            end = piece[-_LONGEST_CODE:]
+            cells = np.frombuffer(piece, dtype=np.uint8)
+            digits = cells[2:] - 48 < 10  # uint8: less than 0 is more than 10
+            begins = (cells[1:-1] == 48) & digits & (cells[:-2] - 48 >= 10) & (cells[:-2] != ord("."))
+            if begins.any() and _CELL.search(piece):
+                return True
+    return False
 
 
 def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = ()) -> Any:
@@ -66,8 +120,8 @@ def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
         raise ArgumentError(f"{file}: malformed CSV: rows have more cells than the first line. {_TITLE}") from error
     except UnicodeError as error:
         raise not_text(file, dialect.encoding) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise not_gzip(file, error) from error
+    except DAMAGED as error:
+        raise damaged_archive(file, error) from error
     except pandas.errors.ParserError as error:
         said = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise ArgumentError(f"{file}: malformed CSV: {said}.") from error
@@ -77,7 +131,8 @@ def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, A
     """Return the options of pandas' reader."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
     options: dict[str, Any] = {
-        "sep": dialect.separator,
+        "sep": r"\s+" if dialect.separator == SPACES else dialect.separator,
+        "skiprows": dialect.skipped,
         "decimal": dialect.decimal,
         "encoding": dialect.encoding,
         "skipinitialspace": dialect.spaces,

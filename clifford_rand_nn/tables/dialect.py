@@ -5,11 +5,12 @@ import gzip
 import io
 import itertools
 import re
+import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, cast
+from typing import IO, TextIO, cast
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import ArgumentError
@@ -17,6 +18,8 @@ from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.files import read_ending, refuse_duplicates
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DAMAGED = (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error)  # of archives
+SPACES = " "  # one or more between two cells
 _NO_HEADER = "give --no-header, in Python header=False, if that is a row"
 _LOOKED_AT = 2**18  # characters: some thousand rows
 _ENCODINGS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -25,7 +28,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
 _COMMA = re.compile(r"\s*[+-]?(\d*,\d+|\d+,|[1-9]\d{0,2}(\.\d{3})+,\d+)([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*")  # 12.000
 _COMMA_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*")
-_CODE = re.compile(r"\s*0\d+\s*")  # a zip code or a number of an account: as an integer it would lose its zeros
+CODE = re.compile(r"\s*0\d+\s*")  # a zip code or a number of an account: as an integer it would lose its zeros
 _POINT = re.compile(r"\s*[+-]?(\d*\.\d+|\d+\.)([eE][+-]?\d+)?\s*")
 
 
@@ -37,7 +40,7 @@ class Dialect:
     ----------
     encoding, separator, decimal : str
     header : bool
-        Whether the first line holds the names.
+        Whether the first line that is not skipped holds the names.
     spaces : bool
         Whether separators are followed by spaces, which belong to no cell.
     names : tuple of str
@@ -48,6 +51,10 @@ class Dialect:
         Columns with cells such as 01234, which are texts: as numbers they would lose their zeros.
     notes : tuple of str
         What was found out and the reader may want to know.
+    skipped : int
+        Lines of comments before the names.
+    whole : bool
+        Whether all of the file was looked at.
     """
 
     encoding: str
@@ -59,6 +66,8 @@ class Dialect:
     left_out: tuple[int, ...]
     codes: tuple[str, ...]
     notes: tuple[str, ...]
+    skipped: int = 0
+    whole: bool = True
 
     @property
     def kept(self) -> list[int]:
@@ -84,21 +93,25 @@ def find_dialect(
 ) -> Dialect:
     """Return how a file is written; what is given is not looked for.
 
-    The separator is the one of ``, ; tab |`` by which most rows have as many cells as the first; among equals the one
-    that leaves the most cells whole. The decimal mark is a comma where cells such as ``1,5`` stand between other
+    Lines of comments (#) before the names are skipped. The separator is the one of ``, ; tab |`` by which most rows
+    have as many cells as the first, among equals the one that leaves the most cells whole; or spaces, if there is none
+    and half of the cells are numbers. The decimal mark is a comma where cells such as ``1,5`` stand between other
     separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
     """
     one = "one ASCII character that ends no line"  # pandas' parser takes a byte
     _check("separator", separator, one, lambda text: len(text) == 1 and text.isascii() and text not in "\r\n")
     _check("decimal", decimal, "'.' or ','", lambda text: text in (".", ","))
     encoding, text, whole = _beginning(file, encoding)
-    notes = []
+    skipped, text, commented = _without_comments(text)
+    if commented and not header:
+        text, commented = text.partition("\n")[2], False
+    notes = [f"{skipped} lines of comments are left out"] if skipped else []
     if separator is None:
         separator = _separator(text, "\t" if read_ending(file).startswith(".tsv") else ",")
         if header:
             _refuse_title(file, text, separator)
         if separator != ("\t" if read_ending(file).startswith(".tsv") else ","):
-            notes.append(f"the cells are separated by {SEPARATORS[separator]}")
+            notes.append(f"the cells are separated by {SEPARATORS.get(separator, 'spaces')}")
     rows = _rows(file, text, separator, whole)
     if not rows:
         raise ArgumentError(f"{file}: the file is empty.")
@@ -114,22 +127,38 @@ def find_dialect(
             notes.append(f"decimals are written with a comma{also}")
     left_out: tuple[int, ...] = ()
     if header:
-        left_out, said = _without_a_name(file, first, cells)
+        left_out, said = without_a_name(file, first, cells)
         notes += said
         refuse_duplicates(file, [name for name in first if name.strip()])
     else:
         first = [f"c{i + 1}" for i in range(len(first))]
         notes.append(f"no header: the columns are called c1 to c{len(first)}" if len(first) > 1 else "no header: c1")
-    coded = {i for row in cells for i, cell in enumerate(row) if _CODE.fullmatch(cell)}
+    coded = {i for row in cells for i, cell in enumerate(row) if CODE.fullmatch(cell)}
     codes = tuple(name for i, name in enumerate(first) if i in coded)
-    return Dialect(encoding, separator, decimal, header, spaces, tuple(first), left_out, codes, tuple(notes))
+    named = header and not commented
+    found = (separator, decimal, named, spaces, tuple(first), left_out, codes, tuple(notes), skipped, whole)
+    return Dialect(encoding, *found)
+
+
+def open_bytes(file: Path) -> IO[bytes]:
+    """Open a file, decompressed; of a .zip the only file in it."""
+    if file.suffix.lower() == ".gz":
+        return cast("IO[bytes]", gzip.open(file, "rb"))
+    if file.suffix.lower() != ".zip":
+        return open(file, "rb")
+    try:
+        archive = zipfile.ZipFile(file)
+        names = [one for one in archive.namelist() if not one.endswith("/") and not one.startswith("__MACOSX/")]
+        if len(names) == 1:
+            return archive.open(names[0])
+    except (zipfile.BadZipFile, RuntimeError) as error:  # RuntimeError: encrypted
+        raise damaged_archive(file, error) from error
+    raise ArgumentError(f"{file}: this zip file holds {len(names)} files, not one table; unpack it and give one.")
 
 
 def open_text(file: Path, encoding: str) -> TextIO:
     """Open a file of text, compressed or not."""
-    if file.suffix.lower() == ".gz":
-        return cast("TextIO", gzip.open(file, "rt", encoding=encoding, newline=""))
-    return open(file, encoding=encoding, newline="")
+    return io.TextIOWrapper(open_bytes(file), encoding=encoding, newline="")
 
 
 def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
@@ -141,9 +170,10 @@ def not_text(file: Path, encoding: str | None = None) -> ArgumentError:
     return ArgumentError(f"{file}: this is not UTF-8 text; {hint}.")
 
 
-def not_gzip(file: Path, error: Exception) -> ArgumentError:
-    """Return the error for a file that ends in .gz and cannot be decompressed."""
-    return ArgumentError(f"{file}: this is not a readable gzip file: {error}.")
+def damaged_archive(file: Path, error: Exception) -> ArgumentError:
+    """Return the error for a file that ends in .gz or .zip and cannot be decompressed."""
+    kind = "zip" if file.suffix.lower() == ".zip" else "gzip"
+    return ArgumentError(f"{file}: this is not a readable {kind} file: {error}.")
 
 
 def _check(name: str, value: str | None, rule: str, holds: object) -> None:
@@ -155,7 +185,7 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
     """Return the encoding, the first characters and whether they are all."""
     try:
         if encoding is None:
-            with gzip.open(file, "rb") if file.suffix.lower() == ".gz" else open(file, "rb") as raw:
+            with open_bytes(file) as raw:
                 mark = raw.read(4)
             encoding = next((name for begin, name in _ENCODINGS.items() if mark.startswith(begin)), "utf-8-sig")
         with open_text(file, encoding) as stream:
@@ -167,8 +197,8 @@ def _beginning(file: Path, encoding: str | None) -> tuple[str, str, bool]:
         raise not_text(file, encoding) from error
     except LookupError as error:
         raise fail("encoding", "read_frame", "an encoding that Python knows", encoding) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise not_gzip(file, error) from error
+    except DAMAGED as error:
+        raise damaged_archive(file, error) from error
 
 
 def _rows(file: Path, text: str, separator: str, whole: bool, spaces: bool = False) -> list[list[str]]:
@@ -183,7 +213,9 @@ def _rows(file: Path, text: str, separator: str, whole: bool, spaces: bool = Fal
 def _parsed(text: str, separator: str, spaces: bool = False) -> list[list[str]]:
     """Return rows as Python reads them; line ends within cells are those of the file, as for pandas."""
     csv.field_size_limit(max(csv.field_size_limit(), _LOOKED_AT))  # a cell may be all of the text
-    lines = io.StringIO(text, newline="")
+    lines: Iterable[str] = io.StringIO(text, newline="")
+    if separator == SPACES:
+        lines = (" ".join(line.split()) for line in lines)
     return [row for row in csv.reader(lines, delimiter=separator, skipinitialspace=spaces) if row]
 
 
@@ -204,11 +236,40 @@ def _separator(text: str, usual: str) -> str:
         score = (alike, entire / len(cells), len(rows[0]), 0)
         if score > best:
             best, chosen = score, one
+    if best[0] < 1:
+        head, *rows = _parsed(text, SPACES)[:_ROWS] or [[]]
+        numeric = [bool(_NUMBER.fullmatch(cell)) for row in rows for cell in row]
+        if len(head) > 1 and all(len(row) == len(head) for row in rows) and 2 * sum(numeric) >= len(numeric) > 0:
+            return SPACES
     return chosen
+
+
+def _without_comments(text: str) -> tuple[int, str, bool]:
+    """Return how many lines before the table are comments (#), the text below, and whether it begins with the last one.
+
+    The last line is that of the names if it has as many cells as the next one, and that has numbers, as NumPy's
+    savetxt writes it, or there is no space after the mark, as in #CHROM.
+    """
+    lines = text.splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    last = next((i for i in range(first - 1, -1, -1) if lines[i].startswith("#")), None)
+    if last is None:
+        return 0, text, False
+    names, below = lines[last].lstrip("# "), "".join(lines[first:])
+    separator = _separator(names + below, ",")
+    one, two = (_parsed(part, separator)[:1] or [[]] for part in (names, lines[first]))
+    if len(one[0]) == len(two[0]) > 1:
+        if lines[last][1:2].strip():
+            return last, "".join(lines[last:]), False
+        if any(_NUMBER.fullmatch(cell) for cell in two[0]):
+            return first, names + below, True
+    return first, below, False
 
 
 def _refuse_title(file: Path, text: str, separator: str) -> None:
     """Refuse a first line of one cell above rows of several: a title, or Excel's "sep=;"."""
+    if separator == SPACES:
+        return
     text = text.lstrip("\r\n ")
     stream = io.StringIO(text, newline="")
     next(csv.reader(stream, delimiter=separator), None)  # a quoted name may have several lines
@@ -219,7 +280,7 @@ def _refuse_title(file: Path, text: str, separator: str) -> None:
     rows = _parsed(below, other)[:_ROWS]
     lengths = [len(row) for row in rows]
     if lengths and min(lengths) == max(lengths) > 1:
-        many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS[other]}"
+        many = f"the {lengths[0]} cells of the others are separated by {SEPARATORS.get(other, 'spaces')}"
         remedy = "remove what stands above the names of the columns"
         raise ArgumentError(f"{file}: the first line, {shortened(line, 30)!r}, holds no names: {many}; {remedy}.")
 
@@ -240,7 +301,7 @@ def _marks(rows: Sequence[Sequence[str]]) -> tuple[str, bool]:
     return (",", True) if sure and all(THOUSANDS.fullmatch(cell) for cell in points) else (".", False)
 
 
-def _without_a_name(
+def without_a_name(
     file: Path, names: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[tuple[int, ...], list[str]]:
     """Return the places of columns without a name that can be left out, and say so; refuse others."""

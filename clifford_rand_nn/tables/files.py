@@ -9,7 +9,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
 
 WRITTEN = (".csv", ".parquet", ".npz")
-READ = (*WRITTEN, ".tsv", ".csv.gz", ".tsv.gz", ".arff")
+READ = (*WRITTEN, ".tsv", ".txt", ".dat", ".data", ".csv.gz", ".tsv.gz", ".txt.gz", ".zip", ".arff", ".xlsx")
 _SHOWN = 8  # names listed in one error line
 
 

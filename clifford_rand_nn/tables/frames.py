@@ -11,7 +11,7 @@ from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._archives import read_npz, reading_parquet
 from clifford_rand_nn.tables.delimited import read_delimited
-from clifford_rand_nn.tables.dialect import find_dialect
+from clifford_rand_nn.tables.dialect import find_dialect, without_a_name
 from clifford_rand_nn.tables.files import existing_table, listed, read_ending, refuse_duplicates
 from clifford_rand_nn.tables.notes import column_names
 
@@ -31,14 +31,15 @@ def read_frame(
     Parameters
     ----------
     path : path
-        .csv, .tsv, also compressed (.csv.gz, .tsv.gz), .parquet, .npz or .arff. An NPZ holds features ``X`` (n, d),
+        .csv, .tsv, .txt, .dat or .data, also compressed (.csv.gz, .zip with one file), .parquet, .npz, .arff, or .xlsx,
+        of which the first sheet is read. An NPZ holds features ``X`` (n, d),
         the columns of which are called as its ``feature_names`` say, or x0, x1, …, and other columns as arrays (n,).
     text : sequence of str
         Columns of a CSV whose cells stay as they are written: "007" and "NA" are texts, and an empty cell is one.
     as_text : sequence of str
         Likewise, but "NA" and empty cells are missing: codes such as "007" that are categories.
     separator : str or None
-        Of cells; None finds out which one of ``, ; tab |`` it is.
+        Of cells; None finds out which one of ``, ; tab |`` it is, or any number of spaces (" ").
     decimal : {".", ","} or None
         None finds out.
     header : bool
@@ -95,13 +96,15 @@ def read_known(path: str | Path, *, text: Sequence[str] = (), as_text: Sequence[
         from clifford_rand_nn.tables.arff import read_arff
 
         return read_arff(file, dialect.get("encoding"))
+    if ending == ".xlsx":
+        return _read_excel(file, dialect.get("header", True))
     return read_delimited(file, find_dialect(file, **dialect), text, as_text)
 
 
 def last_column(path: str | Path, **dialect: Any) -> str:
     """Return the name of the last column of a table, without reading all of a CSV; ``dialect`` as for `read_frame`."""
     file = existing_table(path)
-    if read_ending(file) in (".parquet", ".npz", ".arff"):
+    if read_ending(file) in (".parquet", ".npz", ".arff", ".xlsx"):
         return str(read_frame(file, **dialect).columns[-1])
     found = find_dialect(file, **dialect)
     return found.names[found.kept[-1]]
@@ -115,6 +118,29 @@ def _read_parquet(file: Path) -> Any:
     frame.columns = [str(name) for name in frame.columns]
     refuse_duplicates(file, list(frame.columns))
     frame.attrs["notes"] = []
+    return frame
+
+
+def _read_excel(file: Path, header: bool) -> Any:
+    """Read the first sheet of an Excel file; texts such as 007 stay texts."""
+    pandas = require("pandas", extra="app", purpose="reading an Excel table")
+    require("openpyxl", extra="excel", purpose="reading an Excel table")
+    try:
+        frame = pandas.read_excel(file, header=None, dtype=object, engine="openpyxl").dropna(how="all")
+    except Exception as error:  # openpyxl raises whatever the parsers of XML and zip do
+        raise ArgumentError(f"{file}: this is not a readable Excel file: {error}.") from error
+    names = [f"c{i + 1}" for i in range(frame.shape[1])]
+    notes, kept = ["the first sheet is read"], names
+    if header and len(frame):
+        names = ["" if pandas.isna(name) else str(name) for name in frame.iloc[0]]
+        frame = frame.iloc[1:]
+        left_out, said = without_a_name(file, names, frame.fillna("").astype(str).to_numpy().tolist())
+        notes += said
+        kept = [name for i, name in enumerate(names) if i not in left_out]
+        frame = frame[[column for i, column in enumerate(frame.columns) if i not in left_out]]
+    refuse_duplicates(file, kept)
+    frame = frame.set_axis(kept, axis=1).reset_index(drop=True).infer_objects()
+    frame.attrs["notes"] = notes
     return frame
 
 

@@ -162,7 +162,7 @@ def test_a_write_that_fails_leaves_the_old_file(folder, monkeypatch):
 
 ERRORS = {
     "file": (("no.csv",), "no.csv: there is no such file."),
-    "ending": (("t.txt",), "t.txt: unknown ending '.txt'; use one of"),
+    "ending": (("t.doc",), "t.doc: unknown ending '.doc'; use one of"),
     "column": (
         ("t.csv", "--text", "othr"),
         "no column 'othr'; the columns are 'text', 'other', 'label', 'part' (is 'o",

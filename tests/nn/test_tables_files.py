@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import TableEncoder, default_target, read_blocks, read_frame
 from clifford_rand_nn.tables import blocks as blocks_module
 from support.clock import fastest
@@ -109,6 +109,103 @@ def test_long_cells(tmp_path, length, row):
     for frame in (read_frame(path), *read_blocks(path)):
         assert frame["text"].tolist() == cells
         assert frame["y"].tolist() == [i % 2 for i in range(9)]
+
+
+TEXTS = {
+    "spaces": ("  a    b\n  1.5  2\n 12.5 30  \n", [[1.5, 12.5], [2, 30]]),
+    "spaces and tabs": ("a \t b\n1.5\t2\n12.5   30\n", [[1.5, 12.5], [2, 30]]),
+    "commas in decimals": ("a b\n1,5 2\n12,5 30\n", [[1.5, 12.5], [2, 30]]),
+    "words": ('a b\n1.5 x\n12.5 "y z"\n', [[1.5, 12.5], ["x", "y z"]]),
+    "comments": ("# made by me, today\n#\n\n# twice\na,b\n1,x\n2,#y\n", [[1, 2], ["x", "#y"]]),
+    "comment like rows": ("# u, v\na,b\nx,y\nz,y\n", [["x", "z"], ["y", "y"]]),
+    "savetxt": ("# a b\n1.5e+00 2\n1.25e+01 30\n", [[1.5, 12.5], [2, 30]]),
+    "savetxt, commas": ("# me\n# a,b\n1.5e+00,2\n", [[1.5], [2]]),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+@pytest.mark.parametrize("ending", ["txt", "dat", "csv", "zip"])
+def test_spaces_and_comments(tmp_path, case, ending):
+    text, columns = TEXTS[case]
+    path = tmp_path / f"t.{ending}"
+    if ending == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("folder/t.txt", text)
+            archive.writestr("__MACOSX/._t.txt", b"\0\1")
+    else:
+        _write(path, text)
+    for frame in (read_frame(path), *read_blocks(path)):
+        assert frame.to_dict("list") == dict(zip("ab", columns, strict=True))
+    assert default_target(path) == "b"
+    pd.testing.assert_frame_equal(pd.concat(read_blocks(path, rows=1)), read_frame(path), check_dtype=False)
+
+
+def test_marks_of_comments_that_are_none(tmp_path):
+    path = _write(tmp_path / "t.tsv", "##version 4\n#CHROM\tname\nchr1\tx\n")
+    assert read_frame(path).to_dict("list") == {"#CHROM": ["chr1"], "name": ["x"]}
+    path = _write(tmp_path / "t.csv", "#id,name\nu1,x\nu2,y\n")
+    assert read_frame(path)["#id"].tolist() == ["u1", "u2"]
+    path = _write(tmp_path / "t.csv", "# a b\n1 2\n3 4\n")
+    assert read_frame(path, header=False).to_dict("list") == {"c1": [1, 3], "c2": [2, 4]}
+    path = _write(tmp_path / "t.csv", "name\nJohn Smith\nJane Doe\n")
+    assert read_frame(path)["name"].tolist() == ["John Smith", "Jane Doe"]
+
+
+def test_archives_of_other_things(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.csv", "a\n1\n")
+        archive.writestr("b.csv", "a\n1\n")
+    (tmp_path / "no.zip").write_text("a\n1\n")
+    for name, message in {"two": "holds 2 files, not one table; unpack it", "no": "not a readable zip file"}.items():
+        for read in (read_frame, lambda path: list(read_blocks(path))):
+            with pytest.raises(ArgumentError, match=message):
+                read(tmp_path / f"{name}.zip")
+
+
+def test_excel(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    days = pd.to_datetime(["2020-01-05", None, "2021-03-01"])
+    frame = pd.DataFrame(
+        {"zip": ["01234", "10115", "04109"], "n": [1, None, 3], "day": days, "at": [dt.time(8, 30)] * 3}
+    )
+    path = tmp_path / "t.xlsx"
+    frame.to_excel(path, index=False)
+    for read in (read_frame(path), *read_blocks(path)):
+        pd.testing.assert_frame_equal(read.astype({"at": str}), frame.astype({"at": str}), check_dtype=False)
+        assert read.dtypes.astype(str).str.replace(r"\[.*", "", regex=True).tolist()[1:3] == ["float64", "datetime64"]
+    assert default_target(path) == "at"
+    frame.to_excel(path)
+    assert "row index" in read_frame(path).attrs["notes"][1]
+    frame.set_axis(["a", "a", "b", "c"], axis=1).to_excel(path, index=False)
+    with pytest.raises(ArgumentError, match="the column name 'a' appears more than once"):
+        read_frame(path)
+    path.write_text("a,b\n")
+    with pytest.raises(ArgumentError, match="this is not a readable Excel file"):
+        read_frame(path)
+    monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "openpyxl")
+    with pytest.raises(MissingDependencyError, match=r"reading an Excel table needs openpyxl: pip install"):
+        read_frame(path)
+
+
+@pytest.mark.parametrize("late", ["01049", '"01049"', " 01049", "00", "007"])
+@pytest.mark.parametrize("kind", ["t.csv", "t.csv.gz", "utf-16", "semicolons"])
+def test_codes_keep_their_zeros_wherever_they_are(tmp_path, late, kind):
+    rows = [f"{99999 - i % 5000},{i}.5,{'x' * 60}" for i in range(6000)]
+    text = "\n".join(["zip,n,note", *rows, f"{late},0.5,x", "7,00:15,y"]) + "\n"
+    text = text.replace(",", ";") if kind == "semicolons" else text
+    path = _write(tmp_path / (kind if kind[:2] == "t." else "t.csv"), text, "utf-16" if kind == "utf-16" else "utf-8")
+    frame = read_frame(path)
+    assert [str(cell).strip() for cell in frame["zip"].iloc[[0, -2, -1]]] == ["99999", late.strip(' "'), "7"]
+    blocks = pd.concat(read_blocks(path, rows=1000))
+    assert blocks["zip"].tolist() == frame["zip"].tolist()
+    assert pd.concat(read_blocks(path, columns=["n"])).iloc[-2, 0] in (0.5, "0.5")
+    numbers = pd.concat(read_blocks(path, columns=["zip"], as_number=["zip"]))["zip"]
+    assert numbers.tolist() == [float(cell.strip()) for cell in frame["zip"]]
+
+
+def test_codes_are_texts_in_blocks(tmp_path):
+    path = _write(tmp_path / "t.csv", "zip,n\n01234,10\n10115,20\n")
+    assert pd.concat(read_blocks(path, rows=1))["zip"].tolist() == ["01234", "10115"]
 
 
 def test_encodings_and_no_header(tmp_path):
