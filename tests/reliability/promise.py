@@ -2,8 +2,13 @@
 
 import importlib
 import pkgutil
+import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from clifford_rand.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,38 @@ class Outcome:
 
     figure: str
     faults: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Trial:
+    """Instance number k, what `attempt` returned of it (None if it raised), its warnings, its faults; or a refusal."""
+
+    k: int
+    instance: Any
+    result: Any = None
+    warnings: list = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    refusal: str = ""
+
+
+def trials(budget, wanted, draw, attempt):
+    """Yield trials, one for each k from 0, until ``wanted`` were neither refused nor None from ``draw(k)``."""
+    began, done = time.monotonic(), 0
+    for k in range(10 * wanted):
+        if done >= wanted or (budget.seconds and time.monotonic() - began > budget.seconds):
+            return
+        trial = Trial(k, draw(k))
+        if trial.instance is not None:
+            with warnings.catch_warnings(record=True) as trial.warnings:
+                warnings.simplefilter("always")
+                try:
+                    trial.result = attempt(trial.instance)
+                except ArgumentError as error:
+                    trial.refusal = str(error)
+                except Exception as error:
+                    trial.faults.append(f"{type(error).__name__}: {error}")
+            done += not trial.refusal
+        yield trial
 
 
 def names():
