@@ -101,7 +101,7 @@ def _model(rng, family, kind, loss, share, scale, unit, delta):
     beta = share * (unit**2 if squared else unit * scale)
     modes = [("penalised", True), ("penalised", True), ("free", True), (False, True), (False, False)]
     bias, intercept = modes[rng.integers(len(modes))]
-    if bias == "free" and (family == "infinite" or "shards" in family):
+    if bias == "free" and (family in ("infinite", "gated shards") or (family == "gated" and kind == "exhaustive")):
         bias = "penalised"
     options |= {"beta": beta, "loss": name, "bias": bias, "fit_intercept": intercept, "max_time": 5.0}
     if family == "lasso":

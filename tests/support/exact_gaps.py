@@ -28,7 +28,8 @@ def _elementwise(function):
 exact = _elementwise(mp.mpf)
 _log, _exp, _sqrt, _acos, _tanh = map(_elementwise, (mp.log, mp.exp, mp.sqrt, mp.acos, mp.tanh))
 _NEAR = 1e-10  # share below the largest value, up to which a search in double precision leaves neurons to compare
-_BALANCED = 1e-45  # of the sum of sizes, to which equalities are met
+_ROUNDED = mp.mpf(10) ** -40  # of what is added up: sums below are none
+_MOST_STEPS = 40
 
 
 @dataclass
@@ -120,75 +121,74 @@ def _entropy(p):
 def feasible(data, theta, columns):
     """Move a dual point into the loss's domain and onto columnsᵀ θ = 0, by as little as its own rounding; else 0.
 
-    Entries move in proportion to the square of their distance from the ends of the domain, those of squares all alike.
+    Entries move in proportion to their distance from the ends of the domain, those of squares all alike.
     """
     y, w, delta, zero = data.y, data.weights, data.delta, exact(0.0)
     theta = exact(theta)
     if data.loss == "softmax":
-        share = np.maximum(-theta * (1 - y), zero) / w
-        share = share / np.maximum(share.sum(axis=1, keepdims=True), exact(1.0))
-        return _softmax_balanced(data, share, columns)
+        return _softmax_balanced(data, np.maximum(-theta * (1 - y), zero) / w, columns)
     if data.loss in ("huber", "log_cosh"):
-        low, high = -delta * w, delta * w
+        low, high = -delta * w + 0 * y, delta * w + 0 * y
     elif data.loss == "squared_hinge":
         low, high = np.where(y > 0, zero, -mp.inf), np.where(y > 0, mp.inf, zero)
     elif data.loss == "logistic":
         low, high = np.minimum(y, zero) * w, np.maximum(y, zero) * w
     else:
         low, high = -mp.inf + 0 * y, mp.inf + 0 * y
-    theta = np.maximum(np.minimum(theta, high), low)
-    for shrunk in (theta, theta * (1 - exact(1e-13))):
-        found = shrunk
-        for _ in range(8):
-            excess = columns.T @ found  # (q, C)
-            if not columns.shape[1] or abs(excess).max() <= _BALANCED * abs(found).sum():
-                return found
-            slack = np.minimum(found - low, high - found) if data.loss != "squared" else 1 + 0 * found
-            slack = np.where((slack == mp.inf).astype(bool), exact(1.0), slack)
-            for c in range(found.shape[1]):
-                unit = abs(slack[:, c]).max() or 1
-                mass = (slack[:, c] / unit) ** 2
-                size = np.float64(abs(found[:, c]).max() or 1)
-                step = _solved(columns, mass, excess[:, c] / size)
-                found[:, c] = found[:, c] - size * mass * (columns @ step)
-    return 0 * theta
-
-
-def _solved(columns, mass, excess):
-    A, m = columns.astype(float), np.maximum(mass.astype(float), 0)
-    M = A.T @ (m[:, None] * A)
-    d = np.sqrt(np.maximum(np.diag(M), 1e-300))
-    return exact(np.linalg.lstsq(M / np.outer(d, d), excess.astype(float) / d, rcond=1e-13)[0] / d)
+    parts = [_balanced(columns.T, theta[:, c], low[:, c], high[:, c]) for c in range(theta.shape[1])]
+    return 0 * theta if any(part is None for part in parts) else np.column_stack(parts)
 
 
 def _softmax_balanced(data, share, columns):
-    """θ of the shares of the other classes, changed by factors until every column and class is balanced."""
+    """θ from the shares (n, C) of the other classes, after the least change that balances every class."""
     y, w = data.y, data.weights
     n, C = y.shape
-    true = np.argmax(y.astype(float), axis=1)
+    true, q = np.argmax(y.astype(float), axis=1), columns.shape[1]
+    i, c = np.nonzero(np.arange(C) != true[:, None])
+    A = exact(np.zeros((q * C, len(i))))  # equality (k, c) of the share of class c in row i: θ_iy gains, θ_ic loses
+    for j, (row, other) in enumerate(zip(i, c, strict=True)):
+        A[true[row] :: C, j] += columns[row] * w[row]
+        A[other::C, j] -= columns[row] * w[row]
+    found = _balanced(A, share[i, c], exact(np.zeros(len(i))), mp.inf + exact(np.zeros(len(i))))
+    if found is None:
+        return 0 * y
+    share = 0 * share
+    share[i, c] = found
+    share = share / max(share.sum(axis=1).max(), mp.mpf(1))
+    return w * (y * share.sum(axis=1, keepdims=True) - share)
 
-    def point(share):
-        return w * (y * share.sum(axis=1, keepdims=True) - share)
 
-    q = columns.shape[1]
-    for _ in range(8):
-        theta = point(share)
-        excess = columns.T @ theta
-        if not q or abs(excess).max() <= _BALANCED * abs(theta).sum():
-            return theta
-        # d share_ic = share_ic² (λ(i, y_i) - λ(i, c)), λ(i, c) = Σ_k columns_ik λ_kc
-        s, A = (share**2 * w).astype(float), columns.astype(float)
-        E = np.zeros((n, C, q * C))  # d θ_i,: of a unit of share_ic is e_y - e_c
-        for i, c in itertools.product(range(n), range(C)):
-            if c != true[i]:
-                E[i, c, true[i] :: C] += A[i]
-                E[i, c, c::C] -= A[i]
-        flat = E.reshape(n * C, -1)
-        M = flat.T @ (s.reshape(-1, 1) * flat)
-        step = np.linalg.lstsq(M, -excess.astype(float).ravel(), rcond=1e-13)[0]
-        change = exact((flat @ step).reshape(n, C))
-        share = np.maximum(share + share**2 * change, exact(0.0))
-    return 0 * point(share)
+def _balanced(A, point, low, high):
+    """Return a point between ``low`` and ``high`` with A point = 0 next to the given one, or None."""
+    point = np.maximum(np.minimum(point, high), low)
+    for _ in range(_MOST_STEPS):
+        excess = A @ point
+        if not len(A) or abs(excess).max() <= _ROUNDED * (abs(A) @ abs(point)).max():
+            return point
+        slack = np.minimum(point - low, high - point)
+        slack = np.where((slack == mp.inf).astype(bool), exact(1.0), slack)
+        point = point - slack * (A.T @ _solved((A * slack) @ A.T, excess))
+        point = np.maximum(np.minimum(point, high), low)
+    return None
+
+
+def _solved(M, b):
+    """Return x with M x = b, M positive semidefinite, by elimination with the pivots that lost least."""
+    M, b, before = M.copy(), b.copy(), np.diag(M).copy()
+    x, left, order = 0 * b, [k for k in range(len(b)) if before[k] > 0], []
+    while left:
+        k = max(left, key=lambda k: M[k, k] / before[k])
+        if M[k, k] <= _ROUNDED * before[k]:
+            break
+        left.remove(k)
+        order.append(k)
+        for j in left:
+            share = M[j, k] / M[k, k]
+            M[j], b[j] = M[j] - share * M[k], b[j] - share * b[k]
+    for place in reversed(range(len(order))):
+        k = order[place]
+        x[k] = (b[k] - sum((M[k, j] * x[j] for j in order[place + 1 :]), mp.mpf(0))) / M[k, k]
+    return x
 
 
 def bound(data, theta, proof, sup):
@@ -236,11 +236,12 @@ def relu(data, proof, network):
     """Exact objective of a ReLU network, and the supremum of dual points over its family of neurons."""
     family, X = proof.claim.family, exact(data.X)
     W, b, alpha, t = map(exact, (network.W1, network.b1, network.w2, network.b2))
-    f = np.maximum(X @ W.T + b, exact(0.0)) @ alpha.reshape(len(b), -1) + t
+    alpha = alpha.reshape(len(b), data.y.shape[1])
+    f = np.maximum(X @ W.T + b, exact(0.0)) @ alpha + t
     if family.feature is not None:
         W = np.column_stack([W, b / exact(family.feature)])
     sizes = abs(W).sum(axis=1) if family.p == 1 else _sqrt((W**2).sum(axis=1))
-    penalty = (sizes * _sqrt((alpha.reshape(len(b), -1) ** 2).sum(axis=1))).sum()
+    penalty = (sizes * _sqrt((alpha**2).sum(axis=1))).sum()
     return mean_loss(data, f) + exact(proof.beta) * penalty, f, lambda theta: (_largest(family, data.X, theta), 0)
 
 
