@@ -142,7 +142,7 @@ def feasible(data, theta, columns):
 def _softmax_balanced(data, share, columns):
     """θ from the shares (n, C) of the other classes, after the least change that balances every class."""
     y, w = data.y, data.weights
-    n, C = y.shape
+    C = y.shape[1]
     true, q = np.argmax(y.astype(float), axis=1), columns.shape[1]
     i, c = np.nonzero(np.arange(C) != true[:, None])
     A = exact(np.zeros((q * C, len(i))))  # equality (k, c) of the share of class c in row i: θ_iy gains, θ_ic loses
