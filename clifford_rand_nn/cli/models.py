@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.pipeline import Pipeline
 
 from clifford_rand._typing import Array
@@ -155,7 +154,4 @@ def _answer(model: Any, X: Any, coverage: float) -> Answers:
     labels = model.classes_[(outputs > 0).astype(int) if outputs.ndim == 1 else outputs.argmax(axis=1)]
     if not hasattr(model, "predict_proba"):
         return Answers(labels, outputs=outputs)
-    if outputs.ndim > 1:
-        return Answers(labels, softmax(outputs, axis=1))
-    second = expit(outputs)
-    return Answers(labels, np.column_stack([expit(-outputs), second]))
+    return Answers(labels, model.predict_proba(X))

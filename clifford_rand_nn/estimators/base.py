@@ -26,7 +26,7 @@ from clifford_rand_nn.bias import Bias, bias_feature, check_bias, with_feature
 from clifford_rand_nn.certificates import Certificate, Claim, GatedClaim, KernelClaim, NetworkClaim, proved
 from clifford_rand_nn.datafits.choice import has_delta, split_weights
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.estimators.held_out import chosen_beta
+from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import Parameters, check_verbose, progress_line
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
@@ -133,15 +133,19 @@ class ConvexNetwork(Parameters):
 
     def _choose_and_train(self, task: Task, shared: list[Any] | None) -> None:
         """Train with the beta that is given, or with the one that held-out rows choose."""
-        self.candidates_ = None
+        self.candidates_, held_out = None, None
         task = self._settled(self._with_feature(task))
         if isinstance(self.beta, str):
-            self.beta_, self.candidates_, settings = chosen_beta(self, task)
+            self.beta_, self.candidates_, settings, held_out = chosen_beta(self, task)
             for name, value in settings.items():
                 setattr(self, name, value)
         else:
             self.beta_ = float(self.beta)
         self._train(task, shared)
+        self._calibrate_on(held_out, task)
+
+    def _calibrate_on(self, held_out: HeldOut | None, task: Task) -> None:
+        """Keep what probabilities are calibrated on; of classifiers."""
 
     def _settled(self, task: Task) -> Task:
         """Settle parameters that are "auto" beside beta: set ``loss_``, and return the task with that loss."""

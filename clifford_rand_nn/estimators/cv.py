@@ -219,7 +219,7 @@ class BetaCV(Exported, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities; for classifiers with loss="logistic"."""
+        """Class probabilities, calibrated on held-out rows; for classifiers."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 

@@ -15,6 +15,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.choice import as_loss, labels_of, normalised
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.sampling import merged_rows
+from clifford_rand_nn.infinite.calibration import Calibration, fit_calibration
 
 FOLDS = 5
 _ENOUGH = 500  # held-out rows: a share of one half is then known to two points; fewer rows take further folds
@@ -25,6 +26,14 @@ _NOTHING = 1e-13
 _BLIND = 4  # place of the share that is taken where no rows can be held out
 _DIGITS = 12  # of a share of rows: equal sums of weights in another order are equal
 _SEED = 0  # of the folds, and of what is drawn where the estimator has no seed of its own
+
+
+class HeldOut(NamedTuple):
+    """Outputs (n, C) for rows by networks that were trained without them, with targets (n, C) and weights (n,)."""
+
+    outputs: Array
+    targets: Array
+    weights: Array
 
 
 class BetaScore(NamedTuple):
@@ -50,8 +59,10 @@ class BetaScore(NamedTuple):
     wrong: float | None = None
 
 
-def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str, Any]]:
+def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str, Any], HeldOut | None]:
     """Return the beta that does best on held-out rows, what was compared with it, and the settings that it is for.
+
+    The last entry has the outputs for held-out rows at this beta; it is None where no beta was compared.
 
     Shares of the largest beta, falling, are tried until the loss has risen twice. The one with the least loss is
     chosen, for classes of those whose wrong labels are within half a standard error of the fewest. A fold is trained on
@@ -65,9 +76,8 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         There was an interrupt: no network on all rows is there yet.
     """
     limit = None if model.max_time is None else task.seconds + (model.max_time - task.seconds) * _SHARE
-    place = folds(task.X, task.targets, task.classes is not None)
-    held = [place == k for k in range(n_folds(len(place))) if (place == k).any() and (place != k).any()]
-    tried: list[tuple[list[BetaScore], dict[str, Any]]] = []
+    held = _validation_sets(task)
+    tried: list[tuple[list[BetaScore], dict[str, Any], list[HeldOut]]] = []
     for settings in model._alternatives():
         if tried and limit is not None and task.seconds > limit:
             break
@@ -76,35 +86,86 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
         top, shares = copy.copy(one)._top(task), one._shares()
         size = max(float(abs(task.X).max()), task.feature or 0.0) * float(np.abs(task.targets).max())
         if top <= _NOTHING * size:  # what a constant target leaves is rounding
-            return 1.0, [], settings
+            return 1.0, [], settings, None
         if not held:
-            return float(top * shares[_BLIND]), [], settings
-        scores, done = _scores(one, task, held, top * shares, limit)
-        tried, held = [*tried, (scores, settings)], held[:done]
+            return float(top * shares[_BLIND]), [], settings, None
+        scores, done, outputs = _scores(one, task, held, top * shares, limit)
+        tried, held = [*tried, (scores, settings, outputs)], held[:done]
     told = np.any(held, axis=0)
     weights = np.ones(np.count_nonzero(told)) if task.weights is None else task.weights[told]
     best = best_score(
-        [score for scores, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights))
+        [score for scores, _, _ in tried for score in scores], float(weights.sum() ** 2 / (weights @ weights))
     )
-    scores, settings = next(one for one in tried if any(score is best for score in one[0]))
-    return best.beta, scores, settings
+    scores, settings, outputs = next(one for one in tried if any(score is best for score in one[0]))
+    return best.beta, scores, settings, next(out for out, score in zip(outputs, scores, strict=True) if score is best)
+
+
+class DeferredCalibration:
+    """The calibration of a classifier on held-out outputs, fitted at its first use.
+
+    The choice of beta leaves such outputs. With a given beta the folds are trained at the first use, within
+    ``max_time``, so that a fit takes no longer where no probability is asked for. Pickling is a use.
+
+    Parameters
+    ----------
+    model : classifier of this library
+        Fitted, with ``beta_``.
+    task : Task
+        What it was fitted to.
+    held_out : HeldOut or None
+    """
+
+    def __init__(self, model: Any, task: Any, held_out: HeldOut | None) -> None:
+        self._source: Any = model, task, held_out
+
+    def fitted(self) -> Calibration:
+        """Return the calibration."""
+        if not isinstance(self._source, Calibration):
+            model, task, held_out = self._source
+            held_out = held_out or _held_out(model, task._replace(began=time.perf_counter()))
+            index, identity = labels_of(held_out.targets), as_loss(task.loss, type(model).__name__).probabilistic
+            fit = fit_calibration(
+                held_out.outputs, index, len(task.classes), held_out.weights, offsets=False, identity=identity
+            )
+            self._source = fit.ordered()
+        return self._source
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_source": self.fitted()}
+
+
+def _held_out(model: Any, task: Any) -> HeldOut:
+    """Return outputs at ``beta_`` for the rows of each fold; for the training set where no rows can be held out."""
+    held = _validation_sets(task)
+    if held:
+        return _scores(model, task, held, np.array([model.beta_]), model.max_time)[2][0]
+    weights = np.ones(len(task.targets)) if task.weights is None else task.weights
+    return HeldOut(model._predicted(task.X), task.targets, weights)
+
+
+def _validation_sets(task: Any) -> list[NDArray[np.bool_]]:
+    """Return the rows to hold out from one training after the other."""
+    place = folds(task.X, task.targets, task.classes is not None)
+    return [place == k for k in range(n_folds(len(place))) if (place == k).any() and (place != k).any()]
 
 
 def _scores(
     model: Any, task: Any, held: list[NDArray[np.bool_]], betas: Array, limit: float | None
-) -> tuple[list[BetaScore], int]:
+) -> tuple[list[BetaScore], int, list[HeldOut]]:
     """Return what falling betas come to on held-out rows, until the loss has risen twice or time is up.
 
-    Also the number of folds that this is of: where time is up at the first beta, those that there was time for.
+    Also the number of folds that this is of: where time is up at the first beta, those that there was time for; and
+    the outputs at each beta.
     """
     began = time.perf_counter()
     parts = [_Part(model, task, rows) for rows in held]
     scores: list[BetaScore] = []
+    outputs: list[HeldOut] = []
     for beta in betas:
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break
-        found: list[tuple[Array, Array, float, NDArray[np.bool_]]] = []
+        found: list[tuple[Array, Array, float, NDArray[np.bool_], Array]] = []
         for part in parts:
             if found and not scores and limit is not None and task.seconds > limit:
                 break
@@ -116,11 +177,14 @@ def _scores(
         wrong = None
         if task.classes is not None:
             wrong = round(float(weights @ np.concatenate([f[3] for f in found]) / weights.sum()), _DIGITS)
+        outputs.append(
+            HeldOut(np.concatenate([f[4] for f in found]), np.concatenate([part.targets for part in parts]), weights)
+        )
         scores.append(BetaScore(float(beta), mean, error, float(np.mean([f[2] for f in found])), wrong))
         best = min(range(len(scores)), key=lambda i: scores[i].loss)
         if len(scores) - 1 - best >= PATIENCE:
             break
-    return scores, len(parts)
+    return scores, len(parts), outputs
 
 
 def best_score(scores: list[BetaScore], n: float) -> BetaScore:
@@ -197,8 +261,8 @@ class _Part:
         self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
         self.shared: list[Any] = []
 
-    def losses(self, beta: float, limit: float | None) -> tuple[Array, Array, float, NDArray[np.bool_]]:
-        """Train at a beta; return the losses (n,) of held-out rows, weights, number of neurons, and wrong classes."""
+    def losses(self, beta: float, limit: float | None) -> tuple[Array, Array, float, NDArray[np.bool_], Array]:
+        """Train at a beta; return losses (n,) of held-out rows, weights, count of neurons, wrong classes, outputs."""
         model = copy.copy(self.model)
         model.beta = model.beta_ = beta
         model.max_time = limit
@@ -206,4 +270,4 @@ class _Part:
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged as it is
             predicted, n_neurons = model._judged(self.task, self.shared, self.X)
         losses = np.asarray(self.loss.stated_value(predicted, self.targets))
-        return losses, self.weights, n_neurons, labels_of(predicted) != labels_of(self.targets)
+        return losses, self.weights, n_neurons, labels_of(predicted) != labels_of(self.targets), predicted

@@ -11,11 +11,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.bias import with_feature
 from clifford_rand_nn.certificates import GatedClaim
 from clifford_rand_nn.datafits.choice import as_loss, normalised
 from clifford_rand_nn.estimators.base import Task
-from clifford_rand_nn.estimators.held_out import BetaScore, chosen_beta
+from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import progress_line
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.sharded_beta import SHARE, Held, Progress, follow
@@ -83,6 +84,7 @@ def _fit(
         problem = on_all_columns(there._problem(task, found.patterns))
         runs.keep(Patterns(found.gates))
         limits = Limits(tol=tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
+        outputs: dict[float, Array] = {}  # for the held-out rows, at each beta
         progress = Progress([], there.beta_, held is None, None) if saved is None else _progress(saved[1])
         state = None if saved is None else state_of(saved[2])
 
@@ -117,8 +119,9 @@ def _fit(
 
         def judge(trained: Trained, beta: float) -> BetaScore:
             assert held is not None
+            outputs[beta] = held.outputs(trained.result.coefficients, found.gates)
             return runs.agreed(
-                held.score(trained.result.coefficients, found.gates, targets.loss, targets.classes, beta)
+                held.score(trained.result.coefficients, outputs[beta], targets.loss, targets.classes, beta)
             )
 
         with progress_line(model.verbose and runs.first, tol, model.max_time, expected=True) as callback:
@@ -136,6 +139,10 @@ def _fit(
         if hasattr(there, name):
             setattr(model, name, getattr(there, name))
     _leave(model, shards, facts, targets, task, _by_place(found.gates, places), trained)
+    if targets.classes is not None:
+        at_beta = None if held is None else outputs.get(progress.beta)  # of an earlier run there are none
+        judged = None if held is None or at_beta is None else HeldOut(at_beta, held.targets, held.weights)
+        model._calibration = DeferredCalibration(there, _few(task)._replace(lifted=None), judged)
 
 
 def _outputs(targets: Targets, facts: Facts) -> int:
@@ -172,11 +179,15 @@ def _loss(model: Any) -> str:
 
 def _beta(model: Any, task: Task) -> tuple[float, Any]:
     """Return the beta that does best on held-out rows of the sample, and what was compared."""
+    return chosen_beta(model, _few(task))[:2]
+
+
+def _few(task: Task) -> Task:
+    """Return the task of every so-many-th row of the sample."""
     step = max(1, len(task.X) // _JUDGED)
     weights = None if task.weights is None else normalised(task.weights[::step], len(task.X[::step]), "fit")
     lifted = None if task.lifted is None else task.lifted[::step]
-    few = task._replace(X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
-    return chosen_beta(model, few)[:2]
+    return task._replace(X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
 
 
 def _targets(model: Any, facts: Facts) -> Targets:

@@ -34,9 +34,12 @@ class Held(NamedTuple):
         mean = (targets.mean_weight * n - float(self.weights.sum())) / rest
         return targets._replace(mean_weight=mean, left_out=self.rows), rest
 
-    def score(self, coefficients: Coefficients, gates: Gates, loss: Loss, classes: Any, beta: float) -> BetaScore:
-        """Return what a network comes to on these rows."""
-        f = gated_predictions(np.asarray(self.X, dtype=np.float64), gates, coefficients)
+    def outputs(self, coefficients: Coefficients, gates: Gates) -> Array:
+        """Return the outputs (n, C) of a network for these rows."""
+        return gated_predictions(np.asarray(self.X, dtype=np.float64), gates, coefficients)
+
+    def score(self, coefficients: Coefficients, f: Array, loss: Loss, classes: Any, beta: float) -> BetaScore:
+        """Return what a network with outputs f comes to on these rows."""
         losses, w = loss.stated_value(f, self.targets), self.weights / self.weights.sum()
         mean = float(w @ losses)
         wrong = None if classes is None else float(w @ (labels_of(f) != labels_of(self.targets)))

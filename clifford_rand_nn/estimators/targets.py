@@ -1,21 +1,24 @@
 """Classification and regression: targets, losses and predictions."""
 
+import copy
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
-from clifford_rand_nn.datafits.choice import LOSSES, as_loss, encode_labels, labels_of, loss_lines, loss_names
+from clifford_rand_nn.datafits.choice import encode_labels, labels_of, loss_lines, loss_names
 from clifford_rand_nn.estimators.base import ConvexNetwork, Task
+from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.stated import classifier_program, regressor_program, stated_network, two_sided
 from clifford_rand_nn.export.program import Program, apply
-
-_PROBABILISTIC = tuple(name for name, kind in LOSSES.items() if kind.probabilistic)
+from clifford_rand_nn.infinite.calibration import Calibration
+from clifford_rand_nn.units import Units
 
 
 class NetworkClassifier(ClassifierMixin, ConvexNetwork):
@@ -23,6 +26,7 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
 
     class_weight: Any = None
 
+    _calibration = cast("Calibration | DeferredCalibration | None", None)  # None of models from files without one
     _losses = loss_names("classification")
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
@@ -38,6 +42,9 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         "classes": """
             n_iter_ : int
             classes_ : (n_classes,)
+            calibration_ : Calibration
+                From outputs of the network to probabilities, for every loss: fitted to outputs for held-out rows. It is
+                the logistic function or the softmax where the loss is "logistic" and held-out rows support no other.
             """,
         "errors": """
             ArgumentError
@@ -75,26 +82,41 @@ class NetworkClassifier(ClassifierMixin, ConvexNetwork):
         return np.asarray(self.classes_[(out > 0).astype(int) if out.ndim == 1 else out.argmax(axis=1)])
 
     @property
-    def _stated_loss(self) -> str:
-        """The loss of the fit, or before one that of the parameters.
+    def calibration_(self) -> Calibration:
+        """The map from outputs to probabilities."""
+        check_is_fitted(self, "network_")
+        found = self._calibration
+        if found is None:
+            raise AttributeError(f"this {type(self).__name__} is from a file without a calibration; fit it again")
+        return found.fitted() if isinstance(found, DeferredCalibration) else found
 
-        "auto" promises no probabilities: a stack asks a model that is not fitted what it will have.
-        """
-        return str(getattr(self, "loss_", self.loss))
+    def _calibrate_on(self, held_out: HeldOut | None, task: Task) -> None:
+        fitted: Any = copy.copy(self)
+        vars(fitted).pop("_calibration", None)
+        self._calibration = DeferredCalibration(fitted, task._replace(lifted=None), held_out)
 
-    @available_if(lambda self: self._stated_loss in _PROBABILISTIC)
+    def _take_from(self, there: Self, units: Units) -> None:
+        super()._take_from(there, units)
+        self._calibration = there._calibration
+
+    @available_if(lambda self: self._calibration is not None or not hasattr(self, "network_"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, n_classes); only for the logistic loss."""
-        out = self._outputs(X)
-        loss = as_loss(self._stated_loss, type(self).__name__).of_classes(len(self.classes_))
-        return np.asarray(loss.probabilities(out))
+        """Class probabilities (n, n_classes), calibrated on held-out rows.
+
+        With a given ``beta`` the first call trains on folds of the training set, for at most ``max_time``; with
+        ``beta="auto"`` the fit has done so.
+        """
+        outputs = self._outputs(X)
+        return np.asarray(self.calibration_.probabilities(outputs))
 
     def _program(self, coverage: float | None) -> Program:
         network = stated_network(self)
         several = len(self.classes_) > 2
         scores = network.outputs if several else two_sided(network.outputs)
         decision = network.outputs if several else apply("first", network.outputs)
-        return classifier_program(self, network, scores, decision, self._stated_loss in _PROBABILISTIC)
+        if self._calibration is not None:
+            scores = self.calibration_.stated(network.outputs, None)
+        return classifier_program(self, network, scores, decision, self._calibration is not None)
 
 
 class LossChoosingClassifier(NetworkClassifier):

@@ -107,11 +107,11 @@ def _border(one: "PredictionExplanation") -> float | None:
 def _calibration_lines(one: "PredictionExplanation") -> list[str]:
     estimator, single = one.context.estimator, len(one.output_names) == 1
     found = getattr(estimator, "calibration_", None)
-    if found is None:
+    if found is None or found.is_softmax:
         if one.probabilities is None:
             return []
         return [f"The probability is {'1/(1 + exp(-output))' if single else 'the softmax of the outputs'}."]
-    text = "Calibration makes probabilities of outputs, as rows left out of training teach it: "
+    text = "Probabilities are calibrated on outputs for rows that were left out of training: "
     text += "they rise with the output" if single else "a larger output is more probable"
     if not found.keeps_order:
         text += ", from a border of its own" if single else ", less a constant of each class"

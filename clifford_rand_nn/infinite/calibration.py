@@ -72,6 +72,17 @@ class Calibration:
         check_number(self.share, "share", _OWNER, "a finite number ≥ 0", lambda x: 0 <= x < np.inf)
         check_number(self.scale, "scale", _OWNER, "a finite number > 0", lambda x: 0 < x < np.inf)
 
+    @classmethod
+    def softmax(cls, n_classes: int) -> "Calibration":
+        """Return the softmax of the outputs, which of two classes is the logistic function of one."""
+        return cls(np.array([0.5 if n_classes == 2 else 1.0, 0.0, 0.0]), np.zeros(n_classes))
+
+    @property
+    def is_softmax(self) -> bool:
+        """Whether it is `softmax`."""
+        plain = self.softmax(len(self.offsets))
+        return self.keeps_order and not self.share and np.array_equal(self.slopes, plain.slopes)
+
     @property
     def keeps_order(self) -> bool:
         """Whether the most probable class is always the one with the largest output."""
@@ -131,6 +142,9 @@ def fit_calibration(
     n_classes: int,
     weights: ArrayLike | None = None,
     variance: ArrayLike | None = None,
+    *,
+    offsets: bool = True,
+    identity: bool = False,
 ) -> Calibration:
     r"""Fit probabilities to leave-one-out outputs by their likelihood, with as many parameters as these support.
 
@@ -151,6 +165,10 @@ def fit_calibration(
     weights : (n,) array > 0, optional
     variance : (n,) array ≥ 0, optional
         Predictive variances, without the row as well, in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`.
+    offsets : bool, default True
+        Whether offsets are tried; without them the most probable class has the largest output.
+    identity : bool, default False
+        Whether the softmax of the outputs, without a parameter, is a candidate: for those of the logistic loss.
 
     Returns
     -------
@@ -194,12 +212,20 @@ def fit_calibration(
             if (fit.slopes > 0).all():
                 cost = rows * fit.loss + len(columns) + (share != shares[0])
                 found.append(_Candidate(cost, share, columns, fit))
-    null = _maximise(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
+    if identity:
+        unit = Calibration.softmax(n_classes).slopes[:1]
+        loss = -float(omega @ np.einsum("nc,nc->n", targets, log_softmax(outputs * unit, axis=1))) / n
+        found.append(_Candidate(rows * loss, 0.0, (0,), _Fit(unit, np.zeros(n_classes), loss)))
+    null = _Fit(np.zeros(0), np.zeros(n_classes), np.inf)
+    if offsets:
+        null = _maximise(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
     best = min(found, key=lambda one: one.cost, default=_Candidate(np.inf, 0.0, (), null))
-    shapes = _shapes(_shrunk(outputs, v / scale, best.share))[:, :, best.columns]
-    free = _maximise(shapes, targets, omega, offsets=True)
-    supported = rows * (best.fit.loss - free.loss) > n_classes - 1 and (free.slopes > 0).all()
-    fit = free if supported else best.fit
+    fit = best.fit
+    if offsets:
+        shapes = _shapes(_shrunk(outputs, v / scale, best.share))[:, :, best.columns]
+        free = _maximise(shapes, targets, omega, offsets=True)
+        supported = rows * (best.fit.loss - free.loss) > n_classes - 1 and (free.slopes > 0).all()
+        fit = free if supported else fit
     slopes = np.zeros(3)
     slopes[list(best.columns)] = fit.slopes
     made = Calibration(slopes, fit.offsets, best.share, scale)

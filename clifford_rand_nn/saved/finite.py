@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn.certificates import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.datafits.choice import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLasso, CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.estimators.targets import NetworkClassifier
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.infinite.calibration import Calibration
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
@@ -22,9 +24,11 @@ from clifford_rand_nn.saved.parts import (
     agree,
     checked_weights,
     number,
+    pack_calibration,
     parameter,
     plain_classes,
     proved,
+    read_calibration,
     read_classes,
     read_parameter,
     read_target_ndim,
@@ -101,6 +105,8 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         meta["bias_feature"] = feature
     if isinstance(model, NetworkClassifier):
         arrays["classes"], meta["classes_dtype"] = plain_classes(model.classes_)
+        if hasattr(model, "calibration_"):  # not where the model is from a file without one
+            pack_calibration(arrays, meta, model.calibration_)
     else:
         meta["target_ndim"] = int(model._target_ndim)
     if "kernel" in meta:
@@ -189,6 +195,10 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     classes = None
     if isinstance(model, NetworkClassifier):
         classes = model.classes_ = read_classes(arrays, meta, outputs)
+        if "calibration" in meta:
+            model._calibration = read_calibration(arrays, meta, len(classes))
+        elif as_loss(model.loss_, "load_model").probabilistic:
+            model._calibration = Calibration.softmax(len(classes))
     else:
         model._target_ndim = read_target_ndim(meta, outputs)
     if "shards" in meta:

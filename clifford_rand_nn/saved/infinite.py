@@ -23,14 +23,18 @@ from clifford_rand_nn.saved.parts import (
     agree,
     checked_weights,
     number,
+    pack_calibration,
     parameter,
     plain,
     plain_classes,
     proved,
+    read_calibration,
     read_classes,
     read_parameter,
+    read_scales,
     read_target_ndim,
     require_fitted,
+    scales,
     set_features,
     text,
     truth,
@@ -55,7 +59,6 @@ ARRAYS = (
 )
 _READ: dict[Any, Any] = {str: text, bool: truth, int: whole, float: number}  # fields of records, by their type
 _PROVED = {"primal": float, "dual": float, "relative_gap": float, "scope": str}  # of the choice of few neurons
-_SCALES = ("share", "scale", "loss")  # of a calibration
 _Record = TypeVar("_Record")
 
 
@@ -94,9 +97,7 @@ def pack(model: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         else:
             if not by_shards:
                 arrays["loo_classes"] = np.searchsorted(model.classes_, model.loo_predictions_)
-            found = model.calibration_
-            arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
-            meta["calibration"] = _scales(found)
+            pack_calibration(arrays, meta, model.calibration_)
         meta["losses"] = {name: float(value) for name, value in model.losses_.items()}
     else:
         within = model.intervals_
@@ -162,9 +163,7 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
                 left = arrays["loo_classes"]
                 agree(left.shape == (n_rows,) and _within(left, len(classes)), "the predictions")
                 model.loo_predictions_ = classes[left]
-            scales = _read_scales(meta["calibration"])
-            model.calibration_ = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **scales)
-            agree(len(model.calibration_.offsets) == len(classes), "the calibration does not fit the classes")
+            model.calibration_ = read_calibration(arrays, meta, len(classes))
         model.loo_probabilities_ = arrays.get("loo_probabilities")
         odds = model.loo_probabilities_
         fits = odds is None or (odds.shape == (n_rows, len(classes)) and not ((odds < 0) | (odds > 1)).any())
@@ -202,22 +201,13 @@ def unpack(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Network:
     return cast("Network", model)
 
 
-def _scales(found: Calibration) -> dict[str, float]:
-    return {name: float(getattr(found, name)) for name in _SCALES}
-
-
-def _read_scales(told: dict[str, Any]) -> dict[str, float]:
-    agree(sorted(told) == sorted(_SCALES), "the calibration")  # one that is lost is not the default
-    return {name: number(told[name]) for name in _SCALES}
-
-
 def _pack_labels(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], model: Any) -> None:
     """Add the calibration of each of several labels a row, and which a row would have without it."""
     each = model.calibration_.calibrations
     arrays["label_slopes"] = np.stack([one.slopes for one in each])
     arrays["label_offsets"] = np.stack([one.offsets for one in each])
     arrays["loo_labels"] = model.loo_predictions_
-    meta["labels"] = [_scales(one) for one in each]
+    meta["labels"] = [scales(one) for one in each]
 
 
 def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], model: Any, n_rows: int) -> None:
@@ -226,7 +216,7 @@ def _read_labels(arrays: dict[str, NDArray[Any]], told: list[dict[str, Any]], mo
     agree(len(told) == len(slopes) == len(offsets) == outputs and offsets.shape[1] == 2, "the labels")
     agree(model.classes_.tolist() == list(range(outputs)), "the labels")
     agree(left.shape == (n_rows, outputs) and _within(left, 2), "the predictions")
-    scales = [_read_scales(one) for one in told]
+    scales = [read_scales(one) for one in told]
     each = zip(slopes, offsets, scales, strict=True)
     model.calibration_ = EachLabel(tuple(Calibration(a, b, **one) for a, b, one in each))
     model.loo_predictions_ = left

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
+from clifford_rand_nn.infinite.calibration import Calibration
 
 FORMAT = "clifford-rand-model"
+_SCALES = ("share", "scale", "loss")  # of a calibration
 
 
 class ForeignPartError(ValueError):
@@ -138,6 +140,30 @@ def read_classes(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], outputs:
     classes = arrays["classes"].astype(object) if meta["classes_dtype"] == "object" else arrays["classes"]
     agree(len(classes) == max(2, outputs), "the classes do not fit the arrays")
     return classes
+
+
+def pack_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], found: Calibration) -> None:
+    """Add the calibration of a classifier."""
+    arrays |= {"calibration_slopes": found.slopes, "calibration_offsets": found.offsets}
+    meta["calibration"] = scales(found)
+
+
+def read_calibration(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], n_classes: int) -> Calibration:
+    """Return the calibration of a classifier."""
+    found = Calibration(arrays["calibration_slopes"], arrays["calibration_offsets"], **read_scales(meta["calibration"]))
+    agree(len(found.offsets) == n_classes, "the calibration does not fit the classes")
+    return found
+
+
+def scales(found: Calibration) -> dict[str, float]:
+    """Return the numbers of a calibration beside its arrays."""
+    return {name: float(getattr(found, name)) for name in _SCALES}
+
+
+def read_scales(told: dict[str, Any]) -> dict[str, float]:
+    """Return these numbers, all of them."""
+    agree(sorted(told) == sorted(_SCALES), "the calibration")  # one that is lost is not the default
+    return {name: number(told[name]) for name in _SCALES}
 
 
 def read_target_ndim(meta: dict[str, Any], outputs: int) -> int:

@@ -99,7 +99,7 @@ def test_pandas_names_are_kept_and_checked():
         model.predict(frame[list("dcba")])
 
 
-def test_probabilities_only_with_the_logistic_loss():
+def test_probabilities_with_the_logistic_loss():
     X, y = classes_3()
     model = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0, bias=True).fit(X, y)
     p = model.predict_proba(X)
@@ -107,7 +107,7 @@ def test_probabilities_only_with_the_logistic_loss():
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
     binary = GatedReLUClassifier(6, beta=0.05, loss="logistic", random_state=0, bias=True).fit(X, y == "red")
     np.testing.assert_array_equal(binary.predict_proba(X)[:, 1] > 0.5, binary.predict(X))
-    assert not hasattr(GatedReLUClassifier(beta=1e-3, bias=True), "predict_proba")
+    assert hasattr(GatedReLUClassifier(beta=1e-3, bias=True), "predict_proba")
 
 
 def test_regression_with_several_outputs():

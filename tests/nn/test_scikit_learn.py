@@ -383,10 +383,10 @@ def test_in_other_estimators():
 def test_what_is_promised_before_a_fit_is_there_after_it(model, monkeypatch):
     """A stack asks the model that is not fitted; whether "auto" comes to probabilities the data say."""
     monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", 0.0)
-    assert not hasattr(model, "predict_proba")
+    assert hasattr(model, "predict_proba")
     thirds = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
     stack = StackingClassifier([("one", model)], LogisticRegression(), cv=2).fit(X, thirds)
-    assert stack.stack_method_ == ["decision_function"]
+    assert stack.stack_method_ == ["predict_proba"]
     assert stack.score(X, thirds) > 0.3
     assert hasattr(GatedReLUClassifier(loss="logistic"), "predict_proba")
 
