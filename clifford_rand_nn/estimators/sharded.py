@@ -135,10 +135,12 @@ def _fit(
             trained = train(progress, state)
         there.beta_ = progress.beta
         there.candidates_ = progress.scores or scores
-    for name in ("beta_", "candidates_", "loss_", "classes_"):
-        if hasattr(there, name):
-            setattr(model, name, getattr(there, name))
-    _leave(model, shards, facts, targets, task, _by_place(found.gates, places), trained)
+        for name in ("beta_", "candidates_", "loss_", "classes_"):
+            if hasattr(there, name):
+                setattr(model, name, getattr(there, name))
+        _leave(model, shards, facts, targets, task, _by_place(found.gates, places), trained)
+        if targets.offset is not None:  # the intercept was rounded
+            model.certificate_ = model.certificate_.judged(runs, owner)
     if targets.classes is not None:
         at_beta = None if held is None else outputs.get(progress.beta)  # of an earlier run there are none
         judged = None if held is None or at_beta is None else HeldOut(at_beta, held.targets, held.weights)
@@ -255,6 +257,9 @@ def _leave(
 ) -> None:
     """Set what a fit leaves."""
     result, owner = trained.result, type(model).__name__
+    if targets.offset is not None:
+        t = result.coefficients.intercept + targets.offset
+        result = replace(result, coefficients=result.coefficients._replace(intercept=t))
     note_columns(model, shards)
     model.bias_feature_ = task.feature
     if targets.classes is None:

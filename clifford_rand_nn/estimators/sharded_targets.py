@@ -7,6 +7,7 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.targets import Targets
 from clifford_rand_nn.units import Units
@@ -25,8 +26,9 @@ def stored_targets(model: Any, facts: Facts, loss: Loss) -> Targets:
     if not hasattr(model, "class_weight"):
         if y.dtype.kind not in "fiub":
             raise fail("y", owner, "real numbers", describe(f"dtype {y.dtype}"), "Labels are for a classifier.")
-        numbers = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        return Targets(loss, None, facts.mean_weight, exponent=Units.of(np.ones((1, 1)), numbers, owner).y)
+        offset = np.array(exact_offsets(facts.bounds) if getattr(model, "fit_intercept", True) else ())
+        exponent = Units.of(np.ones((1, 1)), facts.bounds - offset if offset.size else facts.bounds, owner).y
+        return Targets(loss, None, facts.mean_weight, exponent=exponent, offset=offset if offset.size else None)
     if y.ndim == 2 and y.shape[1] > 1:
         raise fail("y", owner, "one label a row in shards", describe(f"{y.shape[1]} columns"))
     labels, mass = list(facts.labels), np.array(list(facts.labels.values()))

@@ -64,7 +64,16 @@ def dual_bound(
     return DualBound(datafit.dual_value(theta), theta)
 
 
-def balanced_bound(dual: float, sums: Array, size: float) -> float:
+def imbalance(sums: Array, sizes: Array) -> float:
+    r"""Return the share by which entries of one sign are lessened so that all sums vanish.
+
+    Of one output it is :math:`|e|/S`, e the sum of the entries and S that of those of its sign.
+    """
+    off = np.abs(sums)
+    return float(np.divide(2 * off, off + sizes, out=np.zeros_like(off), where=off > 0).max(initial=0.0))
+
+
+def balanced_bound(dual: float, sums: Array, sizes: Array) -> float:
     r"""Return a dual value as a lower bound: that of 0, at most 0 and always feasible, where an equality is missed.
 
     Parameters
@@ -73,10 +82,10 @@ def balanced_bound(dual: float, sums: Array, size: float) -> float:
         Dual value of :math:`\theta`, of a loss that is nowhere below 0.
     sums : (C,) array
         :math:`1^T\theta`, which is to be 0.
-    size : float
+    sizes : (C,) array
         :math:`\sum|\theta|`.
     """
-    return dual if float(np.abs(sums).max(initial=0.0)) <= EQUALITY_TOL * size else min(dual, 0.0)
+    return dual if float(np.abs(sums).max(initial=0.0)) <= EQUALITY_TOL * float(sizes.sum()) else min(dual, 0.0)
 
 
 class TrainingProblem:

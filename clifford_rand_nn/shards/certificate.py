@@ -8,11 +8,12 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import GatedClaim, KernelClaim
-from clifford_rand_nn.problems.duality import EQUALITY_TOL, balanced_bound, gap_share, rounding
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.engines.choice import as_engine
-from clifford_rand_nn.shards.gated.passes import Network, Verify
-from clifford_rand_nn.shards.landmarks.certificate import values_in_span
+from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network, Verify
+from clifford_rand_nn.shards.gated.problem import balanced
+from clifford_rand_nn.shards.landmarks.certificate import Values, values_in_span
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.shards.targets import Targets
 
@@ -68,7 +69,9 @@ class ShardCertificate:
     def verify(self, shards: Shards, engine: Any = None) -> "ShardCertificate":
         """Recompute primal, dual and gap from the training shards in one pass, in double precision.
 
-        The dual point is scaled into its norm constraints, so that the bound returned holds whatever was stored.
+        The dual point is scaled into its norm constraints, so that the bound returned holds whatever was stored. Where
+        the residuals of a gated network do not sum to 0, because its intercept is rounded to the spacing of targets
+        far from 0, the dual point is that of its best intercept, which takes some passes more.
 
         Parameters
         ----------
@@ -85,45 +88,42 @@ class ShardCertificate:
         owner = "ShardCertificate.verify"
         if not isinstance(shards, Shards) or shards.d != self.claim.d:
             raise fail("shards", owner, f"the training shards, of {self.claim.d} columns", describe(f"{shards!r}"))
-        if isinstance(self.claim, KernelClaim):
-            return self._verified_in_span(self.claim, shards, as_engine(engine, shards, owner), owner)
         with as_engine(engine, shards, owner) as runs:
-            feature = self.claim.feature
-            network = network_of(self.claim)
-            assert isinstance(self.scale, float)
-            found = runs.sum(Verify(network, self.targets, feature, self.scale, self.claim.gates))
-        value, balance, size, duals, gradient, zero, rows = (values / self.n for values in found)
-        if round(float(rows) * self.n) != self.n:
-            raise fail(
-                "shards", owner, f"the training shards, of {self.n} rows", describe(f"{float(rows) * self.n:.0f}")
-            )
-        norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
-        primal = float(value) + self.beta * float(0.5 * norms @ norms if self.claim.squared else norms.sum())
-        dual = self._dual(float(duals[0]), gradient)
-        if self.fit_intercept:
-            dual = balanced_bound(dual, balance, float(size))
-        slack = rounding(primal, dual, float(zero), EQUALITY_TOL)
+            return self.judged(runs, owner)
+
+    def judged(self, runs: Engine, owner: str) -> "ShardCertificate":
+        """Do what `verify` does, by an engine that has the shards. Reals are less the intercept of the network."""
+        if isinstance(self.claim, KernelClaim):
+            scale = np.asarray(self.scale)
+            primal, dual, zero, rows = values_in_span(self.claim.network, scale, self.beta, self.targets, runs)
+        else:
+            primal, dual, zero, rows = self._judged_gates(self.claim, runs)
+        if round(rows) != self.n:
+            raise fail("shards", owner, f"the training shards, of {self.n} rows", describe(f"a weight of {rows:.0f}"))
+        slack = rounding(primal, dual, zero, EQUALITY_TOL)
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
-        return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, float(zero)))
+        return replace(self, primal=primal, dual=dual, relative_gap=stated_gap(primal, dual))
 
-    def _verified_in_span(self, claim: KernelClaim, shards: Shards, engine: Engine, owner: str) -> "ShardCertificate":
-        with engine as runs:
-            scale = np.asarray(self.scale)
-            primal, dual, zero, weight = values_in_span(claim.network, scale, self.beta, self.targets, runs)
-        if round(weight) != self.n:
-            raise fail("shards", owner, f"the training shards, of {self.n} rows", describe(f"a weight of {weight:.0f}"))
-        return replace(self, primal=primal, dual=dual, relative_gap=gap_share(primal, dual, zero))
-
-    def _dual(self, value: float, gradient: Array) -> float:
-        """Return the dual value, lowered where the dual point is beyond its norms: it is concave, and ≥ 0 at 0."""
-        assert isinstance(self.claim, GatedClaim)
-        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", gradient, gradient))
-        if self.claim.squared:
-            return value - float(norms @ norms) / (2 * self.beta)
-        largest = float(norms.max(initial=0.0))
-        return value * min(1.0, self.beta / largest) if largest > 0 else value
+    def _judged_gates(self, claim: GatedClaim, runs: Engine) -> Values:
+        assert isinstance(self.scale, float)
+        network, targets = network_of(claim), self.targets
+        if targets.classes is None:
+            network, targets = network._replace(t=0 * network.t), targets._replace(offset=network.t)
+        terms = targets, claim.feature
+        *sums, zero, rows = runs.sum(Verify(network, *terms, self.scale, claim.gates))
+        found = Judged(*sums).mean(self.n)
+        value = float(found.loss)
+        if self.fit_intercept and imbalance(found.balance, found.size) > EQUALITY_TOL:
+            t = balanced(lambda t: runs.sum(Balance(network, *terms, t).deciding(claim.gates)), network.t)
+            best = Judge(network._replace(t=t), *terms, np.array([self.scale]), np.float64)
+            found = Judged(*runs.sum(best.deciding(claim.gates))).mean(self.n)
+        norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
+        primal = value + self.beta * float(0.5 * norms @ norms if claim.squared else norms.sum())
+        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", found.gradient, found.gradient))
+        dual = found.bound(self.scale, float(found.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
+        return Values(primal, dual, float(zero) / self.n, float(rows))
 
     def __str__(self) -> str:
         values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"

@@ -46,6 +46,8 @@ class Facts(NamedTuple):
         Weight of each label, of classifiers; empty for regressors.
     energies : dict
         Weighted sum of the squared lengths of the rows of each label.
+    bounds : (2, C)
+        Least and largest real targets of the rows that count; (2, 0) of classifiers.
     sample : Sample
     """
 
@@ -55,6 +57,7 @@ class Facts(NamedTuple):
     squares: Array
     labels: dict[Any, float]
     energies: dict[Any, float]
+    bounds: Array
     sample: Sample
 
     @property
@@ -86,6 +89,7 @@ class _Scan(PartWork):
         labels: dict[Any, float] = defaultdict(float)
         energies: dict[Any, float] = defaultdict(float)
         picked: list[Block] = []
+        ranges: list[Array] = []
         for block in shards.blocks(part, self.rows):
             w = np.ones(len(block.X)) if block.weights is None else np.ascontiguousarray(block.weights)
             lengths = np.empty(len(w))
@@ -101,12 +105,15 @@ class _Scan(PartWork):
                     labels[label] += float(count)
                     energies[label] += float(square)
                 _check_classes(labels, "in one part", self.owner)
+            elif block.y is not None and block.y.dtype.kind in "fiub" and w.any():
+                reals = np.asarray(block.y[w > 0], dtype=np.float64).reshape(np.count_nonzero(w), -1)
+                ranges += [reals.min(axis=0), reals.max(axis=0)]
             rows = self.chosen[slice(*np.searchsorted(self.chosen, [block.first, block.first + len(w)]))] - block.first
             if rows.size:
                 y, weights = (None if one is None else one[rows] for one in (block.y, block.weights))
                 picked.append(Block(block.X[rows], y, weights, block.first))
         sample = _joined(picked, self._indices(part), d, shards)
-        return Facts(n, math.fsum(weight), sums, squares, dict(labels), dict(energies), sample)
+        return Facts(n, math.fsum(weight), sums, squares, dict(labels), dict(energies), _bounds(ranges), sample)
 
     def _indices(self, part: Part) -> NDArray[np.int64]:
         return self.chosen[slice(*np.searchsorted(self.chosen, [part.first, part.first + part.size]))]
@@ -158,6 +165,11 @@ def _add_moments(X: Any, w: Any, sums: Any, squares: Any, lengths: Any) -> None:
             squares[j] += w[i] * x * x
             length += x * x
         lengths[i] = length
+
+
+def _bounds(ranges: list[Array]) -> Array:
+    """Return the least and the largest of rows (C,), or (2, 0) of none."""
+    return np.stack([np.min(ranges, axis=0), np.max(ranges, axis=0)]) if ranges else np.zeros((2, 0))
 
 
 def _joined(blocks: list[Block], index: NDArray[np.int64], d: int, shards: Shards) -> Sample:
@@ -227,5 +239,6 @@ def _together(parts: Iterable[Facts]) -> Facts:
         np.sum([one.squares for one in found], axis=0),
         dict(sorted(labels.items())),
         dict(sorted(energies.items())),
+        _bounds([row for one in found if one.bounds.size for row in one.bounds]),
         Sample(np.concatenate([one.rows for one in kept]), X, y, w),
     )

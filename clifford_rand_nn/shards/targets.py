@@ -27,6 +27,8 @@ class Targets(NamedTuple):
         Of the weights of the rows of a class.
     exponent : int
         Reals are taken in units of 2 to this power, so that their squares do not overflow.
+    offset : (C,) or None
+        Subtracted from reals before all else: far from 0 their squares and products would lose the digits of residuals.
     left_out : (h,) or None
         Rows, rising, that count nowhere in a pass: those that will judge what is trained.
     """
@@ -36,6 +38,7 @@ class Targets(NamedTuple):
     mean_weight: float = 1.0
     factors: Array | None = None
     exponent: int = 0
+    offset: Array | None = None
     left_out: NDArray[np.int64] | None = None
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
@@ -43,14 +46,16 @@ class Targets(NamedTuple):
         classes = self.classes
         if classes is not None:
             classes = place(classes.astype(np.uint8) if classes.dtype == bool else classes)
-        return self._replace(classes=classes, factors=None if self.factors is None else place(self.factors))
+        factors, offset = (None if values is None else place(values) for values in (self.factors, self.offset))
+        return self._replace(classes=classes, factors=factors, offset=offset)
 
     def of(self, block: Block) -> Any:
         """Return targets (k, C), where the rows are."""
         assert block.y is not None
         xp = library(block.X)
         if self.classes is None:
-            return cast(block.y, xp.float64).reshape((len(block.y), -1)) * 2.0**-self.exponent
+            y = cast(block.y, xp.float64).reshape((len(block.y), -1))
+            return (y if self.offset is None else y - self.offset) * 2.0**-self.exponent
         count = len(self.classes)
         if xp is np and count == 2:
             off, on = self._marks()

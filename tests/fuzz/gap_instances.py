@@ -164,8 +164,7 @@ def values(one, model):
         primal, f, sup = exact_gaps.kernel(data, proof, model.network_)
     else:
         primal, f, sup = exact_gaps.relu(data, proof, model.network_)
-    if hasattr(proof, "dual_point"):
-        theta = proof.dual_point
-    else:
-        theta = exact_gaps.exact(proof.scale) * exact_gaps.residual(data, f)
+    theta = getattr(proof, "dual_point", None)
+    if theta is None:
+        theta = exact_gaps.exact(proof.scale) * exact_gaps.residual_at_best_intercept(data, f, proof.fit_intercept)
     return primal, exact_gaps.bound(data, theta, proof, sup)

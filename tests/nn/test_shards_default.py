@@ -306,6 +306,22 @@ def test_landmarks_that_rounding_cannot_tell_apart_are_left_out() -> None:
     assert model.predict(x[:, None]) == pytest.approx(np.sin(5 * x), abs=0.05)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e11])
+def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(fitted: Any, offset: float) -> None:
+    _, X, y, w = fitted
+    far = y + offset
+    shards = sharded(X, far, w)
+    model, near = (ConvexNetworkRegressor(rounds=0, beta=1e-3).fit(of) for of in (shards, sharded(X, far - offset, w)))
+    network, best = model.network_, near.certificate_.primal
+    Z = network.standard.rows(X.astype(np.float64))
+    r = (far - network.intercept) - network.kernel(Z, network.rows) @ network.alpha[:, 0]
+    objective = np.average(r**2, weights=w) / 2 + model.beta_ * network.penalty()
+    for proof in (model.certificate_, model.certificate_.verify(shards)):
+        assert proof.primal == pytest.approx(objective, rel=1e-9)
+        assert proof.dual <= best * (1 + 1e-9)
+        assert proof.relative_gap <= 1e-3
+
+
 @pytest.mark.parametrize("level", [0.1, 1e8 + 0.3])
 @pytest.mark.parametrize("given", [None, "integers"])
 def test_targets_that_are_all_one_number_are_that_number(level: float, given: Any, recwarn: Any) -> None:

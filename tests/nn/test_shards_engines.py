@@ -282,7 +282,8 @@ def test_passes_of_gated_networks_on_tensors(loss):
     record = as_loss({"texts": "logistic", "softmax": "logistic"}.get(loss, loss), "test")
     C = 2 if labels is None else 3 if len(labels) == 3 else 1
     kind = record if labels is None else record.of_classes(len(labels))
-    targets = Targets(kind, labels, 1.1, None if labels is None else rng.uniform(0.5, 1, len(labels)))
+    factors, offset = (None, np.array([1e3, -0.5])) if labels is None else (rng.uniform(0.5, 1, len(labels)), None)
+    targets = Targets(kind, labels, 1.1, factors, offset=offset)
     shards = Shards([X[:120], X[120:]], [y[:120], y[120:]], sample_weight=[np.abs(X[:120, 0]), np.abs(X[120:, 1])])
     gates = GatedReLURegressor(n_gates=10, max_iter=1, random_state=0, tol=0.9).fit(X.astype(float), X[:, 0]).gates_
     U = 0.3 * rng.standard_normal((5, len(gates), C))

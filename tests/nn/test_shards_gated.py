@@ -185,6 +185,38 @@ def test_one_pass_checks_the_certificate(case):
     assert found.relative_gap > 1e-3
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("options", "outputs", "offset"),
+    [
+        ({}, 2, 1e11),
+        ({"penalty": "ridge"}, 0, -1e8),
+        ({"loss": "huber", "huber_delta": 0.3}, 0, 1e6),
+        ({"loss": "log_cosh", "huber_delta": 0.3}, 0, 1e12),
+    ],
+)
+def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(options, outputs, offset, weighted):
+    """Bounds were above the optimum from 1e5 on; the intercept is rounded by up to 6e-5 at 1e12."""
+    X, f = rows(outputs=outputs)
+    y = (f if outputs else f[:, 0]) + offset
+    w = np.random.default_rng(2).uniform(0.5, 2, len(X)) if weighted else None
+    shards = shards_of(X, y, w)
+    model = GatedReLURegressor(n_gates=6, beta=0.01, tol=1e-3, random_state=1, **options).fit(shards)
+    exact = in_memory(model, X, y - offset, w).result_.objective
+    (U, b, t), P = model.certificate_.claim.coefficients, len(model.gates_)
+    inside = X.astype(np.float64) @ U.reshape(-1, 4).T + b.ravel()
+    gated = np.einsum("ncp,np->nc", inside.reshape(len(X), -1, P), model.gates_.on(X))
+    r = np.abs((y.reshape(len(X), -1) - t) - gated)
+    loss = {"huber": np.where(r < 0.3, r**2 / 2, 0.3 * r - 0.045), "log_cosh": 0.09 * np.log(np.cosh(r / 0.3))}
+    mean = np.average(loss.get(options.get("loss"), r**2 / 2).sum(axis=1), weights=w)
+    squares = (U**2).sum(axis=(0, 2)) + (b**2).sum(axis=0) / model.bias_feature_**2
+    objective = mean + 0.01 * (squares.sum() / 2 if "penalty" in options else np.sqrt(squares).sum())
+    for proof in (model.certificate_, model.certificate_.verify(shards)):
+        assert proof.primal == pytest.approx(objective, rel=1e-9)
+        assert proof.dual <= exact * (1 + 1e-9)
+        assert proof.relative_gap <= 1e-3 + 1e-6
+
+
 def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
     """Not when the estimate, which may be 0 of residuals that are not balanced, has fallen."""
     X, y = data(GatedReLUClassifier, 0)

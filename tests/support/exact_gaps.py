@@ -95,6 +95,23 @@ def residual(data, f):
     return data.weights * theta
 
 
+def residual_at_best_intercept(data, f, intercept):
+    """Residual of f, whose intercept is that of least loss where rounding of it unbalances the residuals of reals."""
+    theta = residual(data, f)
+    if not intercept or data.loss not in ("squared", "huber", "log_cosh"):
+        return theta
+    for _ in range(_MOST_STEPS):
+        share = theta / data.weights
+        inside = 1 + 0 * share if data.loss == "squared" else abs(share) < data.delta
+        bend = inside if data.loss != "log_cosh" else 1 - (share / data.delta) ** 2
+        off, curved = theta.sum(axis=0), (data.weights * bend).sum(axis=0)
+        if (abs(off) <= _ROUNDED * abs(theta).sum(axis=0)).all() or not curved.all():
+            break
+        f = f + off / curved
+        theta = residual(data, f)
+    return theta
+
+
 def dual_value(data, theta):
     """Mean of minus the weighted conjugates at a feasible point."""
     y, delta, a = data.y, data.delta, theta / data.weights

@@ -79,7 +79,9 @@ def _fit(
         interrupts.hold()
         if checkpoint is not None and found.state is not None:
             keeper.write(found.state)
-    _keep(model, found, logistic or targets, facts.n, shards.n)
+        _keep(model, found, logistic or targets, facts.n, shards.n)
+        if targets.offset is not None:  # the intercept was rounded
+            model.certificate_ = model.certificate_.judged(own, owner)
     model.n_features_in_ = shards.d
     outputs, w = found.outputs, found.held.weights
     some = None if (w == w[0]).all() else w
@@ -117,7 +119,7 @@ def _check_kind(model: Any, owner: str) -> None:
 
 def _keep(model: Any, found: Trained, targets: Targets, n: int, n_rows: int) -> None:
     """Set what estimators have in common."""
-    units = Units(0, targets.exponent)
+    units = Units(0, targets.exponent, () if targets.offset is None else tuple(targets.offset.tolist()))
     for name in _OLD:
         vars(model).pop(name, None)
     model.network_ = network = units.back(found.network)

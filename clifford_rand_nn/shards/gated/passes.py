@@ -16,6 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
 from clifford_rand_nn.shards.gated.masks import masked, masked_sums
 from clifford_rand_nn.shards.half import double, single
 from clifford_rand_nn.shards.rows import Block
@@ -54,6 +55,7 @@ class Patterns(RowMap):
 
 class _Forward(RowSum):
     tensors = True
+    _gates: Gates | None = None
 
     def __init__(self, network: Network, targets: Targets, feature: float | None, dtype: Any) -> None:
         self.intercept, self.targets, self.feature, self.dtype = network.t, targets, feature, np.dtype(dtype)
@@ -64,6 +66,11 @@ class _Forward(RowSum):
         part = U if self._active is None else U[:, active]
         self.rows = block_rows(len(U) + U[0].size)
         self._columns = np.ascontiguousarray(part.reshape(len(U), -1), dtype=self.dtype)
+
+    def deciding(self, gates: Gates) -> Self:
+        """Let NumPy decide the patterns anew, where none were kept."""
+        self._gates, self.tensors = gates, False
+        return self
 
     def placed(self, place: Callable[[NDArray[Any]], Any]) -> Self:
         """Return a copy on a device; of U only the columns in use go there."""
@@ -81,6 +88,8 @@ class _Forward(RowSum):
 
     def _on(self, block: Block, kept: Kept) -> Any:
         """Return the patterns (k, P) as zeros and ones: bytes of NumPy's, else in the precision of the products."""
+        if self._gates is not None:
+            return self._gates.on(double(block.X)).astype(np.float64)
         bits, P = kept[0], self._shape[1]
         xp = library(bits)
         if xp is np:
@@ -114,10 +123,11 @@ class _Forward(RowSum):
 
 
 class Judged(NamedTuple):
-    r"""Sums over all rows: :math:`\sum\omega\ell`, :math:`\sum\theta` (C,), :math:`\sum|\theta|`, and two more.
+    r"""Sums over all rows: :math:`\sum\omega\ell`, :math:`\sum\theta` and :math:`\sum|\theta|` (C,), and four more.
 
     ``duals`` are :math:`-\sum_j(\omega_j\ell_j)^*(-s\theta_j)` for each scale s, ``gradient`` is
-    :math:`\sum_jD_{i,jj}(x_j, c)\theta_j^T` (d', P, C).
+    :math:`\sum_jD_{i,jj}(x_j, c)\theta_j^T` (d', P, C), ``reach`` :math:`\sum_j||(x_j,c)||\,||\theta_j||`. The last,
+    ``terms``, is :math:`\sum_j\omega_j\ell_j+|\theta_j\cdot f(x_j)|`, no less than the sum of the absolute dual values.
     """
 
     loss: Array
@@ -125,6 +135,30 @@ class Judged(NamedTuple):
     size: Array
     duals: Array
     gradient: Array
+    reach: Array
+    terms: Array
+
+    def mean(self, n: int) -> "Judged":
+        """Return the sums over n."""
+        return Judged(*(values / n for values in self))
+
+    def bound(self, scale: float, dual: float, norms: Array, beta: float, squared: bool, intercept: bool) -> float:
+        r"""Return a lower bound of the optimum from means, with all that rounding and an unbalanced point may take.
+
+        The loss has the dual value ``dual`` at :math:`s\theta`, whose gradients have the ``norms`` (P,). A free
+        intercept requires :math:`1^T\theta=0`. The entries of one sign, lessened by a share :math:`\tau`, sum to those
+        of the other; they stay in the domain of the loss, and the dual value, which is concave, falls by at most
+        :math:`\tau` times the absolute values of its terms.
+        """
+        share = imbalance(self.balance, self.size) if intercept else 0.0
+        lost = scale * (2 * np.finfo(np.float64).eps + share) * float(self.reach)
+        dual -= share * float(self.terms)
+        if squared:
+            dual -= square_above(float(norms @ norms), len(norms), lost) / (2 * beta)
+        else:
+            largest = float(norms.max(initial=0.0)) + lost
+            dual *= min(1.0, beta / largest) if largest > 0 else 1.0
+        return balanced_bound(dual, self.balance, self.size) if intercept else dual
 
 
 class Judge(_Forward):
@@ -147,7 +181,10 @@ class Judge(_Forward):
         value, theta, duals = rays(f, y, w, self.scales)
         xp = library(theta)
         gradient = (X.T @ self._gated_residuals(on, theta)).reshape((X.shape[1], on.shape[1], -1))
-        return xp.asarray(value), xp.sum(theta, axis=0), xp.asarray(xp.sum(xp.abs(theta))), duals, gradient
+        reach = xp.sum(xp.linalg.vector_norm(X, axis=1) * xp.linalg.vector_norm(theta, axis=1))
+        terms = value + xp.sum(xp.abs(theta * f))
+        sums = xp.sum(theta, axis=0), xp.sum(xp.abs(theta), axis=0)
+        return (xp.asarray(value), *sums, duals, gradient, xp.asarray(reach), xp.asarray(terms))
 
 
 class Balance(_Forward):
@@ -190,14 +227,9 @@ def _hessian(loss: Loss, theta: Any, y: Any, w: Any) -> Any:
 class Verify(Judge):
     """A `Judge` in double precision that knows nothing but the gates and the rows, and the loss of the zero network."""
 
-    tensors = False  # gates decide in NumPy
-
     def __init__(self, network: Network, targets: Targets, feature: float | None, scale: float, gates: Gates) -> None:
         super().__init__(network, targets, feature, np.array([scale]), np.float64)
-        self.gates = gates
-
-    def _on(self, block: Block, kept: Kept) -> NDArray[Any]:
-        return self.gates.on(double(block.X)).astype(np.float64)
+        self.deciding(gates)
 
     def of(self, block: Block, kept: Kept) -> Sums:
         """Return the fields of `Judged`, the loss of the zero network, and the number of rows that count."""

@@ -7,21 +7,23 @@ much in every direction, and an intercept that is orthogonal to the rest, both a
 long steps are and nothing else; values, gradients and bounds are sums over all rows.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import balanced_bound, gap_share
+from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.shards.engines.base import Engine
 from clifford_rand_nn.shards.gated.passes import Balance, Judge, Judged, Network
+from clifford_rand_nn.shards.sums import Sums
 from clifford_rand_nn.shards.targets import Targets
 
 _NEWTON_STEPS = 12
 BALANCED = 1e-11  # share of the sum of |theta| below which its sum is zero
 NEARLY = 1e-6  # such a share from which a Newton step leads to less than 1e-10: it squares the share
-_SURE = 0.1  # of the share that a check allows, so that rounding does not decide what it says
 _SHORTER = np.array([1.0, 0.25])  # of a Newton step, judged in one pass
 _SPACING = np.array([0.98, 0.995, 1.0, 1.01])  # scales that are tried, in units of the last one
 
@@ -100,26 +102,22 @@ class ShardedProblem:
     def judged(self, network: Network, z: Point, scales: Array, single: bool) -> Evaluated:
         """Evaluate a network, which is that of z."""
         dtype = np.float32 if single else np.float64
-        sums = Judged(*self.engine.sum(Judge(network, self.targets, self.feature, scales, dtype)))
+        sums = Judged(*self.engine.sum(Judge(network, self.targets, self.feature, scales, dtype))).mean(self.n)
         self.passes += 1
-        sums = Judged(*(values / self.n for values in sums))
+        norms = np.sqrt(np.einsum("dpc,dpc->p", sums.gradient, sums.gradient))
         gradient = np.tensordot(self._frame.T, sums.gradient, 1)
         objective = float(sums.loss) + self.sample.penalty.value(z.U)
-        scale, dual = 1.0, 0.0
-        if self.norms:
-            largest = self.sample.penalty.dual_norm(gradient)  # type: ignore[union-attr]
-            scale = min(1.0, self.beta / largest) if largest > 0 else 1.0
-            dual = _between(scale, scales, sums.duals)
-        else:
-            squares = np.einsum("rpc,rpc->r", gradient, gradient)
-            at_one = float(sums.duals[-1]) if scales[-1] == 1.0 else _between(1.0, scales, sums.duals)
-            dual = at_one - float(self.sample.map.weights**-2.0 @ squares) / (2 * self.beta)
+        scale, largest = 1.0, float(norms.max(initial=0.0))
+        if self.norms and largest > 0:
+            scale = min(1.0, self.beta / largest)
+        at_scale = float(sums.duals[-1]) if scale == scales[-1] == 1.0 else _between(scale, scales, sums.duals)
+        dual = at_scale if self.norms else at_scale - float(norms @ norms) / (2 * self.beta)
+        bound = sums.bound(scale, at_scale, scale * norms, self.beta, not self.norms, bool(len(z.c)))
         map_ = self.sample.map
         slope_c = np.zeros((0, len(sums.balance)))
         if len(z.c):
             gradient = gradient - self._mean[:, :, None] * sums.balance
             slope_c = -(map_.sigma / np.sqrt(self.sample.n) * np.sign(map_.Q[0, 0]) * sums.balance)[None]
-        bound = balanced_bound(dual, sums.balance / _SURE, float(sums.size)) if len(z.c) else dual
         return Evaluated(objective, Point(-gradient, slope_c), bound, dual, scale)
 
     def gap(self, primal: float, dual: float) -> float:
@@ -133,41 +131,49 @@ class ShardedProblem:
         self.zero = float(loss[0])
         return self.with_intercept(z, np.linalg.lstsq(hessian[0], sums[0], rcond=None)[0])
 
-    def _balance(self, network: Network, intercepts: Array) -> tuple[Array, Array, Array, Array]:
+    def _balance(self, network: Network, intercepts: Array) -> Sums:
         found = self.engine.sum(Balance(network, self.targets, self.feature, intercepts))
         self.passes += 1
-        loss, sums, size, hessian = (values / self.n for values in found)
-        return loss, sums, size, hessian
+        return tuple(values / self.n for values in found)
 
     def balanced(self, network: Network, near: float = BALANCED) -> Array:
-        """Return the best intercept for the network's coefficients, by Newton's method: its residuals sum to zero.
+        """Return the best intercept for the network's coefficients."""
+        return balanced(partial(self._balance, network), network.t, near) if len(self.sample.start().c) else network.t
 
-        The step from where they do so to ``near``, a share of the sum of their sizes, is the last one, and not judged.
-        """
-        t = network.t
-        if not len(self.sample.start().c):
-            return t
-        intercepts = t[None]
-        loss, sums, size, hessian = self._balance(network, intercepts)
-        best = 0
-        for _ in range(_NEWTON_STEPS):
-            off = float(np.abs(sums[best]).sum())
-            move = np.linalg.lstsq(hessian[best], sums[best], rcond=None)[0]
-            if off <= BALANCED * size[best] or not move.any():
-                break
-            if off <= near * size[best]:
-                return np.asarray(t + move)
-            intercepts = t + _SHORTER[:, None] * move
-            before = loss[best]
-            loss, sums, size, hessian = self._balance(network, intercepts)
-            best = int(np.argmin(loss))
-            # near the end losses differ by rounding: the whole step is as good as any, and its sum the smallest
-            level = np.flatnonzero(loss <= loss[best] + 1e-13 * abs(loss[best]))
-            best = int(level[np.argmin(np.abs(sums[level]).sum(axis=1))])
-            if loss[best] > before * (1 + 1e-12):
-                break
-            t = intercepts[best]
-        return t
+
+def balanced(judge: Callable[[Array], Sums], t: Array, near: float = BALANCED) -> Array:
+    """Return the best intercept, by Newton's method from t: its residuals sum to zero.
+
+    The step from where they do so to ``near``, a share of the sum of their sizes, is the last one, and not judged.
+
+    Parameters
+    ----------
+    judge : callable
+        Returns the sums of `Balance`, or their means, for intercepts (k, C).
+    t : (C,)
+    near : float
+    """
+    intercepts = t[None]
+    loss, sums, size, hessian = judge(intercepts)
+    best = 0
+    for _ in range(_NEWTON_STEPS):
+        off = float(np.abs(sums[best]).sum())
+        move = np.linalg.lstsq(hessian[best], sums[best], rcond=None)[0]
+        if off <= BALANCED * size[best] or not move.any():
+            break
+        if off <= near * size[best]:
+            return np.asarray(t + move)
+        intercepts = t + _SHORTER[:, None] * move
+        before = loss[best]
+        loss, sums, size, hessian = judge(intercepts)
+        best = int(np.argmin(loss))
+        # near the end losses differ by rounding: the whole step is as good as any, and its sum the smallest
+        level = np.flatnonzero(loss <= loss[best] + 1e-13 * abs(loss[best]))
+        best = int(level[np.argmin(np.abs(sums[level]).sum(axis=1))])
+        if loss[best] > before * (1 + 1e-12):
+            break
+        t = intercepts[best]
+    return t
 
 
 def _between(scale: float, scales: Array, values: Array) -> float:

@@ -121,7 +121,7 @@ class ShardedFista:
             network = network._replace(t=problem.balanced(network, near))
             z = problem.with_intercept(state.z, network.t)
             judged = problem.judged(network, z, scales, single=False)
-            if judged.dual == judged.estimate:  # the residuals are balanced, as they nearly always are at once
+            if judged.dual > 0:  # the residuals are balanced, as they nearly always are at once
                 break
         return Found(z, judged.objective, judged.dual, judged.scale, problem.gap(judged.objective, judged.dual))
 

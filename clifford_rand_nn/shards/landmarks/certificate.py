@@ -1,5 +1,6 @@
 """What one pass over the shards says of a network over landmarks and of a bound in their span."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from clifford_rand._typing import Array
@@ -45,6 +46,8 @@ def values_in_span(network: KernelNetwork, scale: Array, beta: float, targets: T
     if targets.loss.probabilistic:
         return _probable(network, beta, targets, engine)
     units = Units(0, targets.exponent)
+    if targets.classes is None:
+        targets, network = targets._replace(offset=network.intercept), replace(network, intercept=0 * network.intercept)
     there: KernelNetwork = units.inverse().back(network)
     assert isinstance(there.standard, Standardisation)
     span = LandmarkSpan(there.kernel, there.rows)
