@@ -289,7 +289,7 @@ def test_samples_are_of_counted_points_and_some_extent(given, name):
 @pytest.mark.parametrize("measure", [cga.radius, cga.radius_squared])
 def test_what_is_no_blade_has_no_radius(measure):
     alg = MODELS[3, False]
-    with pytest.raises(cr.ArgumentError, match=r"must be a blade of a round or a flat. Got a multivector that is none"):
+    with pytest.raises(cr.ArgumentError, match=r"must be blades. Got a multivector of grade"):
         measure(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]).map(round))
 
 

@@ -33,16 +33,16 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
         for one in np.unique(kind[grade == k]):
             at = np.flatnonzero((grade == k) & (kind == one))
             part = E._make(E.keys, rows[at] * weight[at, None])._select(keys_of_grades(n, (k - DROP[str(one)],)))
-            made = _with_parameters(str(one), k, part, centres[at], rho[at])
+            made = _with_parameters(str(one), k, part, centres[at], rho[at], null)
             array[at] += joined(alg, null, k, made)._on(keys).coefficients
     return alg._new(keys, layout.own(array.reshape(*shape, keys.size)))
 
 
-def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any]) -> Parts:
+def _with_parameters(kind: str, k: int, E: Any, centre: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:
     nothing = E * 0
     if kind == FREE:
         return Parts(nothing, nothing, E * (1 if k % 2 else -1), nothing)
     c = E.algebra.vector(centre)
     if kind == DUAL_FLAT:
         return Parts(E, nothing, c << E, nothing)
-    return flat_parts(E, c, k) if kind == FLAT else round_parts(E, c, rho)
+    return flat_parts(E, c, k) if kind == FLAT else round_parts(E, c, rho, null)

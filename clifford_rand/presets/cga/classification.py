@@ -20,10 +20,9 @@ from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.assembly import DROP, DUAL_FLAT, FLAT, FREE, ROUND, TANGENT, assemble
 from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.cga.parts import Parts, euclidean, split
+from clifford_rand.presets.cga.parts import Parts, euclidean, imprecise, round_of, split
+from clifford_rand.presets.cga.rounds import check_blades
 from clifford_rand.presets.inputs import is_dual, largest, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
-
-BLADE = 1e-6  # X ~X beside its number, for components ≤ 1, from which X is no blade with rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +239,7 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
         Direct blades (dual with ``dual``), of any scale; in a batch each may be of a grade and a kind of its own.
     rtol : float, optional
         What counts as 0, relative to the largest component; 64 eps by default, which is rounding and no more. A radius²
-        is 0 within this times (1 + h)², h the largest component for weight 1, or times h in the null basis.
+        is 0 within this times h, h the largest component for weight 1 (of points e_{n+1}, e_{n+2} times (1 + h)²).
 
     Returns
     -------
@@ -249,7 +248,8 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     Raises
     ------
     ArgumentError
-        For zero, for what is clearly no blade, and for complex or exact coefficients.
+        For zero, for what is clearly no blade, for complex or exact coefficients, and for rounds whose coefficients
+        are too inexact to tell from a tangent: wedges of points far from the origin.
 
     Examples
     --------
@@ -275,23 +275,10 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     for k, rows in _grades(X, size):
         keys = keys_of_grades(n + 2, (k,))
         part = X._make(keys, X._select(keys).coefficients.reshape(-1, keys.size)[rows])
-        _check_blades(part, k)
+        check_blades(part, "classify")
         eps = 64 * float(np.finfo(X.dtype).eps) if rtol is None else check_tolerance(rtol, 0.0, "clifford_rand.presets")
         groups += [(k, kind, rows[at], found) for kind, at, *found in _of_one_grade(part, null, eps)]
     return _gathered(X.algebra, X.shape, X.dtype, groups)
-
-
-def _check_blades(X: Any, k: int) -> None:
-    """Refuse multivectors of one grade that are no blades: X ~X of a blade is a number, up to n = 3 of no other."""
-    if 2 <= k <= X.algebra.d - 2:
-        scaled = unit_scale(X)
-        square = scaled * ~scaled
-        others = square._select(keys_of_grades(square.algebra.d, tuple(g for g in square.grades if g)))
-        if (largest(others.coefficients) > BLADE).any():
-            found = describe(f"a multivector of grade {k} whose X ~X is no number")
-            raise fail(
-                "X", "classify", "blades", found, "A sum of two blades is one only if they share all but a vector."
-            )
 
 
 def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
@@ -327,32 +314,27 @@ def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
         if not len(at):
             continue
         parts = split(scaled[at], null)
+        if kind == ROUND:
+            found = round_of(scaled[at], parts, null, factor[at])
+            tangent = abs(found.radius_squared) <= eps * found.top + found.excess
+            if k > 1 and not found.is_known(tangent).all():
+                raise imprecise("classify")
+            for one, which in ((ROUND, ~tangent), (TANGENT, tangent)):
+                if which.any():
+                    square = found.radius_squared[which] * (one == ROUND)
+                    groups.append((one, at[which], found.E[which], found.c[which], square, found.weight[which]))
+            continue
         sign = -1 if k % 2 else 1
-        E = {ROUND: parts.O, FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]
+        E = {FLAT: parts.M * sign, FREE: parts.I * -sign, DUAL_FLAT: parts.A}[kind]
         size = lengths(E.coefficients)
         E, parts = E / size, Parts(*(P / size for P in parts))
-        weight = size * factor[at]
-        if kind != ROUND:
-            groups.append((kind, at, E, _location(kind, parts, E), np.full(len(at), np.nan), weight))
-            continue
-        c, rho = _vector((parts.A + parts.M) * ~E), radius_squared_of(parts, E)
-        top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))
-        tangent = abs(rho) <= eps * (top if null else (1 + top) ** 2)
-        for one, which, square in ((ROUND, ~tangent, rho), (TANGENT, tangent, np.zeros_like(rho))):
-            if which.any():
-                groups.append((one, at[which], E[which], c[which], square[which], weight[which]))
+        groups.append((kind, at, E, _location(kind, parts, E), np.full(len(at), np.nan), size * factor[at]))
     return groups
 
 
 def _vector(A: Any) -> NDArray[Any]:
     """Return the coordinates (..., n) of the part of grade 1."""
     return np.asarray(A._select(keys_of_grades(A.algebra.d, (1,))).coefficients)
-
-
-def radius_squared_of(parts: Parts, E: Any) -> NDArray[Any]:
-    """Return 2 I·E + |c_∥|² - |c_⊥|² of rounds with weight 1: |c_∥| = |M| and |c_⊥| = |A|."""
-    inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
-    return np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
 
 
 def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:

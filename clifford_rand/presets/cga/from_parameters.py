@@ -10,7 +10,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.measures import half_power, model_of
 from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
 from clifford_rand.presets.inputs import coordinates_of, is_dual, numbers_of
 
@@ -87,8 +87,9 @@ def round_about(
     m, E = _direction(directions, n, "round_about")
     c = coordinates_of(centre, n, "centre", "round_about")
     r = numbers_of(radius, E.dtype, "radius", "round_about")
+    half_power(c, r, "round_about")
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)
     E = E._make(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     middle = euclidean(n).vector(np.broadcast_to(c, (*shape, n)))
-    made = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape)))
+    made = joined(alg, null, m + 1, round_parts(E, middle, np.broadcast_to(r * r, shape), null))
     return made.dual() if is_dual(dual) else made

@@ -1,4 +1,4 @@
-"""Conformal points, null vectors n_o + X + X² n_∞ / 2, and the way back; what an object is: centre, radius, incidence.
+"""Conformal points, null vectors n_o + X + X² n_∞ / 2, and the way back; incidence and the meet.
 
 A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their largest components: 64 eps by default.
 """
@@ -17,7 +17,6 @@ from clifford_rand.presets.inputs import (
     coordinates_of,
     is_dual,
     largest,
-    lengths,
     of_algebra,
     tolerance,
     unit_scale,
@@ -39,7 +38,8 @@ def model_of(alg: object, owner: str) -> tuple[int, bool]:
 
 def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
     """Return E + o n_o + i n_∞."""
-    pair = (o, i) if null else (i - halved(o), i + halved(o))
+    i = i if null else np.asarray(i + halved(o))
+    pair = (o, i) if null else (np.asarray(i - o), i)  # they differ by exactly o, or far away a weight of 1 is lost
     batch = np.broadcast_shapes(E.shape[:-1], o.shape, i.shape)
     dtype = np.result_type(E, o, i)
     columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
@@ -126,6 +126,20 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     return square
 
 
+def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
+    """Return (c² - r²)/2 of centres (..., n), or the error that 1 or r² would be lost in the rounding of c²."""
+    square, power = squared(c, "centre", owner), r * r
+    if square.dtype.kind == power.dtype.kind == "f":
+        least, hint = _rounding(None, square.dtype), "Take coordinates about a local origin."
+        if (square > 1 / least).any():
+            rule = f"within {np.sqrt(1 / least):.1e} of the origin, as 1 beside larger squares is taken for rounding"
+            raise fail("centre", owner, rule, describe(f"one at {np.sqrt(square.max()):.1e}"), hint)
+        if ((power < least * square) & (power > 0)).any():
+            rule = f"at least {np.sqrt(least):.2g} of the distance of the centre from the origin"
+            raise fail("radius", owner, rule, describe("a smaller one"), hint)
+    return halved(np.asarray(square - power))
+
+
 def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
     """Return the coordinates (..., n) of points of any weight.
 
@@ -186,133 +200,6 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     X = unit_scale(X.undual() if is_dual(dual) else X)
     carrier = X ^ infinity(X.algebra, X.dtype)
     return X, carrier, np.asarray(largest(carrier.coefficients) <= _rounding(rtol, X.dtype))
-
-
-def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
-    """Return the centres (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> (cga.centre(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
-    [1.0, 2.0, 3.0]
-    """
-    X, _, _ = direct_blade(X, "centre", False, rtol)
-    image = (X * infinity(X.algebra, X.dtype) * ~X).grade(1)
-    E, o, i = parts_of(image._on(image.keys.filled), model_of(X.algebra, "centre")[1])
-    if np.any(np.maximum(largest(E), abs(o)) <= _rounding(rtol, X.dtype) * abs(i)):  # n_∞ again
-        raise fail("X", "centre", "round", describe("a flat"), "Lines and planes have no centre.")
-    return down(image)
-
-
-def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Return -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X; negative for imaginary rounds: the meet of spheres far apart.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> S, P = cga.sphere(alg, [0, 0, 0], 3), cga.plane(alg, [0, 0, 1], [1, 5])
-    >>> cga.radius_squared(cga.meet(S, P)).round(12).tolist()  # the second plane misses the sphere
-    [8.0, -16.0]
-    """
-    X, _, flat = direct_blade(X, "radius_squared", dual, rtol)
-    if flat.any():
-        raise fail("X", "radius_squared", "round", describe("a flat"), "Lines and planes have no radius.")
-    Y = infinity(X.algebra, X.dtype) << X
-    below = np.asarray(Y.inner(Y).scalar_part())
-    _refuse_none(below, "radius_squared")
-    return -X.inner(X).scalar_part() / below[()]  # type: ignore[operator]
-
-
-def _refuse_none(size: NDArray[Any], owner: str) -> None:
-    """Refuse what has no direction: multivectors of a round's grade that are no blades."""
-    if (size == 0).any():
-        hint = "Coefficients that were rounded or changed by hand seldom are."
-        raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is none"), hint)
-
-
-def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
-    """Return the radii of point pairs (half their distance), circles and spheres.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> float(cga.radius(cga.point_pair(alg, [1, 0, 0], [5, 0, 0])).round(12))
-    2.0
-    """
-    square = radius_squared(X, dual=dual, rtol=rtol)
-    if np.any(square < 0):
-        raise fail("X", "radius", "real", describe("an imaginary round"), "Use radius_squared.")
-    return np.sqrt(square)
-
-
-def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Multivector:
-    """Return X ∧ n_∞, the line, plane or space in which a round lies (direct).
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
-    Classified(plane, direction=-1.0*e12, location=[0.0, 0.0, 3.0])
-    """
-    _, made, flat = direct_blade(X, "carrier", dual, rtol)
-    if flat.any():
-        raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
-    return made
-
-
-def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
-    """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n).
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(3)
-    >>> (cga.normal(cga.circle(alg, [1, 2, 3], 2, [0, 3, 4])).round(12) + 0.0).tolist()
-    [0.0, 0.6, 0.8]
-    """
-    X, made, flat = direct_blade(X, "normal", dual, rtol)
-    n, null = model_of(X.algebra, "normal")
-    is_plane = X.grades == (n + 1,) and flat.all()
-    if not is_plane and (X.grades != (n,) or flat.any()):
-        raise fail("X", "normal", "a hyperplane, or a round in one", describe(f"a blade of grade {X.grades[0]}"))
-    E, _, _ = parts_of((X if is_plane else made).dual(), null)
-    size = np.asarray(lengths(E))
-    _refuse_none(size, "normal")
-    return np.asarray(E / size[..., None])
-
-
-def split_point_pair(
-    X: Multivector, *, dual: bool = False, rtol: float | None = None
-) -> tuple[Multivector, Multivector]:
-    """Return the points A and B of X = A ∧ B: (X ∓ sqrt(X²)) (n_∞ ⌋ X), brought to weight 1.
-
-    Examples
-    --------
-    >>> import clifford_rand as cr
-    >>> from clifford_rand.presets import cga
-    >>> alg = cr.Algebra.cga(2)
-    >>> [cga.down(P).round(12).tolist() for P in cga.split_point_pair(cga.point_pair(alg, [1, 2], [3, 4]))]
-    [[1.0, 2.0], [3.0, 4.0]]
-    """
-    X, _, flat = direct_blade(X, "split_point_pair", dual, rtol)
-    if X.grades != (2,) or flat.any():
-        raise fail("X", "split_point_pair", "a pair of two finite points", describe(f"a blade of grade {X.grades[0]}"))
-    square = -np.asarray(X.inner(X).scalar_part())
-    if (square <= 0).any():
-        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "centre and radius_squared tell more.")
-    root, Y = X.algebra.scalar(np.sqrt(square)), infinity(X.algebra, X.dtype) << X
-    first, second = ((X - root) * Y).grade(1), ((X + root) * Y).grade(1)
-    return up(X.algebra, down(first)), up(X.algebra, down(second))
 
 
 def is_incident(P: Multivector, X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:

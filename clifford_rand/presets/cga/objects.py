@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import from_parts, halved, infinity, model_of, squared, up
+from clifford_rand.presets.cga.measures import from_parts, half_power, halved, model_of
+from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
 from clifford_rand.presets.inputs import coordinates_of, is_dual, numbers_of
 
 
@@ -25,7 +26,7 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
     n, null = model_of(alg, "sphere")
     c = coordinates_of(centre, n, "centre", "sphere")
     r = numbers_of(radius, c.dtype, "radius", "sphere")
-    made = from_parts(alg, null, c, np.ones((), dtype=c.dtype), halved(squared(c, "centre", "sphere") - r * r))
+    made = from_parts(alg, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
     return made if is_dual(dual) else made.undual()
 
 
@@ -70,18 +71,21 @@ def circle(
     >>> cga.is_incident(cga.up(alg, [[3, 0, 0], [1, 2, 0], [1, 0, 2]]), C)
     array([ True,  True, False])
     """
-    n, _ = model_of(alg, "circle")
+    n, null = model_of(alg, "circle")
     if n not in (2, 3):
         hint = "Use round_about, or the wedge of three points."
         raise fail("alg", "circle", "of 2 or 3 dimensions", alg, hint)
     if (normal is None) != (n == 2):
         rule = "a vector (..., 3) in 3-space" if n == 3 else "None in the plane"
         raise fail("normal", "circle", rule, normal)
-    made = sphere(alg, centre, radius, dual=True)
-    if normal is not None:
-        N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(centre, n, "centre", "circle")
-        made = made ^ plane(alg, N, (N * c).sum(axis=-1), dual=True)
-    return made if is_dual(dual) else made.undual()
+    if normal is None:
+        return sphere(alg, centre, radius, dual=dual)
+    N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(centre, n, "centre", "circle")
+    r = numbers_of(radius, c.dtype, "radius", "circle")
+    half_power(c, r, "circle")
+    E = euclidean(n).vector(N).undual()
+    made = joined(alg, null, n, round_parts(E if null else -E, euclidean(n).vector(c), r * r, null))
+    return made.dual() if is_dual(dual) else made
 
 
 def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
@@ -97,12 +101,8 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     """
     n, null = model_of(alg, "line")
     D = coordinates_of(direction, n, "direction", "line")
-    zero = np.zeros((), dtype=D.dtype)
-    made = (
-        up(alg, coordinates_of(through, n, "through", "line"))
-        ^ from_parts(alg, null, D, zero, zero)
-        ^ infinity(alg, D.dtype)
-    )
+    c = coordinates_of(through, n, "through", "line")
+    made = joined(alg, null, 3, flat_parts(euclidean(n).vector(D), euclidean(n).vector(c), 3))
     return made.dual() if is_dual(dual) else made
 
 
@@ -119,5 +119,9 @@ def point_pair(
     >>> cga.classify(cga.point_pair(alg, [1, 0, 0], [5, 0, 0]))
     Classified(point pair, direction=1.0*e1, location=[3.0, 0.0, 0.0], radius_squared=4)
     """
-    made = up(alg, A) ^ up(alg, B)
+    n, null = model_of(alg, "point_pair")
+    a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
+    step, middle = euclidean(n).vector(b - a), euclidean(n).vector(halved(np.asarray(a + b)))
+    square = halved(halved(np.asarray(((b - a) ** 2).sum(axis=-1))))
+    made = joined(alg, null, 2, round_parts(step, middle, square, null))
     return made.dual() if is_dual(dual) else made

@@ -6,10 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.inputs import largest, lengths
+
+_ROUNDING = 4  # units of the largest component, X²/2: its own rounding, and that of the sums that take it away
+_CHANCE = 16  # times a single component, which may be small by chance
 
 
 class Parts(NamedTuple):
@@ -59,7 +64,8 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     values = [P._select(_blades(n, g)).coefficients for P, g in zip(parts, (k, k - 1, k - 1, k - 2), strict=True)]
     a, o, i, m = values[0], sign * values[1], sign * values[2], values[3]
     if not null:
-        o, i, m = i - o / 2, i + o / 2, -m
+        i = i + o / 2
+        o, i, m = i - o, i, -m  # their difference is exactly o, see `from_parts`
     keys = keys_of_grades(n + 2, (k,))
     shape = np.broadcast_shapes(*(value.shape[:-1] for value in values))
     array = layout.zeros(shape, keys.size, np.result_type(*values))
@@ -68,13 +74,19 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     return alg._new(keys, array)
 
 
-def round_parts(E: Any, c: Any, rho: Any) -> Parts:
+def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
     """Return the round of direction E, centre c (a vector) and radius² rho: T_c[(n_o + rho n_∞/2) ∧ E].
 
-    It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)).
+    It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)). Far from the origin E is rounded to what the
+    sums of both coefficients in the basis of e_{n+1} and e_{n+2} can hold, so that c and rho are those of that E.
     """
-    along = c << E
     half = (rho + (c.coefficients**2).sum(axis=-1)) / 2
+    if not null and E.dtype.kind == c.dtype.kind == "f":
+        size = largest(E.coefficients) * (abs(half) + (c.coefficients**2).sum(axis=-1))
+        grid = np.ldexp(float(np.finfo(E.dtype).eps), np.frexp(size)[1] + 1)[..., None]
+        far = (size > 64 * largest(E.coefficients))[..., None]
+        E = E._make(E.keys, np.where(far, np.rint(E.coefficients / np.where(far, grid, 1)) * grid, E.coefficients))
+    along = c << E
     return Parts(c ^ E, E, E._make(E.keys, E.coefficients * half[..., None]) - (c ^ along), along)
 
 
@@ -83,3 +95,71 @@ def flat_parts(E: Any, c: Any, k: int) -> Parts:
     sign = -1 if k % 2 else 1
     nothing = E._make(keys_of_masks(E.algebra.d, ()), np.zeros((*E.shape, 0), dtype=E.dtype))
     return Parts(nothing, nothing, (c ^ E) * -sign, E * sign)
+
+
+class Round(NamedTuple):
+    """Rounds by their parameters, c the centre, and how well their coefficients determine these."""
+
+    E: Multivector
+    c: NDArray[Any]
+    radius_squared: NDArray[Any]
+    weight: NDArray[Any]
+    top: NDArray[Any]
+    """The largest component of weight 1, about c²/2."""
+    excess: NDArray[Any]
+    """Error of radius² as X ~X tells it, which is a number for a blade."""
+
+    def is_known(self, tangent: Any = False, *, rounding: float = _ROUNDING) -> NDArray[np.bool_]:
+        """Tell whether the radius is known to 5e-9 of the distance from the origin, or to 6e-6 of itself."""
+        eps = float(np.finfo(self.c.dtype).eps)
+        far, near = 4 * eps ** (4 / 7), eps ** (1 / 3)  # these for float64, 4e-4 and 5e-3 for float32
+        square = abs(self.radius_squared)
+        limit = 2 * np.maximum(far * np.sqrt(self.top * square), near * square)
+        error = rounding * eps * self.top + self.excess
+        return np.asarray(np.where(tangent, self.excess <= far * self.top, error <= limit))
+
+
+def imprecise(owner: str) -> Exception:
+    """Return the error of rounds whose coefficients have lost their radius."""
+    hint = "Subtract the centre of the data from the points first, or fit them with fit_round."
+    found = "a round so far from the origin that its coefficients do not tell"
+    return fail("X", owner, "a round with a known centre and radius", describe(found), hint)
+
+
+def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
+    """Return factor X with O ≠ 0: radius² = 2 I·E + |c_∥|² - |c_⊥|², c = (A + M)/E, |c_∥| = |M| and |c_⊥| = |A|."""
+    n, k = X.algebra.d - 2, X.grades[0]
+    weight = np.asarray(lengths(parts.O.coefficients))
+    E, parts = parts.O / weight, Parts(*(P / weight for P in parts))
+    c = np.asarray(((parts.A + parts.M) * ~E)._select(keys_of_grades(n, (1,))).coefficients)
+    inside, outside = ((P.coefficients**2).sum(axis=-1) for P in (parts.M, parts.A))
+    rho = np.asarray(2 * (parts.I.coefficients * E.coefficients).sum(axis=-1) + inside - outside)
+    eps = float(np.finfo(c.dtype).eps)
+    top = np.maximum(largest(parts.I.coefficients), (c * c).sum(axis=-1))
+    if 1 < k <= n:
+        Y = joined(Algebra.cga(n, null_basis=True), True, k, parts)
+        square = Y * ~Y
+        masks = np.asarray(square.keys.masks)
+        neutral = (masks != 0) & ((masks >> n & 1) == (masks >> n + 1 & 1))  # of the dimension of radius²
+        ratio = np.sqrt(np.minimum(1, abs(rho) / np.where(top > 0, top, 1)))  # radius/distance
+        excess = largest(square.coefficients[..., neutral]) * (ratio if k > 2 else 1 if neutral.sum() > 1 else _CHANCE)
+        if not null:  # beyond the rounding of the constructors, sums of products of X²/2 have lost the weight
+            lost = _ROUNDING * eps * top * (1 + top) / np.maximum(ratio, 1e-3)
+            excess = np.where(excess > _CHANCE * _ROUNDING * eps * top, np.maximum(excess, lost), excess)
+    else:
+        excess = _excess_of_vectors(k, null, weight * factor, rho, top)
+    return Round(E, c, rho, weight * factor, top, excess)
+
+
+def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
+    """Return a bound of what points and spheres have lost where X ~X, a number, does not tell.
+
+    A weight of 1 as the constructors give it, or near a power of two, tells its own error δ, and c² has 2 δ c². Any
+    other is that of the wedge of n + 1 points, of the order distance/radius more than its rounding.
+    """
+    once = _ROUNDING * float(np.finfo(np.asarray(rho).dtype).eps) * top * (1 if null else 1 + top)
+    if k == 1:
+        return once * (not null)
+    delta = abs(weight / np.exp2(np.rint(np.log2(weight))) - 1)
+    ratio = np.sqrt(top / np.maximum(abs(rho), np.where(top > 0, 1e-6 * top, 1)))
+    return np.where(delta <= 1e-7, 4 * delta * top, once * ratio)

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import direct_blade, from_parts, halved, infinity, model_of, origin, squared
+from clifford_rand.presets.cga.measures import direct_blade, from_parts, half_power, halved, infinity, model_of, origin
 from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation
 
 
@@ -125,7 +125,7 @@ def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) 
     n, null = model_of(alg, "inversion")
     c = coordinates_of(centre, n, "centre", "inversion")
     one = np.ones((), dtype=c.dtype)
-    return from_parts(alg, null, c, one, halved(squared(c, "centre", "inversion") - r * r)) / r
+    return from_parts(alg, null, c, one, half_power(c, r, "inversion")) / r
 
 
 def transversion(alg: Algebra, b: ArrayLike | Multivector) -> Multivector:

@@ -1,0 +1,165 @@
+"""Centres, radii, carriers and normals of conformal rounds, and the points of point pairs."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.multivector.multivector import Multivector
+from clifford_rand.presets.cga.measures import direct_blade, model_of, parts_of, up
+from clifford_rand.presets.cga.parts import Round, imprecise, round_of, split
+from clifford_rand.presets.inputs import largest, lengths, unit_scale
+
+_BLADE = 1e-6  # X ~X beside its number, for components ≤ 1, from which X is no blade with rounding
+
+
+def centre(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
+    """Return the centres (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> (cga.centre(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])).round(12) + 0.0).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    return _round(X, "centre", False, rtol).c + 0.0  # no -0.0
+
+
+def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
+    """Return the parameters of rounds, which other blades have not."""
+    whole, (X, _, flat) = X, direct_blade(X, owner, dual, rtol)
+    factor = largest(whole.coefficients) / largest(X.coefficients)
+    if flat.any():
+        raise fail("X", owner, "round", describe("a flat"), f"Lines and planes have no {owner.split('_')[0]}.")
+    check_blades(X, owner)
+    null = model_of(X.algebra, owner)[1]
+    parts = split(X, null)
+    _refuse_none(largest(parts.O.coefficients), owner)
+    found = round_of(X, parts, null, factor)
+    if not (found.is_known(rounding=0) if owner == "centre" else found.is_known()).all():
+        raise imprecise(owner)
+    return found
+
+
+def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Return the squares of radii, to 1e-9 of the distance from the origin or 6e-6; negative for imaginary rounds.
+
+    It is -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X, by differences of squares of lengths, see `classify`. The meet of spheres
+    far apart is imaginary.
+
+    Raises
+    ------
+    ArgumentError
+        For flats, and where the coefficients are too inexact: wedges of points far from the origin.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> S, P = cga.sphere(alg, [0, 0, 0], 3), cga.plane(alg, [0, 0, 1], [1, 5])
+    >>> cga.radius_squared(cga.meet(S, P)).round(12).tolist()  # the second plane misses the sphere
+    [8.0, -16.0]
+    """
+    return _round(X, "radius_squared", dual, rtol).radius_squared[()]
+
+
+def check_blades(X: Any, owner: str) -> None:
+    """Refuse multivectors of one grade that are no blades: X ~X of a blade is a number, up to n = 3 of no other."""
+    if 2 <= X.grades[0] <= X.algebra.d - 2:
+        scaled = unit_scale(X)
+        square = scaled * ~scaled
+        if (largest(square.coefficients[..., square.keys.grade_of > 0]) > _BLADE).any():
+            found = describe(f"a multivector of grade {X.grades[0]} whose X ~X is no number")
+            hint = "A sum of two blades is one only if they share all but a vector."
+            raise fail("X", owner, "blades", found, hint)
+
+
+def _refuse_none(size: NDArray[Any], owner: str) -> None:
+    """Refuse what has no direction: multivectors of a round's grade that are no blades."""
+    if (size == 0).any():
+        hint = "Coefficients that were rounded or changed by hand seldom are."
+        raise fail("X", owner, "a blade of a round or a flat", describe("a multivector that is none"), hint)
+
+
+def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Return the radii of point pairs (half their distance), circles and spheres.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> float(cga.radius(cga.point_pair(alg, [1, 0, 0], [5, 0, 0])).round(12))
+    2.0
+    """
+    square = radius_squared(X, dual=dual, rtol=rtol)
+    if np.any(square < 0):
+        raise fail("X", "radius", "real", describe("an imaginary round"), "Use radius_squared.")
+    return np.sqrt(square)
+
+
+def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Multivector:
+    """Return X ∧ n_∞, the line, plane or space in which a round lies (direct).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
+    Classified(plane, direction=-1.0*e12, location=[0.0, 0.0, 3.0])
+    """
+    _, made, flat = direct_blade(X, "carrier", dual, rtol)
+    if flat.any():
+        raise fail("X", "carrier", "round", describe("a flat"), "It is its own carrier.")
+    return made
+
+
+def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
+    """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(3)
+    >>> (cga.normal(cga.circle(alg, [1, 2, 3], 2, [0, 3, 4])).round(12) + 0.0).tolist()
+    [0.0, 0.6, 0.8]
+    """
+    X, made, flat = direct_blade(X, "normal", dual, rtol)
+    n, null = model_of(X.algebra, "normal")
+    is_plane = X.grades == (n + 1,) and flat.all()
+    if not is_plane and (X.grades != (n,) or flat.any()):
+        raise fail("X", "normal", "a hyperplane, or a round in one", describe(f"a blade of grade {X.grades[0]}"))
+    E, _, _ = parts_of((X if is_plane else made).dual(), null)
+    size = np.asarray(lengths(E))
+    _refuse_none(size, "normal")
+    return np.asarray(E / size[..., None])
+
+
+def split_point_pair(
+    X: Multivector, *, dual: bool = False, rtol: float | None = None
+) -> tuple[Multivector, Multivector]:
+    """Return the points A and B of X = A ∧ B, of weight 1: the centre, and half the distance to either side.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> from clifford_rand.presets import cga
+    >>> alg = cr.Algebra.cga(2)
+    >>> [cga.down(P).round(12).tolist() for P in cga.split_point_pair(cga.point_pair(alg, [1, 2], [3, 4]))]
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    X, _, flat = direct_blade(X, "split_point_pair", dual, rtol)
+    if X.grades != (2,) or flat.any():
+        raise fail("X", "split_point_pair", "a pair of two finite points", describe(f"a blade of grade {X.grades[0]}"))
+    found = _round(X, "split_point_pair", False, rtol)
+    square = found.radius_squared
+    if (square <= 0).any():
+        raise fail("X", "split_point_pair", "a real pair", describe("X² ≤ 0"), "centre and radius_squared tell more.")
+    half = np.sqrt(square)[..., None] * found.E.coefficients
+    return up(X.algebra, found.c - half), up(X.algebra, found.c + half)

@@ -1,0 +1,103 @@
+"""Conformal objects far from the origin: right to 1e-9 of the distance, or refused."""
+
+import functools
+import operator
+
+import numpy as np
+import pytest
+
+import clifford_rand as cr
+from clifford_rand.presets import cga
+
+MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
+RADIUS = 1.3
+
+
+def scene(n, distance):
+    """Return a centre at a distance and orthonormal rows."""
+    rng = np.random.default_rng(n)
+    m = rng.standard_normal(n)
+    return distance * m / np.linalg.norm(m), np.linalg.qr(rng.standard_normal((n, n)))[0]
+
+
+def rounds(n, null, distance):
+    """Return {(name, m): round of dimension m and radius 1.3}, as constructed, and fitted."""
+    alg = cr.Algebra.cga(n, null_basis=null)
+    c, Q = scene(n, distance)
+    rng = np.random.default_rng(7)
+    found = {("sphere", n): cga.sphere(alg, c, RADIUS)}
+    if n == 3:
+        found["circle", 2] = cga.circle(alg, c, RADIUS, 5 * np.cross(Q[0], Q[1]))
+    for m in range(1, n + 1):
+        found["round_about", m] = cga.round_about(alg, c, RADIUS, Q[:m])
+        V = rng.standard_normal((m + 4, m))
+        X = c + RADIUS * V / np.linalg.norm(V, axis=1, keepdims=True) @ Q[:m]
+        if m > 1:
+            found["fit", m] = cga.fit_round(alg, X, m)
+    found["point_pair", 1] = cga.point_pair(alg, c - RADIUS * Q[0], c + RADIUS * Q[0])
+    return alg, c, Q, found
+
+
+@pytest.mark.parametrize(("n", "null"), MODELS)
+@pytest.mark.parametrize("distance", [10, 1e3, 1e5, 1e6])
+def test_constructed_and_fitted_rounds_keep_their_parameters(n, null, distance):
+    alg, c, Q, found = rounds(n, null, distance)
+    near = 1e-9 * distance
+    for (name, m), X in found.items():
+        for scale in (1, 2.0**-9):
+            described = cga.classify(scale * X)
+            assert str(described.kind) == "round", name
+            assert abs(described.radius - RADIUS) <= near
+            assert abs(cga.radius(scale * X) - RADIUS) <= near
+            assert abs(cga.centre(scale * X) - c).max() <= near
+            assert abs(described.location - c).max() <= near
+        assert abs(np.linalg.norm(described.directions() @ Q[:m].T) - np.sqrt(m)) <= near, name
+    if n == 3:
+        assert abs(abs(cga.normal(found["circle", 2]) @ np.cross(Q[0], Q[1])) - 1) <= near
+    points = np.stack([cga.down(P) for P in cga.split_point_pair(found["point_pair", 1])])
+    assert abs(points - np.stack([c - RADIUS * Q[0], c + RADIUS * Q[0]])).max() <= near
+    other = cga.sphere(alg, c + 5 * np.eye(n)[0], RADIUS)
+    S = found["sphere", n]
+    assert abs(cga.distance(S, other) - (5 - 2 * RADIUS)) <= near
+    third = cga.sphere(alg, c + 0.5 * np.eye(n)[0], RADIUS)
+    assert abs(cga.intersect(S, third).radius - np.sqrt(RADIUS**2 - 0.25**2)) <= near
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_wedges_of_points_are_right_or_refused(null):
+    """What the products of a wedge have lost cannot come back: the answer is right to 1e-3, or a sentence."""
+    kept = 0
+    for n in (2, 3, 4):
+        alg = cr.Algebra.cga(n, null_basis=null)
+        for distance in 10.0 ** np.arange(1, 6):
+            c, Q = scene(n, distance)
+            for m in range(1, n + (distance < 3e3)):  # of n + 1 points no grade of X ~X tells the rounding
+                V = np.random.default_rng(m).standard_normal((m + 1, m)) if m > 1 else np.array([[1.0], [-1.0]])
+                points = cga.up(alg, c + RADIUS * V / np.linalg.norm(V, axis=1, keepdims=True) @ Q[:m])
+                X = functools.reduce(operator.xor, points)
+                for measure in (cga.radius, lambda A: cga.classify(A).radius, cga.centre):
+                    try:
+                        error = np.linalg.norm(measure(X) - (c if measure is cga.centre else RADIUS))
+                    except cr.ArgumentError:
+                        assert distance > 30
+                        continue
+                    assert error <= 1e-3, (n, m, distance)
+                    kept += 1
+    assert kept > 40
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_a_radius_that_c_squared_loses_is_refused(null):
+    alg = cr.Algebra.cga(3, null_basis=null)
+    assert cga.radius(cga.sphere(alg, [1e6, 0, 0], 1.0)) == 1
+    assert cga.classify(cga.sphere(alg, [1e6, 0, 0], 1.0)).radius == 1
+    for make in (
+        lambda c, r: cga.sphere(alg, c, r),
+        lambda c, r: cga.circle(alg, c, r, [0, 0, 1]),
+        lambda c, r: cga.round_about(alg, c, r, [[1, 0, 0], [0, 1, 0]]),
+        lambda c, r: cga.inversion(alg, c, r),
+    ):
+        with pytest.raises(cr.ArgumentError, match=r"'radius' .* of the distance of the centre from the origin"):
+            make([8e6, 1e6, 0], 0.5)
+        with pytest.raises(cr.ArgumentError, match=r"'centre' .* within 8\.4e\+06 of the origin"):
+            make([3e7, 0, 0], 1.0)
