@@ -1,5 +1,6 @@
 """Space-time: boosts, Lorentz matrices, velocities, clocks and fields against formulas by components."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -136,6 +137,29 @@ def test_clocks_run_slow_by_gamma_and_the_same_for_all():
     w = np.linspace(0, 2, 2001)
     close(sta.proper_time(sta.event(STA, np.sinh(w), np.cosh(w)[:, None] * [1, 0, 0])), 2.0, 1e-6)
     assert sta.proper_time(sta.event(STA, [0, 1], [[0, 0, 0], [1, 0, 0]])) == 0  # light
+
+
+@pytest.mark.parametrize("v", [0.6, 0.9999, 0.999999, 0.9999999])
+def test_fast_boosts_and_rotations_to_fifty_digits(v):
+    """V = B1 B2 with u = B1 B2 >> g0 = γ² g0 + γ² v g1 + γ v g2, and L = (1 + u g0)/√(2 (1 + γ²))."""
+    alg = cr.Algebra.sta()
+    turn = sta.rotation(alg, [1, 2, 3], 0.7)
+    V = 3 * (sta.boost(alg, [v, 0, 0]) * sta.boost(alg, [0, v, 0]) * turn)
+    L, R = sta.boost_and_rotation(V)
+    with mpmath.workdps(50):
+        g = 1 / mpmath.sqrt(1 - mpmath.mpf(v) ** 2)
+        root = mpmath.sqrt(2 * (1 + g * g))
+        exact = [(1 + g * g) / root, -g * g * v / root, -g * v / root]
+    size, eps = float(exact[0]), np.finfo(float).eps
+    assert all(abs(L[b] - float(x)) <= 16 * eps * size**3 for b, x in zip(("1", "g01", "g02"), exact, strict=True))
+    assert L.grades == R.grades == (0, 2)
+    assert [L[b] for b in ("g12", "g13", "g23")] == [R[b] for b in ("g01", "g02", "g03")] == [0, 0, 0]
+    assert (R >> alg.g0).isclose(alg.g0, rtol=1e-15)
+    assert (R * ~R).isclose(1, rtol=1e-15)
+    assert abs((3 * L * R - V).coefficients).max() <= 64 * eps * size**3
+    u = (V >> alg.g0).grade(1)
+    assert abs((sta.boost_to(u) - L).coefficients).max() <= 64 * eps * size**3
+    assert (sta.spacetime_split(alg.g0, u) - alg.g0 * u).isclose(0, atol=1e-15 * size**2)
 
 
 def test_fields_transform_as_textbooks_say():

@@ -46,6 +46,8 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     )
     size = lengths(values[..., 1:])
     square = (values[..., 0] - size) * (values[..., 0] + size)
+    unit = abs(square - 1) <= 8 * float(np.finfo(values.dtype).eps) * values[..., 0] ** 2
+    square = np.where(unit, 1, square).astype(values.dtype)  # 1 to rounding is 1: what cancels is γ² times as inexact
     if (square <= 0).any():
         raise fail(name, owner, "timelike, with a positive square", describe("a lightlike or spacelike vector"))
     return values, np.sqrt(square)
@@ -206,8 +208,9 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
 def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     """Return L and R with V = L R: a boost and a rotation that leaves g0, of rotors of any positive scale.
 
-    V ~V > 0, even, and not reversing time: the proper orthochronous transformations. L is `boost_to` of V >> g0. The
-    rotation of a product of two boosts is Wigner's.
+    V ~V > 0, even, and not reversing time: the proper orthochronous transformations. With L = c + s v̂, c > 0, the part
+    of V that commutes with g0 is c R, so R keeps g0 whatever the speed. L is `boost_to` of V >> g0. The rotation of a
+    product of two boosts is Wigner's.
 
     Examples
     --------
@@ -226,9 +229,11 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     square = (V * ~V).scalar_part()
     if np.any(square <= 0):
         raise fail("V", "boost_and_rotation", "such that V ~V > 0", describe("one that reverses time, V ~V < 0"))
-    L = boost_to((V >> alg.g0).grade(1))
-    R = (~L * V)._select(keys_of_grades(4, (0, 2)))
-    return L, R / np.sqrt(square)
+    P = ((V + alg.g0 * V * alg.g0) / 2)._select(keys_of_grades(4, (0, 2)))
+    R = P / lengths(P.coefficients)
+    L = V * ~R
+    L = ((L - alg.g0 * L * alg.g0) / 2 + L.grade(0))._select(keys_of_grades(4, (0, 2)))
+    return L / np.sqrt(square), R
 
 
 def lorentz_matrix(V: Multivector) -> NDArray[Any]:
