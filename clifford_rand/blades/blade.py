@@ -1,10 +1,12 @@
 """The class `Blade`: k vectors that stand for their wedge, in any dimension and metric; its multivector and back."""
 
+import inspect
 import math
 from typing import Any, Self
 
 import numpy as np
 
+from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
@@ -189,6 +191,11 @@ class Blade(Projections):
         factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)
         made = cls(as_real(factors, "A", owner), A.algebra)
         return made._make(made.factors, np.sign(size), np.log(np.abs(size)))
+
+
+for _name, _method in inspect.getmembers(Blade, inspect.isfunction):
+    if not _name.startswith("_"):
+        setattr(Blade, _name, stacked(_method))  # a batch of blades is a stack of matrices
 
 
 def _wedge(algebra: Any, rows: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand.basis.keys import Keys
 from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
 
@@ -49,6 +50,7 @@ def coefficients(M: Array, signature: tuple[int, ...]) -> Array:
     return values
 
 
+@ONE_BLAS_THREAD
 def of_eigenvalues(U: "Multivector", keys: Keys, f: Callable[[Array], Array]) -> Array:
     """Return the complex coefficients, on ``keys``, of f(U) for a U of a unit algebra with the null vectors first.
 

@@ -1,11 +1,13 @@
 """Plans of large products, which need no table: over subsets, through matrices, by another basis, of two vectors."""
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cached_property, for_each_slice
 from clifford_rand.basis.coefficients import INT, common_dtype, in_integers, largest
@@ -18,6 +20,7 @@ CHUNK = (
     2**12
 )  # coefficients of samples taken at a time: larger temporaries leave the cache, and are new pages each time
 LARGEST_TABLE = 2**25  # pairs of blades of one table
+SMALL_GEMM = 2**15  # complex multiplications up to which OpenBLAS takes one thread by itself
 
 
 def possible_grades(rule: str, d: int, a: Keys, b: Keys) -> tuple[int, ...]:
@@ -197,6 +200,11 @@ class TransformPlan(DensePlan):
             for value in diagonal.astype(np.float64):
                 scale = np.concatenate([scale, scale * (np.sqrt(abs(value)) if value else 1.0)])
             self._scale = scale
+
+    def _compute(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        d, few = self.metric.d, max(a.size, b.size) << self.metric.d // 2 <= SMALL_GEMM
+        with nullcontext() if few or d >= 20 else ONE_BLAS_THREAD:  # matrices of an order below 1000
+            return super()._compute(a, b)
 
     def _multiply(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         from clifford_rand.kernels.outermorphism import signed_permutation

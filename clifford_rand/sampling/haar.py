@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import stacked
 from clifford_rand._checks import as_generator, check_fits, check_integer, check_shape, fail, is_whole
 from clifford_rand.blades.blade import Blade
 
@@ -101,7 +102,7 @@ def random_rotation(
     owner = "random_rotation"
     d = check_integer(d, "d", owner)
     Q = _frames(_batch(shape, owner), d, d, as_generator(rng, owner), owner)
-    Q[..., -1, :] *= np.linalg.slogdet(Q)[0][..., None]
+    Q[..., -1, :] *= stacked(np.linalg.slogdet)(Q)[0][..., None]
     return Q
 
 
@@ -118,6 +119,6 @@ def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator, ow
     check_fits(32 * math.prod((*shape, k, d)), "d" if math.prod(shape) <= 1 else "shape", owner)  # four such arrays
     if k == 0 or 0 in shape:
         return np.empty((*shape, k, d))
-    Q, R = np.linalg.qr(rng.standard_normal((*shape, d, k)))
+    Q, R = stacked(np.linalg.qr)(rng.standard_normal((*shape, d, k)))
     sign = np.copysign(1.0, np.diagonal(R, axis1=-2, axis2=-1))
     return np.ascontiguousarray(np.swapaxes(Q * sign[..., None, :], -1, -2))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from clifford_rand._blas import stacked
 from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand.crossproduct.exact import cross, cross_log
 from clifford_rand.crossproduct.paths import check_rtol, default_rtol
@@ -233,6 +234,7 @@ def scaled_factors(A: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return rows, exponent.sum(axis=-1, dtype=np.float64) * _LN2
 
 
+@stacked
 def log_volume(Y: NDArray[Any], rtol: float | None = None) -> NDArray[np.float64]:
     """Return log √det(Y Yᵀ) for scaled rows Y (..., k, r) by QR, -inf where a row depends on those before it.
 

@@ -15,6 +15,7 @@ that for many cones at once: a step is one eigenvalue decomposition and one solv
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._blas import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 
 # On 30 chambers of 300 digits in 20 dimensions, ten classes, the largest bound was 1.88 times what was reached before,
@@ -26,6 +27,7 @@ _CHECK_EVERY = 50
 _ROUND = 1e-2  # least axis of the ellipsoid of neurons that becomes round, squared, of the largest; 1 ends at 5
 
 
+@ONE_BLAS_THREAD
 def relaxed_lengths(M: Array, S: Array, met: Array, charged: int, enough: Array) -> Array:
     """Return upper bounds (P,) of the longest outputs of P cones, inf where none is found.
 

@@ -2,12 +2,17 @@
 
 import os
 import random
+import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+import clifford_rand as cr
 from clifford_rand import _blas
 from clifford_rand._blas import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 
@@ -127,3 +132,69 @@ def test_the_libraries_of_numpy_and_scipy_are_found():
     assert _blas._libraries()
     with ONE_BLAS_THREAD:
         assert {one._controller.get_num_threads() for one in _blas._libraries()} == {1}
+
+
+def _random(d, n, grades=None, *, metric=None, seed=0):
+    alg = cr.Algebra(d) if metric is None else cr.Algebra(metric=metric)
+    return alg.random_multivector(seed, (n,) if n else (), grades)
+
+
+def _blades(k, d, seed=0, **options):
+    return cr.Blade(np.random.default_rng(seed).standard_normal((8, k, d)), **options)
+
+
+_GRAM = np.random.default_rng(0).standard_normal((10, 10))
+_STACKS = {
+    "product of 50": lambda: _random(10, 50) * _random(10, 50, seed=1),
+    "product, d = 12": lambda: _random(12, 4) * _random(12, 4, seed=1),
+    "one product, d = 12": lambda: _random(12, 0) * _random(12, 0, seed=1),
+    "null vector": lambda: _random(11, 6, metric=np.diag([0.0] + [1.0] * 10)) ** 2,
+    "no unit squares": lambda: _random(10, 6, metric=np.diag([2.0] * 5 + [-1.0] * 5)) ** 2,
+    "not diagonal": lambda: _random(10, 6, metric=_GRAM + _GRAM.T) ** 2,
+    "commutator": lambda: _random(10, 6).commutator(_random(10, 6, seed=1)),
+    "sandwich": lambda: _random(10, 6) >> _random(10, 6, seed=1),
+    "inverse": lambda: _random(10, 6).inv(),
+    "exponential": lambda: (0.1 * _random(10, 6)).exp(),
+    "tanh": lambda: (0.1 * _random(10, 6)).tanh(),
+    "norm of blades": lambda: _blades(90, 180).norm(),
+    "star of blades": lambda: _blades(90, 180).star(),
+    "join of blades": lambda: _blades(30, 180).join(_blades(30, 180, 1)),
+    "Lorentzian blades": lambda: _blades(90, 180, algebra=cr.Algebra(179, 1)).norm(),
+    "principal angles": lambda: _blades(90, 180).principal_angles(_blades(90, 180, 1)),
+    "rotations": lambda: cr.random_rotation(100, rng=0, shape=6),
+}
+
+
+@pytest.mark.parametrize("name", _STACKS)
+def test_stacks_of_small_matrices_take_one_thread(name):
+    """Other threads of the process take no CPU time, whatever the machine does meanwhile; they spun for as much."""
+    with threadpool_limits(2, user_api="blas"):
+        _STACKS[name]()
+        time.sleep(0.2)  # threads that were woken before go to sleep
+        whole, own = time.process_time(), time.thread_time()
+        _STACKS[name]()
+        own, whole = time.thread_time() - own, time.process_time() - whole
+    assert whole - own <= 0.1 * own
+
+
+def test_a_library_that_is_loaded_late_is_held_too():
+    """SciPy's BLAS is loaded after NumPy's was found; it is held from the next entry on, and all come back."""
+    code = """if True:
+        import sys
+        from threadpoolctl import ThreadpoolController
+        from clifford_rand._blas import ONE_BLAS_THREAD
+
+        def threads():
+            return [one.num_threads for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+
+        with ONE_BLAS_THREAD:
+            assert "scipy.linalg" not in sys.modules
+            import scipy.linalg
+            before = threads()[1:]
+            with ONE_BLAS_THREAD:
+                assert set(threads()) == {1}, threads()
+            assert threads()[1:] == before
+        assert threads()[1:] == before
+    """
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
