@@ -6,9 +6,12 @@ A branch of formulas is a ``where`` between two that are both computed, each wit
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, namespace
 from clifford_rand.basis.keys import Keys, keys_labelled
+from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_inverse import inverse_grades
 from clifford_rand.tensors import study
 from clifford_rand.tensors.places import keys_of, union_of
@@ -170,12 +173,20 @@ THETA = 0.8  # θ^17/17! = 6e-17
 DEGREE = 16
 
 
+@constant_of_a_trace
+def _sizes(metric: Metric, keys: str) -> tuple[float, ...]:
+    """Return λ^{k/2} for components of grade k, λ ≥ 1 and Σ_j |G_ij|: of these sizes, |A B| is about |A| |B|."""
+    largest = np.abs(metric.gram.astype(np.float64)).sum(axis=0).max(initial=1.0)
+    return tuple((largest ** (keys_labelled(keys).grade_of / 2)).tolist())
+
+
 def _by_squaring(B: Any) -> Any:
-    """Return exp B by Taylor's polynomial of B/2^n, squared n times; NaN beyond Σ|components| = 2^12 · 0.8."""
+    """Return exp B by Taylor's polynomial of B/2^n, squared n times; NaN beyond a sum of sizes of 2^12 · 0.8."""
     xp, d = namespace(B.coefficients), B.algebra.d
     even = all(k % 2 == 0 for k in B.keys.grades)
     keys = keys_of(B.algebra.form, tuple(range(0, d + 1, 2 if even else 1)))
-    size = xp.sum(xp.abs(B.coefficients), axis=-1)
+    weights = xp.asarray(_sizes(B.algebra.form, B.keys.label), **beside(xp.abs(B.coefficients)))
+    size = xp.sum(xp.abs(B.coefficients) * weights, axis=-1)
     steps = xp.ceil(xp.log2(xp.where(size > THETA, size, xp.ones_like(size) * THETA) / THETA))
     scale = xp.exp2(-steps) if hasattr(xp, "exp2") else xp.exp(-steps * 0.6931471805599453)
     small = B._make(B.keys, B.coefficients * xp.astype(scale, B.dtype)[..., None])

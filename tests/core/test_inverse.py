@@ -358,3 +358,16 @@ def test_an_empty_batch_has_empty_factors():
     alg = cr.Algebra(signature=[0, 0, 0, 1])
     size, factors = alg.random_multivector(0, (0,), 3).factorise_versor()
     assert {size.shape, *(factor.shape for factor in factors)} == {(0,)}
+
+
+def test_round_off_of_a_change_of_basis_is_no_inverse():
+    """Of a multivector of null directions alone, the rest is some eps after the change to an orthogonal basis."""
+    gram = np.array([[-1, 1, 1, 1], [1, 0, -2, -1], [1, -2, 0, -1], [1, -1, -1, -1]])
+    alg = cr.Algebra(metric=gram)
+    null = np.linalg.svd(gram)[2][-1]
+    for A in (alg.vector(null), alg("3*e12 - 3*e13 + e14 - 3*e23 - 2*e1234"), alg.vector(null) ^ alg.e1):
+        for one in (A, A.reshape(1), A.reshape(1, 1)):
+            with pytest.raises(ArgumentError, match="must be invertible"):
+                one.inv()
+    A = 1e-3 + alg.vector(null)  # a small part without null vectors is no round-off
+    assert (A * A.inv()).isclose(1, rtol=1e-8)

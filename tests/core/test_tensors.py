@@ -559,3 +559,13 @@ def test_jax_compiles_whole_functions(d):
         gradient = jax.jit(jax.grad(lambda x, B, f=function, alg=alg: f(alg, x, B).sum()))(of_jax(x), of_jax(B))
         wanted = (plain(x + h * u) - plain(x - h * u)).sum() / (2 * h)
         assert np.allclose((gradient * u).sum(), wanted, rtol=1e-6, atol=1e-8), name
+
+
+@pytest.mark.parametrize("gram", [np.diag([9, -16, 25, -4]), np.array([[-4, 2, -4], [2, 0, -4], [-4, -4, -1]])])
+def test_exp_of_general_tensors_is_as_exact_where_squares_are_large(gram):
+    """Without a closed form: by squaring, as often as the size of products asks for, not that of coefficients."""
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(metric=gram)
+    A = 0.3 * alg.random_multivector(0, (5,))
+    found = alg.multivector(torch.tensor(A.coefficients)).exp().to_numpy()
+    assert found.isclose(A.exp(), rtol=1e-11).all()

@@ -94,10 +94,6 @@ class Reference:
     def vee(self, a, b):
         return self.complement(self.wedge(*(self.complement(x, left=False) for x in (a, b))), left=True)
 
-    def left_matrix(self, a):
-        """Return the matrix of x ↦ a x as floats, images in the columns."""
-        return np.array([self.product(a, self.blade(mask)) for mask in range(self.size)]).astype(float).T
-
 
 def swaps(a, b):
     """Return the sign of sorting the factors of e_a e_b, those of equal index side by side."""

@@ -61,7 +61,7 @@ MAPS = {
     "grade": lambda ref, a: ref.signed(a, lambda k: k in (0, 2, 3)),
     "norm_squared": lambda ref, a: PRODUCTS["inner"](ref, a, a),
 }
-BLADE_MAPS = tuple(name for name in MAPS if name not in ("even", "odd", "grade"))
+BLADE_MAPS = tuple(name for name in MAPS if hasattr(cr.Blade, name) and name != "grade")
 BLADE_PRODUCTS = ("wedge", "vee", "inner")
 NEEDS_INVERSE = {"dual", "undual"}  # refused where det G = 0
 
@@ -172,16 +172,17 @@ def faults(ref, names, A, A2, B, B2, shape, **options):
             yield f"{path} {name}: {line}"
 
 
-def differs(found, wanted, *, approximate=False, rtol=1e-12):
+def differs(found, wanted, *, approximate=False, rtol=1e-12, scale=0.0):
     """Return how results differ from what is wanted, "" where they do not: in one component, or in their shape.
 
-    Sums and products of small binary fractions are exact in float64; quotients are ``approximate``.
+    Sums and products of small binary fractions are exact in float64; quotients are ``approximate``, to ``rtol`` of the
+    largest component or of ``scale``.
     """
     if found.shape != wanted.shape:
         return f"batch {found.shape[:-1]}, not {wanted.shape[:-1]}"
     if not approximate and not any(operator.ne(x, y) for x, y in zip(found.flat, wanted.flat, strict=True)):
         return ""
-    limit = rtol * max((abs(float(x)) for x in wanted.flat), default=0) if approximate else 0
+    limit = rtol * max(scale, *(abs(float(x)) for x in wanted.flat), 0.0) if approximate else 0
     for place in np.ndindex(found.shape):
         if not abs(float(found[place]) - float(wanted[place])) <= limit:
             return f"{found[place]} on blade {place[-1]:b} at {place[:-1]}, not {float(wanted[place])}"
