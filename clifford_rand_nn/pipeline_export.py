@@ -34,7 +34,8 @@ def export_onnx(
 
     * numbers, and booleans and categories that were numbers in the table: float64, NaN where they are missing;
     * categories, and booleans such as yes and no, that were texts: text, empty where they are missing;
-    * dates: float64, days since 1970-01-01 with their fractions, NaN where they are missing.
+    * dates: float64, days since 1970-01-01 with their fractions on the clock of the column's time zone, NaN where they
+      are missing; times such as 08:30 are fractions of a day.
 
     Categories that were not there in training are as in the pipeline. Scalers, SimpleImputer, selectors, PCA and
     TruncatedSVD on columns of numbers are inside, too, and X is what the first of them takes. Pipelines with other

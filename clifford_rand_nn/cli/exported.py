@@ -15,7 +15,6 @@ from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.pipeline_export import export_onnx, export_source, export_torch, stated_model
 from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.cells import numbers, words
-from clifford_rand_nn.tables.dates import moments
 from clifford_rand_nn.tables.readers import DateReader, NumberReader
 
 _SHOWN = 40  # columns of the row in an example
@@ -215,7 +214,7 @@ def _columns(model: Any, table: Any) -> Any:
     for reader in model.steps[0][1]._readers:
         column = table[reader.name]
         if isinstance(reader, DateReader):
-            found[reader.name] = moments(column, reader.format)
+            found[reader.name] = reader.moments(column, {})
         elif reader.name in texts:
             found[reader.name] = words(column)
         else:

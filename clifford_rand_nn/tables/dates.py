@@ -1,5 +1,6 @@
 """Dates: found in text without a guess, and as columns that a network can use."""
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from itertools import product
@@ -9,31 +10,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._optional import require
-from clifford_rand_nn.tables.cells import MISSING, as_word
+from clifford_rand_nn.tables.cells import MISSING, as_word, is_missing, is_rare
 
-NATIVE, ISO = "native", "ISO8601"  # moments of the file itself; texts such as 2020-01-31T12:00
+NATIVE, ISO, QUARTER = "native", "ISO8601", "quarter"  # moments of the file itself; 2020-01-31T12:00; 2020Q1 or Q1 2020
+_OFFSET = r"\s*(?:Z|[+-]\d{2}:?\d{2})$"
 _ISO_TEXT = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*(?:Z|[+-]\d{2}:?\d{2})?)?"
-_BEGINNING = re.compile(r"\d{1,4}[./-]\d{1,2}|\d{1,2}[ -][A-Za-z]{3,}|[A-Za-z]{3,} \d{1,2}")
+_QUARTER = r"(?i:(\d{4})[ /-]?Q([1-4])|Q([1-4])[ /-]?(\d{4}))"
+_CLOCK_TEXT = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[AaPp][Mm])?"
+_BEGINNING = re.compile(
+    rf"\d{{1,4}}[./-]\d{{1,2}}|\d{{1,2}}[ -][A-Za-z]{{3,}}|[A-Za-z]{{3,}}[ -]\d{{1,4}}|{_QUARTER}|{_CLOCK_TEXT}"
+)
 _DAYS = (
     *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
-    *("%Y-%m", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
+    *("%Y-%m", "%b %Y", "%B %Y", "%b-%Y", "%m/%Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y"),
+    *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
 )
 _SHORT = ("%d.%m.%y", "%y.%m.%d", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d")
 _SHORT_YEAR = r"\d{2}([./-])\d{2}\1\d{2}(?: .*)?"  # 1.2.10 is a version
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f")
-_FORMATS = tuple(day + time for day, time in product(_DAYS, _TIMES))
+_CLOCK = ("%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M%p", "%I:%M:%S %p")  # on the first day of 1970
+_FORMATS = (ISO, QUARTER, *_CLOCK, *(day + time for day, time in product(_DAYS, _TIMES)))
 _TWO_DIGITS = tuple(day + time for day, time in product(_SHORT, _TIMES))
+_TRIED = 20  # texts by which the formats are found that all texts are read with
 _DAY = 86_400_000_000  # microseconds
 _YEAR = 365  # days
+_FIRST = dt.date(1970, 1, 1)  # of times of the day
 PARTS = ("days", "season", "weekday", "hour")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def date_formats(column: Any) -> list[str]:
-    """Return every format by which all cells of a column that are there are dates; numbers never are.
+    """Return every format by which most cells of a column are dates, and at most a tenth is not; numbers never are.
 
-    "native" are moments of the file (of Parquet, say), "ISO8601" texts such as 2020-01-31 or 2020-01-31T12:00:05Z, the
-    others are those of `datetime.strptime`. Several: whether day, month or a short year is first cannot be told.
+    "native" are moments of the file (of Parquet, say), "ISO8601" texts such as 2020-01-31 or 2020-01-31T12:00:05Z,
+    "quarter" such as 2020Q1, the others are those of `datetime.strptime`; 08:30 is a time of the day. Several: whether
+    day, month or a short year is first cannot be told.
 
     Examples
     --------
@@ -48,44 +59,103 @@ def date_formats(column: Any) -> list[str]:
         return [NATIVE]
     if pandas.api.types.is_numeric_dtype(column.dtype):
         return []
-    values = pandas.Series(pandas.unique(column.dropna().astype(object)), dtype=object)
-    if not all(isinstance(value, str) for value in values):
-        return [NATIVE] if len(values) and all(hasattr(value, "isocalendar") for value in values) else []
-    values = values.str.strip()
-    values = values[~values.str.casefold().isin(MISSING)]
-    if not len(values):
+    cells = column.dropna().astype(object)
+    if not all(isinstance(value, str) for value in cells):
+        moments_of_time = all(hasattr(value, "isocalendar") or isinstance(value, dt.time) for value in cells)
+        return [NATIVE] if len(cells) and moments_of_time else []
+    counts = cells.str.strip().value_counts(sort=False)
+    counts = counts[~counts.index.str.casefold().isin(MISSING)]
+    n, likely = counts.sum(), counts[counts.index.str.match(_BEGINNING)]
+    if not len(likely) or not is_rare(n - likely.sum(), n):
         return []
-    if not _BEGINNING.match(values.iloc[0]):
-        return []
-    if not values.str.fullmatch(_ISO_TEXT).iloc[0]:
-        formats = _TWO_DIGITS if values.str.fullmatch(_SHORT_YEAR).all() else _FORMATS
-        return _matching(_matching(formats, values.iloc[:1]), values)
-    return _matching([ISO], values) if values.str.fullmatch(_ISO_TEXT).all() else []
-
-
-def _matching(formats: Sequence[str], values: Any) -> list[str]:
-    return [one for one in formats if _parsed(values, one).notna().all()]
+    texts = pandas.Series(likely.index, dtype=object)
+    formats = _TWO_DIGITS if texts.str.fullmatch(_SHORT_YEAR).mean() > 0.5 else _FORMATS
+    formats = tuple(one for one in formats if _parsed(texts[:_TRIED], one).notna().any())
+    found = {one: int(likely[_parsed(texts, one).notna().to_numpy()].sum()) for one in formats}
+    best = max(found.values(), default=0)
+    return [one for one, count in found.items() if count == best and is_rare(n - best, n)]
 
 
 def _parsed(values: Any, format: str) -> Any:
+    """Return texts as moments, NaT where they are of another format; offsets from UTC are left out."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    return pandas.to_datetime(values, format=format, errors="coerce", utc=True)
+    if format == QUARTER:
+        values, format = values.map(_quarter), "%Y-%m"
+    if format == ISO:
+        values = values.where(values.str.fullmatch(_ISO_TEXT).fillna(False)).str.replace(_OFFSET, "", regex=True)
+    if format in _CLOCK:
+        values, format = f"{_FIRST} " + values.where(values.str.fullmatch(_CLOCK_TEXT)), f"%Y-%m-%d {format}"
+    return pandas.to_datetime(values, format=format, errors="coerce")
 
 
-def moments(column: Any, format: str) -> NDArray[np.datetime64]:
-    """Return the cells of a column as datetime64[us] in UTC; NaT where they are missing or of another format."""
+def _quarter(cell: Any) -> str | None:
+    """Return the first month of a quarter."""
+    found = re.fullmatch(_QUARTER, cell) if isinstance(cell, str) else None
+    return found and f"{found[1] or found[4]}-{3 * int(found[2] or found[3]) - 2:02d}"
+
+
+def zone_of(column: Any, format: str) -> str:
+    """Return the time zone of all moments of a column; "" if there is none, or several, as +01:00 beside +02:00."""
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    dates = pandas.api.types.is_datetime64_any_dtype(column.dtype)
-    if not dates or isinstance(column.dtype, pandas.ArrowDtype):
+    if isinstance(column.dtype, pandas.DatetimeTZDtype):
+        names = {str(column.dt.tz)}
+    else:
+        offsets = [_offset(cell) for cell in column.dropna().astype(object) if not is_missing(cell)]
+        names = set(offsets) if format in (NATIVE, ISO) or "%z" in format else set()
+    try:
+        (name,) = names
+        pandas.Timestamp(0, tz=name or None)
+    except (ValueError, LookupError):
+        return ""
+    return str(name)
+
+
+def _offset(cell: Any) -> str:
+    """Return the time zone of a moment, or the offset that a text ends with, such as "UTC+02:00"; else ""."""
+    if not isinstance(cell, str):
+        return str(getattr(cell, "tzinfo", None) or "")
+    found = re.search(_OFFSET, cell.strip())
+    text = found[0].strip().replace(":", "") if found and ":" in cell else ""
+    return "UTC" if text == "Z" else text and f"UTC{text[:3]}:{text[3:]}"
+
+
+def moments(column: Any, format: str, zone: str = "UTC") -> NDArray[np.datetime64]:
+    """Return the cells of a column as datetime64[us]; NaT where they are missing or of another format.
+
+    They are read off a clock in ``zone``; without a zone, and where a cell has no offset from UTC, as they are written.
+    """
+    pandas = require("pandas", extra="app", purpose="encoding a table")
+    if not pandas.api.types.is_datetime64_any_dtype(column.dtype) or isinstance(column.dtype, pandas.ArrowDtype):
         values = column.astype(object)
         if format == NATIVE:  # a CSV of what once was a Parquet
             format = ISO if all(isinstance(value, str) for value in values.dropna()) else format
         values = values.map(_stripped)
-        column = pandas.to_datetime(values, errors="coerce", utc=True) if format == NATIVE else _parsed(values, format)
-    if column.dt.tz is not None:
-        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        if "%z" in format:
+            values, format = values.map(lambda cell: _moment(cell, format)), NATIVE
+        aware = values.map(_offset) != ""
+        if format == NATIVE:
+            times = values.map(lambda cell: dt.datetime.combine(_FIRST, cell) if isinstance(cell, dt.time) else cell)
+            written = times.where(~aware, times[aware].map(lambda cell: cell.replace(tzinfo=None)))
+            written = pandas.to_datetime(written, errors="coerce")
+        else:
+            written = _parsed(values.where(values.map(lambda cell: isinstance(cell, str))), format)
+            aware &= (format == ISO) & written.notna()
+        if zone and aware.any():
+            moved = pandas.to_datetime(values[aware], utc=True, errors="coerce", format=ISO if format == ISO else None)
+            written = written.where(~aware, moved.dt.tz_convert(zone).dt.tz_localize(None))
+        column = written
+    elif column.dt.tz is not None:
+        column = (column.dt.tz_convert(zone) if zone else column).dt.tz_localize(None)
     found: NDArray[np.datetime64] = column.to_numpy().astype("datetime64[us]")
     return found
+
+
+def _moment(cell: object, format: str) -> dt.datetime | None:
+    """Return a text as a moment with its offset from UTC, or None."""
+    try:
+        return dt.datetime.strptime(str(cell), format)
+    except ValueError:
+        return None
 
 
 def _stripped(cell: object) -> object:

@@ -39,7 +39,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       that was not there in training counts as a rare one, or as none if there is no rare one.
     * dates: days since the first one; if they span more than a year, sine and cosine of the place in the year; the day
       of the week as categories; sine and cosine of the time of day. The year by itself, and the month, say nothing
-      that these do not.
+      that these do not. All are on the clock of the column's time zone, to which new tables are converted; texts with
+      several offsets from UTC, and cells without one, are taken as they are written.
     * texts: counts of their words, hashed, if that is asked for.
     * Where at least ``min_frequency`` cells of a number, boolean or date are missing, a column of 0 and 1 says so.
 

@@ -10,7 +10,7 @@ import numpy as np
 from clifford_rand._checks import quantity
 from clifford_rand._optional import require
 from clifford_rand_nn._words import shortened
-from clifford_rand_nn.tables.cells import TRUTH, as_word, distinct, has_codes, is_missing, is_rare, numbers
+from clifford_rand_nn.tables.cells import TRUTH, amount_of, as_word, distinct, has_codes, is_missing, is_rare, numbers
 from clifford_rand_nn.tables.dates import date_formats
 
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
@@ -147,17 +147,19 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     n, bad = len(column) - int(column.isna().sum()), int(column.map(as_word).isin(odd).sum())
     distinct_numbers = len(np.unique(found[~np.isnan(found)]))
     # a text that recurs beside few numbers is a category as these are
-    if not has_codes(words) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
+    dated = bool(amount_of(column).unit) and bool(date_formats(column))  # Jan 2020
+    if not (dated or has_codes(words)) and is_rare(bad, n) and (bad == len(odd) or distinct_numbers > _FEW):
         marks = ", ".join(repr(mark) for mark in [*said, *odd[:1]] if mark)
         kind, why = _numeric(name, column)
         return (kind, f"{why}, and {marks} where there is none") if marks else (kind, why)
     formats = date_formats(column)
+    example = _shown(next((word for word in words if any(mark.isdigit() for mark in word)), words[0]))
     if len(formats) == 1 and len(words) > 1:
-        return "date", f"dates such as {_shown(words[0])}"
+        return "date", f"dates such as {example}"
     if len(formats) > 1:
         what = "day, month or year" if "%y" in formats[0] else "day or month"
         days = f"--date {name}={formats[0]} says so, in Python dates={{{name!r}: {formats[0]!r}}}"
-        return "left out", f"dates such as {_shown(words[0])}: {what} first? {days}"
+        return "left out", f"dates such as {example}: {what} first? {days}"
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"

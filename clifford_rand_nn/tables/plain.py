@@ -96,13 +96,13 @@ def _read_reader(plain: Mapping[str, Any]) -> Reader:
     if isinstance(reader, DateReader):
         _agree(bool(reader.parts) and len(set(reader.parts)) == len(reader.parts) and set(reader.parts) <= set(PARTS))
         _agree(abs(reader.start) < 2**63)
-        moments(_one_cell(), reader.format)  # of a format that is none: ValueError
+        moments(_one_cell(), reader.format, reader.zone)  # of a format or a zone that is none: ValueError
     return reader
 
 
 def _one_cell() -> Any:
     pandas = require("pandas", extra="app", purpose="encoding a table")
-    return pandas.Series(["2020-01-31"], dtype=object)
+    return pandas.Series(["2020-01-31T00:00Z"], dtype=object)
 
 
 def _of_fields(kind: type[_Record], plain: Mapping[str, Any]) -> _Record:

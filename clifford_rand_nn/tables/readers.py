@@ -1,6 +1,6 @@
 """How the cells of one column are read at every time: as plain values that a file can hold."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.cells import Amount, amount_of, as_word, is_missing, is_rare, numbers, truths, words
-from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, useful_parts
+from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, useful_parts, zone_of
 
 # What is done with cells of a family: a median or the most frequent value for those that are missing; one column each.
 NUMBER, TRUTH, WORD, TEXT = "number", "boolean", "category", "text"
@@ -193,11 +193,14 @@ class DateReader(Reader):
     start : int
         Microseconds since 1970.
     parts : tuple of str
+    zone : str
+        Time zone of the column, or "": moments are read off the clock there.
     """
 
     format: str = "ISO8601"
     start: int = 0
     parts: tuple[str, ...] = ("days",)
+    zone: str = "UTC"  # as earlier versions had it for every column
     kind: ClassVar[str] = "date"
 
     @classmethod
@@ -209,11 +212,11 @@ class DateReader(Reader):
             why = "are no dates" if not formats else "may have the day or the month first"
             hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
-        reader = cls(name, formats[0])
-        found = reader._moments(column, {})
+        reader = cls(name, formats[0], zone=zone_of(column, formats[0]))
+        found = reader.moments(column, {})
         if np.isnat(found).all():
             raise ArgumentError(f"column {name!r} is to hold dates, but every cell is empty; leave it out.")
-        return cls(name, formats[0], int(found[~np.isnat(found)].min().astype(np.int64)), useful_parts(found))
+        return replace(reader, start=int(found[~np.isnat(found)].min().astype(np.int64)), parts=useful_parts(found))
 
     @property
     def families(self) -> dict[str, str]:
@@ -223,11 +226,16 @@ class DateReader(Reader):
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the parts of dates as numbers and names of days."""
-        cells = date_cells(self._moments(column, unread), self.start, self.parts)
+        cells = date_cells(self.moments(column, unread), self.start, self.parts)
         return {f"{self.name} ({part})": values for part, values in cells.items()}
 
-    def _moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
-        found = moments(column, self.format)
+    def plain(self) -> dict[str, Any]:
+        """Return the kind and all that the reader is made of, as JSON can hold it."""
+        return {name: value for name, value in super().plain().items() if (name, value) != ("zone", "UTC")}
+
+    def moments(self, column: Any, unread: Unread) -> NDArray[np.datetime64]:
+        """Return the cells as moments on the clock of the time zone."""
+        found = moments(column, self.format, self.zone)
         others = column[np.isnat(found) & column.notna().to_numpy()].map(as_word)
         odd = [cell for cell in dict.fromkeys(others) if not is_missing(cell)]
         form = {"native": "moments of time", "ISO8601": "dates such as 2020-01-31"}.get(self.format, self.format)

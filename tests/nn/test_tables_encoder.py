@@ -171,6 +171,7 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
         (("readers", "date", "parts"), ["days", "moon"]),
         (("readers", "date", "parts"), []),
         (("readers", "date", "format"), "%Q"),
+        (("readers", "date", "zone"), "Mars"),
         (("readers", "category", "numeric"), 1),
         (("params", "numeric"), 0.5),
         (("params", "leave_out"), [1]),
@@ -247,7 +248,7 @@ ODD = {
     "percent": (["12 %", "7%", None, "3.5 %"] * 10, "number", "numbers"),
     "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "number", "numbers"),
     "bytes": ([b"a", b"b"] * 20, "category", "2 different texts"),
-    "times": ([dt.time(i % 24) for i in range(40)], "left out", "cells such as 00:00:00 are neither numbers nor text"),
+    "times": ([dt.time(i % 24) for i in range(40)], "date", "dates such as '00:00:00'"),
     "with gaps": ([True, None, False, True] * 10, "boolean", "false and true"),
     "nominal": (pd.Categorical(["True", "False"] * 20), "boolean", "false and true"),
     "one word": (["yes", None] * 20, "category", "'yes' or nothing"),
@@ -278,6 +279,88 @@ def test_columns_of_every_sort(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isfinite(encoder.transform(gaps)).all()
+
+
+DAYS = pd.date_range("2019-01-03 07:15", periods=60, freq="11D9h")
+FORMS = {
+    **{form: (form, DAYS.strftime(form)) for form in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M%p", "%b %Y", "%B %Y")},
+    **{form: (form, DAYS.strftime(form)) for form in ("%b-%Y", "%m/%Y", "%d.%m.%Y", "%d/%m/%Y %H:%M", "%d %b %Y")},
+    "ISO": ("ISO8601", DAYS.strftime("%Y-%m-%dT%H:%M:%S")),
+    **{
+        form: ("quarter", [form.format(y=day.year, q=day.quarter) for day in DAYS])
+        for form in ("{y}Q{q}", "{y}-Q{q}", "Q{q} {y}", "q{q}/{y}")
+    },
+    "times": ("native", [day.time() for day in DAYS]),
+    "far ahead": ("ISO8601", [*DAYS.strftime("%Y-%m-%d")[:-1], "9999-12-31"]),
+    "far ahead, as objects": ("native", [*DAYS.date[:-1], dt.date(9999, 12, 31)]),
+}
+
+
+@pytest.mark.parametrize("case", FORMS)
+@pytest.mark.parametrize("bad", [None, 0, 7])
+def test_dates_of_every_form(case, bad):
+    form, cells = FORMS[case]
+    if form == "native":
+        bad = None
+    frame = pd.DataFrame({"day": pd.Series(list(cells), dtype=object), "n": np.arange(60) % 7})
+    if bad is not None:
+        frame.loc[bad, "day"] = "n.d."
+    expected = pd.Series(DAYS)
+    if "%H" in form or "%I" in form or case == "times":
+        expected = expected if "%d" in form else expected - expected.dt.normalize() + pd.Timestamp(0)
+        expected = expected.dt.floor("min")
+    elif form == "quarter" or ("%d" not in form and "%" in form):
+        expected = expected.dt.to_period("Q" if form == "quarter" else "M").dt.to_timestamp()
+    elif case != "ISO":
+        expected = expected.dt.normalize()
+    expected = expected.astype("datetime64[us]")
+    if "far" in case:
+        expected[59] = pd.Timestamp("9999-12-31")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        encoder = TableEncoder().fit(frame)
+    said = " ".join(str(one.message) for one in caught)
+    assert (f"'day': 1 of 60 cells could not be read (such as 'n.d.' in row {bad})" in said) == (bad is not None)
+    assert encoder.columns_[0].kind == "date"
+    assert encoder._readers[0].format == form
+    there = np.arange(60) != (-1 if bad is None else bad)
+    days = (expected - expected[there].min()) / pd.Timedelta(days=1)
+    again = TableEncoder.from_plain(*encoder.to_plain())
+    np.testing.assert_array_equal(again.encode(frame)[0][there, 0], days[there])
+
+
+LOCAL = pd.Series(pd.to_datetime(["2020-01-05 20:00", "2020-01-06 09:00"] * 10))
+PACIFIC = LOCAL.dt.tz_localize("America/Los_Angeles")
+ZONES = {
+    "dtype": PACIFIC,
+    "arrow": PACIFIC.astype(pd.ArrowDtype(pa.timestamp("us", tz="America/Los_Angeles"))),
+    "objects": pd.Series([time.to_pydatetime() for time in PACIFIC], dtype=object),
+    "text": PACIFIC.map(lambda time: time.isoformat()),
+    "fixed": PACIFIC.dt.tz_convert("UTC-08:00"),
+    "several": pd.Series([f"{time}{'-08:00' if i % 2 else '-07:00'}" for i, time in enumerate(LOCAL)]),
+    "none": LOCAL,
+}
+
+
+@pytest.mark.parametrize("case", ZONES)
+def test_hours_and_weekdays_are_those_of_the_time_zone(case):
+    frame = pd.DataFrame({"t": ZONES[case], "n": np.arange(20)})
+    encoder = TableEncoder().fit(frame)
+    expected = TableEncoder().fit_transform(pd.DataFrame({"t": LOCAL, "n": np.arange(20)}))
+    assert "t (weekday)=Sunday" in encoder.get_feature_names_out()
+    np.testing.assert_array_equal(encoder.transform(frame), expected)
+    again = TableEncoder.from_plain(*encoder.to_plain())
+    new = {"dtype": PACIFIC, "UTC": PACIFIC.dt.tz_convert("UTC"), "text": PACIFIC.dt.tz_convert("UTC").map(str)}
+    for other in [LOCAL, *(new.values() if case not in ("several", "none") else [])]:
+        np.testing.assert_array_equal(again.transform(frame.assign(t=other)), expected)
+
+
+def test_hours_of_summer_time_are_those_on_the_clock():
+    noon = pd.Series(pd.date_range("2020-03-20 12:00", periods=20, freq="D", tz="Europe/Oslo"))
+    for times in (noon, noon.map(lambda time: time.isoformat())):
+        encoder = TableEncoder().fit(pd.DataFrame({"t": times}))
+        assert not any("hour" in name for name in encoder.get_feature_names_out())
+        np.testing.assert_array_equal(encoder.transform(pd.DataFrame({"t": times}))[:, 0], np.arange(20))
 
 
 def test_the_format_of_dates_can_be_given():
