@@ -22,8 +22,9 @@ from clifford_rand_nn.shards.targets import Targets
 class ShardCertificate:
     r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 
-    The dual point, a number for each row and output, is not stored: it is ``scale`` times the residual
-    :math:`\theta_j=-\omega_j\ell'(f(x_j))` of the network itself, so that the network, the scale and the shards say it.
+    The dual point, a number for each row and output, is not stored. It is ``scale`` times the residual
+    :math:`\theta_j=-\omega_j\ell'(f(x_j))` of the network, with its best intercept where the stored one is rounded to
+    the spacing of targets far from 0, so it follows from the network, the scale and the shards.
 
     Attributes
     ----------

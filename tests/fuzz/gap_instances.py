@@ -69,7 +69,8 @@ def instance(seed, k):
         off, on = (0.0, 1.0) if loss == "softmax" else (-1.0, 1.0)
         y_loss = np.where(label[:, None] == np.arange(C) if C > 1 else label[:, None] == 1, on, off)
     else:
-        y_loss = scale * z + offset
+        signs = np.random.default_rng([seed, k, 1]).choice([1.0, 1.0, -1.0, 0.0], C)
+        y_loss = scale * z + offset * (signs if C > 1 else 1.0)
         if (y_loss == y_loss[0]).all(axis=0).any():
             return None
         y = y_loss[:, 0] if C == 1 else y_loss
