@@ -110,12 +110,14 @@ def null_exponents(A: "Multivector") -> Array | None:
     null = _null_counts(A.keys, A.algebra.form)
     if null is None or not A.coefficients.size:
         return None
-    _, size = np.frexp(np.abs(A.coefficients))
-    size = np.where(A.coefficients == 0, -5000, size)
-    largest = size[..., null == 0].max(axis=-1, initial=-5000)
-    excess = -(-(size - largest[..., None]) // np.maximum(null, 1)) * (null > 0)
-    n = np.where(largest > -5000, excess.max(axis=-1), 0)
-    return n if (n > 0).any() else None
+    size = np.abs(A.coefficients)
+    without, within = size[..., null == 0].max(axis=-1, initial=0), size[..., null > 0].max(axis=-1, initial=0)
+    if np.all((within <= without) | (without == 0)):
+        return None
+    exponents = np.where(size > 0, np.frexp(size)[1], -5000) - np.frexp(without)[1][..., None]
+    excess = -(-exponents // np.maximum(null, 1)) * (null > 0)
+    n = np.where(without > 0, np.maximum(excess.max(axis=-1), 0), 0)
+    return n if n.any() else None
 
 
 def scale_null(A: "Multivector", n: Array) -> "Multivector":

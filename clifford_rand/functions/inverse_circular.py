@@ -5,18 +5,16 @@ a, b = σ ± √s, over a batch at once. Any other A goes through the eigenvalue
 sin Y = A and so on: Y and A commute, so it is that of numbers. There sin Y is compared with A before Y is returned.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis import layout
-from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
 from clifford_rand.functions.exponential import without_first
+from clifford_rand.functions.inverse_function import ACCEPTED, ROUNDING, InverseFunction, Pair, closed_keys, improved
 from clifford_rand.functions.norms import as_inexact, is_exact
 from clifford_rand.functions.spectral import of_eigenvalues
 from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
@@ -26,23 +24,6 @@ if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
 Array = NDArray[np.complex128]
-Step = Callable[["Multivector", "Multivector", "Multivector"], "Multivector"]
-
-ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative, within which an eigenvalue is at a branch point
-STEPS = 8  # of Newton's method: quadratic, from half of the digits
-ACCEPTED = 1e-10  # |sin Y - A| by |A|
-
-
-class _Inverse(NamedTuple):
-    """One function: of numbers, its derivative, its branch points; cosh_sinh's sign, sin Y, and Newton's step."""
-
-    f: Callable[[Any], Any]
-    derivative: Callable[[Any], Any]
-    branch_points: tuple[complex, ...]
-    sign: int
-    image: Callable[["Multivector", "Multivector"], "Multivector"]
-    step: Step
-    domain: str
 
 
 def _over_cosine(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multivector":
@@ -55,6 +36,14 @@ def _over_sine(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multive
 
 def _of_tangent(A: "Multivector", C: "Multivector", S: "Multivector") -> "Multivector":
     return (A * C - S) * C  # (A - S/C) C²
+
+
+def _circular(Y: "Multivector", owner: str) -> Pair:
+    return cosh_sinh(Y, -1, owner)
+
+
+def _hyperbolic(Y: "Multivector", owner: str) -> Pair:
+    return cosh_sinh(Y, 1, owner)
 
 
 def _sine(C: "Multivector", S: "Multivector") -> "Multivector":
@@ -76,47 +65,47 @@ def _over(root: Any, slope: Any) -> Any:
 
 _OFF_CUT = "with a basis of eigenvectors where eigenvalues are imaginary and beyond -i or i"
 _INVERSES = {
-    "arcsin": _Inverse(
+    "arcsin": InverseFunction(
         np.arcsin,
         lambda z: _over(np.sqrt((1 - z) * (1 + z)), np.cos(np.arcsin(z + 0))),
         (1, -1),
-        -1,
+        _circular,
         _sine,
         _over_cosine,
         "without a real eigenvalue beyond -1 or 1",
     ),
-    "arctan": _Inverse(
+    "arctan": InverseFunction(
         np.arctan,
         lambda z: 1 / ((1 + 1j * z) * (1 - 1j * z)),
         (1j, -1j),
-        -1,
+        _circular,
         _tangent,
         _of_tangent,
         f"without the eigenvalues i and -i, and {_OFF_CUT}",
     ),
-    "arcsinh": _Inverse(
+    "arcsinh": InverseFunction(
         np.arcsinh,
         lambda z: _over(np.sqrt((1 + 1j * z) * (1 - 1j * z)), np.cosh(np.arcsinh(z + 0))),
         (1j, -1j),
-        1,
+        _hyperbolic,
         _sine,
         _over_cosine,
         _OFF_CUT,
     ),
-    "arccosh": _Inverse(
+    "arccosh": InverseFunction(
         np.arccosh,
         lambda z: _over(np.sqrt(z - 1) * np.sqrt(z + 1), np.sinh(np.arccosh(z + 0))),
         (1, -1),
-        1,
+        _hyperbolic,
         _cosine,
         _over_sine,
         "without a real eigenvalue below 1",
     ),
-    "arctanh": _Inverse(
+    "arctanh": InverseFunction(
         np.arctanh,
         lambda z: 1 / ((1 - z) * (1 + z)),
         (1, -1),
-        1,
+        _hyperbolic,
         _tangent,
         _of_tangent,
         "without a real eigenvalue at or beyond -1 or 1",
@@ -251,25 +240,13 @@ def _inverse(A: "Multivector", name: str, owner: str = "") -> "Multivector":
     return result.astype(kept)
 
 
-def _undefined(one: _Inverse, owner: str, A: "Multivector") -> Exception:
+def _undefined(one: InverseFunction, owner: str, A: "Multivector") -> Exception:
     hint = "" if A.dtype.kind == "c" else f"A.astype(complex).{owner}() is defined unless it is infinite."
     found = describe("a multivector that has no such value to rounding")
     return fail("A", owner, f"a multivector {one.domain}", found, hint)
 
 
-def _of_numbers(one: _Inverse) -> Callable[[Array], Array]:
-    """Return the function of eigenvalues; what is at a branch point to rounding is there."""
-
-    def f(z: Array) -> Array:
-        z = z + 0  # -0 is another side of a cut
-        for point in one.branch_points:
-            z = np.where(np.abs(z - point) <= ROUNDING, point, z)
-        return np.asarray(one.f(z), dtype=np.complex128)
-
-    return f
-
-
-def _checked(parts: Array, A: "Multivector", one: _Inverse, owner: str) -> NDArray[Any]:
+def _checked(parts: Array, A: "Multivector", one: InverseFunction, owner: str) -> NDArray[Any]:
     """Return the result's coefficients, real for real A, or raise."""
     if not np.isfinite(parts).all():
         raise _undefined(one, owner, A)
@@ -284,13 +261,9 @@ def _checked(parts: Array, A: "Multivector", one: _Inverse, owner: str) -> NDArr
 # ---- B² a number
 
 
-def _closed(A: "Multivector", one: _Inverse, owner: str) -> "Multivector | None":
+def _closed(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector | None":
     """Return f(σ + B) by the two eigenvalues σ ± √s, None where the keys do not say that B² = s."""
-
-    def distance(z: Array) -> NDArray[Any]:
-        return np.min([np.abs(z - point) for point in one.branch_points], axis=0)
-
-    found = by_two_eigenvalues(A, _of_numbers(one), one.derivative, distance)
+    found = by_two_eigenvalues(A, one.at, one.derivative, one.distance)
     if found is None:
         return None
     scalars = found[1][..., 0]
@@ -308,37 +281,13 @@ def _closed(A: "Multivector", one: _Inverse, owner: str) -> "Multivector | None"
 # ---- any multivector
 
 
-def _general(A: "Multivector", one: _Inverse, owner: str) -> "Multivector":
+def _general(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
     """Return f(A) from the eigenvalues, improved by Newton's method where that is not right to rounding."""
     form = unit_form(A, owner)
     U = form.take(A)
-    d = U.algebra.d
-    keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
-    start = _checked(of_eigenvalues(U, keys, _of_numbers(one)), A, one, owner)
-    target = U._on(keys).coefficients.reshape(-1, keys.size)
-    best = start.reshape(-1, keys.size).copy()
-    now, error = best.copy(), np.full(len(best), np.inf)
-    scale = np.abs(target).max(axis=-1)
-    if one.f is np.arccosh:
-        scale = np.maximum(scale, 1.0)
-    left = np.arange(len(best))
-    for step in range(STEPS):
-        Y, wanted = U._make(keys, now[left]), U._make(keys, target[left])
-        try:
-            C, S = cosh_sinh(Y, one.sign, owner)
-            found = np.abs((wanted - one.image(C, S))._on(keys).coefficients).max(axis=-1)
-            better = found < error[left]
-            best[left[better]], error[left[better]] = now[left[better]], found[better]
-            going = better & ~(found <= ROUNDING / 16 * scale[left])
-            if not going.any() or step == STEPS - 1:
-                break
-            left = left[going]
-            W, C, S = (part._on(keys) for part in (wanted, C, S))
-            move = one.step(*(part._make(keys, part.coefficients[going].copy()) for part in (W, C, S)))
-        except ArgumentError:
-            break  # a singular derivative, or no value there: what was found stands, and is compared with A below
-        now[left] = now[left] + move._on(keys).coefficients
-    if not (error <= ACCEPTED * scale).all():
+    keys = closed_keys(U)
+    best, error = improved(U, keys, _checked(of_eigenvalues(U, keys, one.at), A, one, owner), one, owner)
+    if not (error <= ACCEPTED).all():
         raise _undefined(one, owner, A)
     return form.give(U._make(keys, best.reshape(*U.shape, keys.size)), A)
 

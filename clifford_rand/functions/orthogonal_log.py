@@ -92,7 +92,7 @@ def rotation_planes(M: Array) -> tuple[Array, Array, Array]:
 
 
 def principal_log(M: Array) -> Array:
-    """Return the real logarithm of M with eigenvalues in |Im| < π, for M without eigenvalues on the negative axis.
+    """Return the logarithm of M with eigenvalues in |Im| < π, for M without eigenvalues on the negative axis.
 
     By eigenvectors where they are well conditioned; else by square roots (Denman and Beavers 1976, which keeps the
     group) until M is near 1, and log M = 2 artanh((M - 1)(M + 1)⁻¹), whose argument is again in so(g).
@@ -100,10 +100,11 @@ def principal_log(M: Array) -> Array:
     one = np.eye(len(M))
     values, vectors = np.linalg.eig(M)
     if np.linalg.cond(vectors) < 1e3:
-        return np.asarray(((vectors * np.log(values.astype(np.complex128))) @ np.linalg.inv(vectors)).real)
+        L = (vectors * np.log(values.astype(np.complex128))) @ np.linalg.inv(vectors)
+        return np.asarray(L if M.dtype.kind == "c" else L.real)
     doublings = 0
     while np.abs(M - one).sum(axis=0).max() > 0.25 and doublings < 64:
-        M = _square_root(M)
+        M = square_root(M)
         doublings += 1
     C = np.linalg.solve(M + one, M - one)
     square, total = C @ C, np.zeros_like(C)
@@ -112,7 +113,8 @@ def principal_log(M: Array) -> Array:
     return np.asarray(2.0 ** (doublings + 1) * (C @ total))
 
 
-def _square_root(M: Array) -> Array:
+def square_root(M: Array) -> Array:
+    """Return the root of M whose eigenvalues have positive real parts, by the iteration of Denman and Beavers."""
     Y, Z = M, np.eye(len(M))
     for _ in range(40):
         after = (Y + np.linalg.inv(Z)) / 2

@@ -50,6 +50,14 @@ def coefficients(M: Array, signature: tuple[int, ...]) -> Array:
     return values
 
 
+def matrices_of(U: "Multivector") -> Array:
+    """Return the matrices of a U of a unit algebra with the null vectors first."""
+    signature = tuple(U.algebra.signature)
+    dense = np.zeros((*U.shape, 1 << len(signature)), dtype=np.complex128)
+    dense[..., U.keys.masks] = U.coefficients
+    return matrices(dense, signature)
+
+
 @ONE_BLAS_THREAD
 def of_eigenvalues(U: "Multivector", keys: Keys, f: Callable[[Array], Array]) -> Array:
     """Return the complex coefficients, on ``keys``, of f(U) for a U of a unit algebra with the null vectors first.
@@ -57,10 +65,7 @@ def of_eigenvalues(U: "Multivector", keys: Keys, f: Callable[[Array], Array]) ->
     ``f`` takes eigenvalues, with real or imaginary parts of rounding alone put to +0, so that what lies on a branch cut
     is decided alike for all; not of a matrix that was moved, whose vectors would multiply the change.
     """
-    signature = tuple(U.algebra.signature)
-    dense = np.zeros((*U.shape, 1 << len(signature)), dtype=np.complex128)
-    dense[..., U.keys.masks] = U.coefficients
-    M = matrices(dense, signature)
+    M, signature = matrices_of(U), tuple(U.algebra.signature)
     size = np.abs(M).max(axis=(-1, -2), keepdims=True)
     values, vectors = np.linalg.eig(M)
     with np.errstate(all="ignore"):

@@ -38,6 +38,11 @@ def unit_form(A: "Multivector", owner: str) -> "UnitForm":
     return _form(A.algebra, used)
 
 
+def full_form(A: "Multivector") -> "UnitForm":
+    """Return the unit algebra of all basis vectors (numeric metrics)."""
+    return _form(A.algebra, (1 << A.algebra.d) - 1)
+
+
 def span_form(A: "Multivector", most: int) -> "UnitForm | None":
     """Return the unit algebra of the vectors that ``A`` uses and of up to two more of each sign, orthogonal to them.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_broadcast, describe, fail
+from clifford_rand._checks import check_broadcast, fail
 from clifford_rand.basis.coefficients import (
     INT,
     MOST,
@@ -162,9 +162,9 @@ def divide_into(A: "Multivector", other: Any) -> Any:
 
 
 def power(A: "Multivector", exponent: Any) -> Any:
-    """Return an integer power, by squaring; negative ones through the inverse.
+    """Return an integer power, by squaring; negative ones through the inverse; other powers as exp(p log A).
 
-    The power ½ is `Multivector.sqrt`. A scalar has every power that the number has, and is an exponent as a number is.
+    The power ½ is `Multivector.sqrt`. A scalar multivector is an exponent as a number is.
     """
     if exponent.__class__ is A.__class__ and exponent.keys.grades in ((0,), ()) and not exponent.ndim:
         exponent = np.asarray(exponent["1"]).item()
@@ -183,19 +183,20 @@ def power(A: "Multivector", exponent: Any) -> Any:
 
 
 def _fractional_power(A: "Multivector", exponent: Any) -> "Multivector":
-    """Return A^½ or A^-½, and every power of a scalar."""
+    """Return exp(p log A), by roots for p = ±1/2; of a scalar the power that the number has."""
     number = isinstance(exponent, float | complex | np.inexact | Fraction) or is_symbolic(exponent)
-    if number and not is_symbolic(exponent) and abs(exponent) == 0.5:
+    if not number:
+        raise fail("exponent", "**", "a number", exponent)
+    if not is_symbolic(exponent) and abs(exponent) == 0.5:
         root = A.sqrt()
         return root if exponent == 0.5 else root.inv()
-    if not number or A.keys.grades not in ((0,), ()):
-        rule = "an integer, or ±1/2, or any number for a scalar A"
-        raise fail("exponent", "**", rule, exponent, "Use exp(p * A.log()) for other powers of rotors.")
     exponent = float(exponent) if isinstance(exponent, Fraction) and A.dtype.kind != "O" else exponent
+    if A.keys.grades not in ((0,), ()):
+        return (A.log() * exponent).exp()
     values = A["1"] if is_symbolic(exponent) or A.dtype.kind != "i" else A["1"].astype(np.float64)
     if not is_symbolic(exponent) and A.dtype.kind in "if":
         if (values < 0).any():
-            raise fail("A", "**", "a scalar ≥ 0, for an exponent that is no integer", describe("a negative one"))
+            return (A.log() * exponent).exp()
         if (values == 0).any() and exponent.real < 0:
             raise ZeroDivisionError("zero to a negative power")
     return A.algebra.scalar(values**exponent)

@@ -1,4 +1,4 @@
-"""Logarithms and roots of even versors, checked by SciPy's exponential of the left-multiplication matrix."""
+"""Logarithms and roots, checked by SciPy's exponential of the left-multiplication matrix."""
 
 import itertools
 
@@ -13,15 +13,15 @@ from clifford_rand.multivector.comparison import aligned
 
 
 def exponential(A):
-    """exp(A) for even A, from the matrix of X ↦ AX on even X: nothing of the library's own exp."""
+    """exp(A) from the matrix of X ↦ AX, on even X for even A: nothing of the library's own exp."""
     keys, matrix = of_left_product(A)
     return A._make(keys, expm(matrix)[:, 0])
 
 
 def of_left_product(A):
     alg = A.algebra
-    grades = range(0, alg.d + 1, 2)
-    basis = alg.multivector(np.eye(2 ** (alg.d - 1)), grades)
+    odd = any(k % 2 for k in A.grades)
+    basis = alg.multivector(np.eye(2 ** (alg.d - (not odd))), range(0, alg.d + 1, 1 if odd else 2))
     return basis.keys, (A * basis)._on(basis.keys).coefficients.T.astype(np.result_type(A.dtype, float))
 
 
@@ -145,7 +145,7 @@ def test_motors_translations_and_their_negatives():
     assert (
         (-1 - 0.5 * alg.e01).log().isclose(0.5 * alg.e01 + np.pi * alg.e23 * np.sign((-1 - 0.5 * alg.e01).log()["e23"]))
     )
-    with pytest.raises(cr.ArgumentError, match="with a real bivector"):
+    with pytest.raises(cr.ArgumentError, match="negative eigenvalue"):
         (-1 - 0.5 * cr.Algebra.pga(2).e01).log()
 
 
@@ -219,20 +219,16 @@ def test_batches_and_dtypes():
 
 
 def test_refusals_say_why():
-    plane = cr.Algebra(1, 1)
-    minkowski = cr.Algebra(3, 1)
-    null = minkowski.e1 * (minkowski.e3 + minkowski.e4)
-    for R in (-exponential(0.5 * plane.e12), plane.scalar(-1.0), -(1 + 0.5 * null), -cr.Algebra(0, 0, 4).scalar(1.0)):
-        with pytest.raises(cr.ArgumentError, match=r"of log must be a versor s exp\(B\) with a real bivector B"):
+    plane, four = cr.Algebra(1, 1), cr.Algebra(4)
+    for R in (-exponential(0.5 * plane.e12), -cr.Algebra(0, 0, 4).scalar(1.0), plane.e1, plane.e12 * 1.0):
+        with pytest.raises(cr.ArgumentError, match=r"of log must be a multivector without negative eigenval"):
             R.log()
-    with pytest.raises(cr.ArgumentError, match=r"must be an even versor.*odd grade"):
-        plane.e1.log()
-    for R in (plane.e12 * 1.0, 1.0 + plane.e12, minkowski.e1 * minkowski.e4 * 1.0, 0.0 * minkowski.e12):
-        with pytest.raises(cr.ArgumentError, match="A ~A a positive scalar"):
+    for R in (1.0 + plane.e12, 0.0 * plane.e12, 1.0 + plane.e1, plane.e1 + plane.e2, 1e-9 * (1 + four.e1)):
+        with pytest.raises(cr.ArgumentError, match=r"of log must be a multivector without the eigenvalue 0\."):
             R.log()
-    four = cr.Algebra(4)
-    with pytest.raises(cr.ArgumentError, match="A ~A a positive scalar"):
-        (1.0 + four.e12 + 0.5 * four.e34).log()
+    for R in (plane.e1 + plane.e2, cr.Algebra.pga(3).e01 * 1.0):
+        with pytest.raises(cr.ArgumentError, match="of sqrt must be a multivector whose eigenvalue 0 has a basis"):
+            R.sqrt()
     with pytest.raises(cr.ArgumentError, match=r"float"):
         cr.Algebra(4)("1 + e12 + e34").astype(object).log()  # of exact numbers one plane
     with pytest.raises(cr.ArgumentError, match="finite"):
@@ -284,12 +280,6 @@ def test_what_is_refused_has_no_logarithm():
     assert 5 < refused < 100
 
 
-def test_six_dimensions_an_even_element_that_is_no_versor():
-    alg = cr.Algebra(6)  # e123456 squares to -1 and reverses to its negative: A ~A = 1, but no versor
-    with pytest.raises(cr.ArgumentError, match="even versor"):
-        (np.cos(0.3) + np.sin(0.3) * alg.I).log()
-
-
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_square_roots_square_to_it(d):
     rng = np.random.default_rng(d)
@@ -307,6 +297,4 @@ def test_square_roots_square_to_it(d):
     batch = alg.random_multivector(rng, (7,), 2).exp()
     assert (batch.sqrt() * batch.sqrt()).isclose(batch, rtol=1e-12).all()
     with pytest.raises(cr.ArgumentError, match="of sqrt must be"):
-        cr.Algebra(1, 1).scalar(-1.0).sqrt()
-    with pytest.raises(cr.ArgumentError, match="of sqrt must be an even versor"):
-        alg.e1.sqrt()
+        cr.Algebra(2).e1.sqrt()

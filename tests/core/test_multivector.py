@@ -157,8 +157,8 @@ def test_quotients_and_powers():
         A / 0
     with pytest.raises(ZeroDivisionError):
         batch / np.array([1.0, 0.0, 2.0])
-    with pytest.raises(cr.ArgumentError, match=r"integer.*exp\(p"):
-        A**0.3
+    with pytest.raises(cr.ArgumentError, match="must be a number"):
+        A ** "2"
 
 
 def test_equality_is_exact_and_works_with_batches():

@@ -1,0 +1,191 @@
+"""The principal logarithm and square root of any multivector, also where a real eigenvalue is negative.
+
+log A and √A are functions of the matrix of A. For a real A with negative eigenvalues they are X + i Y with real X and
+Y that commute with A, and X + J Y is a real logarithm, or root, for every J with J² = -1 that commutes with A: e1 for
+complex numbers in Cl(0, 1), I in Cl(3), a plane in which A does nothing.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clifford_rand._checks import describe, fail
+from clifford_rand.basis.keys import Keys, keys_of_grades
+from clifford_rand.functions.exponential import exponential
+from clifford_rand.functions.inverse_function import (
+    ACCEPTED,
+    ROUNDING,
+    Array,
+    InverseFunction,
+    Pair,
+    closed_keys,
+    improved,
+)
+from clifford_rand.functions.norms import as_inexact, multiplied, power_of_two
+from clifford_rand.functions.orthogonal_log import principal_log, square_root
+from clifford_rand.functions.spectral import coefficients, matrices_of, of_eigenvalues
+from clifford_rand.functions.two_eigenvalues import by_two_eigenvalues
+from clifford_rand.functions.unit_form import full_form, unit_form
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+REAL = 1e-6  # imaginary parts below this share of the result are those of rounding, at half of the digits
+PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
+WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
+LARGEST_FULL = 6  # dimensions of the algebra up to which J is any multivector, not of A's own basis vectors only
+TRIES = 40  # random multivectors that commute with A, of which one in four or more has no real eigenvalue where any has
+
+
+def _exponentials(Y: "Multivector", owner: str) -> Pair:
+    return exponential(Y), exponential(-Y)
+
+
+def _itself(Y: "Multivector", owner: str) -> Pair:
+    return Y, Y
+
+
+_FUNCTIONS = {
+    "log": InverseFunction(
+        np.log,
+        lambda z: 1 / z,
+        (0,),
+        _exponentials,
+        lambda E, F: E,
+        lambda A, E, F: A * F - 1,
+        "without the eigenvalue 0",
+    ),
+    "sqrt": InverseFunction(
+        np.sqrt,
+        lambda z: 0.5 / np.sqrt(z),
+        (0,),
+        _itself,
+        lambda Y, Z: Y * Z,
+        lambda A, Y, Z: (A * Y.inv() - Y) / 2,
+        "whose eigenvalue 0 has a basis of eigenvectors",
+    ),
+}
+
+
+def principal(A: "Multivector", name: str, owner: str) -> "Multivector":
+    """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
+    A = as_inexact(A) if A.keys.size else as_inexact(A)._on(keys_of_grades(A.algebra.d, (0,)))
+    one, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
+    exponent += exponent & 1  # a power of 4
+    scaled = multiplied(A.astype(np.complex128 if A.dtype.kind == "c" else np.float64), -exponent)
+    with np.errstate(all="ignore"):
+        result = _of_batch(scaled, one, owner)
+    if name == "sqrt":
+        result = multiplied(result, exponent // 2)
+    elif exponent.any():
+        result = result + exponent * np.log(2.0)
+    return result.astype(A.dtype)
+
+
+def _of_batch(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
+    form = unit_form(A, owner)
+    U = form.take(A)
+    keys = closed_keys(U)
+    found = by_two_eigenvalues(U, one.at, one.derivative, one.distance)
+    values = of_eigenvalues(U, keys, one.at) if found is None else U._make(*found)._on(keys).coefficients
+    values = values.reshape(-1, keys.size)
+    right = np.ones(len(values), dtype=bool)
+    if A.dtype.kind != "c":
+        right = np.abs(values.imag).max(axis=-1, initial=0) <= REAL * np.abs(values).max(axis=-1, initial=0)
+        values = values.real
+    best, error = improved(U, keys, values, one, owner)
+    result = form.give(U._make(keys, best.reshape(*A.shape, keys.size)), A)
+    left = np.flatnonzero(~(right & (error <= PRECISE)))
+    if not left.size:
+        return result
+    flat = A._make(A.keys, A.coefficients.reshape(-1, A.keys.size))
+    others = [_of_one(flat[int(i)], one, owner) for i in left]
+    keys = keys_of_grades(A.algebra.d, tuple(sorted({k for B in (*others, result) for k in B.grades})))
+    parts = result._on(keys).coefficients.reshape(-1, keys.size).copy()
+    parts[left] = [B._on(keys).coefficients for B in others]
+    return A._make(keys, parts.reshape(*A.shape, keys.size))
+
+
+def _of_one(A: "Multivector", one: InverseFunction, owner: str) -> "Multivector":
+    """Return f(A) without eigenvectors; X + J Y where f is that of e^{-iθ} A, whose eigenvalues are off the cut."""
+    form = full_form(A) if A.algebra.d <= LARGEST_FULL else unit_form(A, owner)
+    U = form.take(A)
+    M, signature = matrices_of(U), tuple(U.algebra.signature)
+    values = np.linalg.eigvals(M).ravel()
+    if not (root := one.f is np.sqrt) and np.abs(values).min() <= ROUNDING * np.abs(values).max():
+        raise _undefined(A, values, one, owner)
+    away = np.pi - np.abs(np.angle(values))
+    turns = [0.0, float(away[away > WEDGE].min(initial=np.pi)) / 2] if away.min() <= WEDGE else [0.0]
+    for keys, turn in itertools.product((closed_keys(U), keys_of_grades(U.algebra.d, range(U.algebra.d + 1))), turns):
+        try:
+            images = [(_root if root else principal_log)(np.exp(-1j * turn) * block) for block in M]
+        except np.linalg.LinAlgError:  # an eigenvalue 0, or one on the cut
+            continue
+        L = coefficients(np.array(images), signature)[keys.masks]
+        if root:
+            L = L * np.exp(0.5j * turn)
+        else:
+            L[0] += 1j * turn
+        for start in [L] if A.dtype.kind == "c" else _real_values(U, keys, L):
+            best, error = improved(U, keys, start, one, owner)
+            if error.max() <= ACCEPTED:
+                return form.give(U._make(keys, best[0]), A)
+    raise _undefined(A, values, one, owner)
+
+
+def _root(M: Array) -> Array:
+    """Return √M; on the null space of M, where it has a complement that M keeps, it is 0."""
+    left, sizes, right = np.linalg.svd(M)
+    null = sizes <= ROUNDING * sizes[0]
+    V, W = right[null].conj().T, left[:, null].conj().T
+    P = V @ np.linalg.solve(W @ V, W)
+    return np.asarray(square_root(M + P) - P)
+
+
+def _real_values(U: "Multivector", keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
+    """Yield X for X + i Y with Y = 0, else X + J Y for a J with J² = -1 that commutes with U, a blade if one does."""
+    if not np.isfinite(values).all():
+        return
+    X, Y = values.real, U._make(keys, values.imag.copy())
+    if np.abs(values.imag).max() <= REAL * np.abs(values).max():
+        yield X
+        return
+    basis = U._make(keys, np.eye(keys.size))
+    off = np.abs((basis * U - U * basis).coefficients).max(axis=-1)
+    squares = (basis * basis)._select(keys_of_grades(keys.d, (0,))).coefficients[:, 0]
+    for i in np.flatnonzero((off <= ROUNDING) & (squares < 0)):
+        yield X + (basis[int(i)] * Y)._on(keys).coefficients
+        return
+    commutators = (basis * U - U * basis).coefficients
+    left, sizes, _ = np.linalg.svd(commutators)
+    sizes = np.concatenate([sizes, np.zeros(len(left) - len(sizes))])
+    commuting = left[:, sizes <= 1e-9].T
+    rng = np.random.default_rng(0)
+    for _ in range(TRIES):
+        Z = U._make(keys, rng.standard_normal(len(commuting)) @ commuting)
+        J = U._make(
+            keys, of_eigenvalues(Z * Y, keys, lambda z: 1j * np.sign(np.where(np.abs(z) > 1e-6, z.imag, 0))).real
+        )
+        if (J * J * Y + Y).isclose(0, atol=1e-6):
+            yield X + (J * Y)._on(keys).coefficients
+            return
+
+
+def _side(z: Array) -> Array:
+    """Return i above the real axis, -i below, and 0 at 0."""
+    return np.asarray(1j * np.sign(np.where(np.abs(z) > REAL, z.imag, 0)))
+
+
+def _undefined(A: "Multivector", z: NDArray[Any], one: InverseFunction, owner: str) -> Exception:
+    small, size = np.abs(z).min(), np.abs(z).max()
+    if small <= 1e-7 * size or not size:
+        found = describe(f"a multivector with an eigenvalue of size {small:.1g} beside one of {size:.3g}")
+        return fail("A", owner, f"a multivector {one.domain}", found)
+    if (np.pi - np.abs(np.angle(z)) <= WEDGE).any() and A.dtype.kind != "c":
+        rule = "a multivector without negative eigenvalues, unless a root of -1 commutes with it"
+        hint = f"A.astype(complex).{owner}() is defined."
+        return fail("A", owner, rule, describe("a multivector with a negative eigenvalue"), hint)
+    return fail("A", owner, "a multivector whose value rounding leaves right", describe("another"))

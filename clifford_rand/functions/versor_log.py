@@ -1,0 +1,230 @@
+"""The logarithm of one even versor in so(G): candidates of the bivector, improved by Gauss-Newton steps."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.closed_log import closed_bivector
+from clifford_rand.functions.exponential import exponential
+from clifford_rand.functions.frame import Array, Frame
+from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
+
+if TYPE_CHECKING:
+    from clifford_rand.multivector.multivector import Multivector
+
+_EPS = float(np.finfo(np.float64).eps)
+_STEP = 1e-8  # relative: of difference quotients
+LARGEST_ERROR = 1e-4  # relative error of exp(log A) that is accepted where rounding of log A causes it
+_STEPS = 6  # Newton: quadratic, and exact after three in null directions
+
+
+def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | None:
+    """Return log s and B of one even element by its coefficients in an orthonormal frame; None if none is found."""
+    largest = np.abs(values).max(initial=0.0)
+    R = frame.algebra._new(frame.even, values / largest if largest else values)
+    square = (R * ~R).coefficients
+    size = float((np.abs(R.coefficients) ** 2).sum())
+    squared = square[0].real
+    if not largest or squared <= 64 * eps * size or np.abs(square[1:]).max(initial=0.0) > _loose(eps) * size:
+        return None
+    # within the rounding of A ~A no scale is seen, and to divide by it would only spoil a large boost
+    unit = bool(largest < 1e100 and abs(squared * largest**2 - 1) <= 64 * eps * size * largest**2)
+    R = R * largest if unit else R / np.sqrt(squared)
+    if R.dtype.kind == "c":
+        if R.coefficients.imag.any():
+            return None
+        R = R.astype(np.float64)
+    scale = float(np.abs(R.coefficients).max())
+    best: Any = None
+    least = np.inf
+    for B in _candidates(frame, R, eps):
+        *found, residual = _polished(frame, R, 0.0, B, unit)
+        if residual < least:
+            best, least = found, residual
+        if least <= 500 * eps * scale:
+            break
+    limit = _loose(eps) * scale
+    if best is not None and limit < least <= LARGEST_ERROR * scale:
+        limit = _rounding(frame, best[1], eps)
+    if best is None or not least <= limit:
+        return None
+    shift, B = best
+    return (0.0 if unit else float(np.log(largest) + np.log(squared) / 2) + shift), B
+
+
+def _loose(eps: float) -> float:
+    """Return how far, relative to max|R|, R may be from a versor and exp(log R) from R: nothing worse is returned."""
+    return max(1e-9, 500 * eps)  # 6e-5 for float32
+
+
+def _rounding(frame: Frame, B: Array, eps: float) -> float:
+    """Return the change of exp(B) by rounding of B's components: 16 times the largest of eight random directions."""
+    signs = np.random.default_rng(0).choice([-_STEP, _STEP], (8, len(B)))
+    images = exponential(frame.bivector(B + B * np.concatenate([signs, 0 * signs[:1]])))._on(frame.even).coefficients
+    return float(16 * eps / _STEP * np.abs(images[:-1] - images[-1]).max())
+
+
+def _candidates(frame: Frame, R: "Multivector", eps: float) -> Any:
+    """Yield bivectors B with exp(B) = R but for rounding; first without, then with a full turn added."""
+    d, live, null = frame.d, frame.live, frame.null
+    closed = closed_bivector(R, eps)
+    if closed is not None:
+        yield closed
+    vectors = frame.algebra.vector(np.eye(d))
+    moved = R * vectors * ~R
+    if np.abs(moved.coefficients).max() and moved.keys.grades != (1,):
+        outside = [k for k in moved.grades if k != 1]
+        wrong = np.abs(moved.grade(*outside).coefficients).max(initial=0.0)
+        if wrong > _loose(eps) * float((np.abs(R.coefficients) ** 2).sum()):
+            return
+    M = moved._select(vectors.keys).coefficients.T
+    M0, T = M[np.ix_(live, live)], M[np.ix_(null, live)]
+    g = frame.signs[live]
+    definite = bool((g > 0).all() or (g < 0).all())
+    if definite:
+        yield from _definite(frame, R, M0, T)
+        return
+    L0 = orthogonal_log(M0, g, eps)
+    if L0 is None:
+        return
+    B, L = _assembled(frame, L0, T)
+    if _nearer(frame, R, B):
+        yield B
+        return
+    J = commuting_turn(L, frame.signs, eps)
+    if J is None:
+        return
+    sign = -1.0 if np.abs(L - 2 * np.pi * J).max() <= np.abs(L + 2 * np.pi * J).max() else 1.0
+    yield frame.from_action(L + sign * 2 * np.pi * J)
+    yield frame.from_action(L - sign * 2 * np.pi * J)
+
+
+def _definite(frame: Frame, R: "Multivector", M0: Array, T: Array) -> Any:
+    """Yield the candidates where the metric is definite but for null vectors: M0 is a rotation, a few planes turn."""
+    n = len(M0)
+    U, angles, order = rotation_planes(M0)
+    B, _ = _assembled(frame, _turned(U, angles), T)
+    if n < 2 or _nearer(frame, R, B):
+        yield B
+        return
+    if len(order) and abs(angles[order[0]]) > 0.1:
+        largest = order[0]
+        angles = angles.copy()
+        angles[largest] -= 2 * np.pi * (np.sign(angles[largest]) or 1.0)
+        yield _assembled(frame, _turned(U, angles), T)[0]
+        return
+    # nearly no rotation: a full turn in a plane that neither turns nor is shifted, else in the one that turns most
+    L0 = _turned(U, angles)
+    both = np.concatenate([L0, T])
+    plain = np.flatnonzero(np.abs(both).max(axis=0) <= 1e-14)
+    _, sizes, V = np.linalg.svd(both)
+    sizes = np.concatenate([sizes, np.zeros(n - len(sizes))])
+    still = V[sizes <= 1e-14 * max(1.0, sizes.max(initial=0.0))]
+    if len(plain) >= 2 or len(still) >= 2:
+        b, a = np.eye(n)[plain[:2]] if len(plain) >= 2 else still[-2:]
+        yield _assembled(frame, L0 + 2 * np.pi * (np.outer(a, b) - np.outer(b, a)), T)[0]
+    for largest in order:
+        if angles[largest]:
+            turned = angles.copy()
+            turned[largest] -= 2 * np.pi * np.sign(angles[largest])
+            yield _assembled(frame, _turned(U, turned), T)[0]
+
+
+def _turned(U: Array, angles: Array) -> Array:
+    """Return the matrix that turns the plane of the columns 2k, 2k+1 of U by angles[k]."""
+    first, second = U[:, 0 : 2 * len(angles) : 2], U[:, 1 : 2 * len(angles) : 2]
+    half = (second * angles) @ first.T
+    return half - half.T
+
+
+def _assembled(frame: Frame, L0: Array, T: Array) -> tuple[Array, Array]:
+    """Return the bivector and its action L = [[0, t], [0, L0]] with exp(L) = [[1, T], [0, exp(L0)]]: t φ1(L0) = T."""
+    L = np.zeros((frame.d, frame.d))
+    L[np.ix_(frame.live, frame.live)] = L0
+    if T.size:
+        t, *_ = np.linalg.lstsq(_phi1(L0).T, T.T, rcond=_EPS)
+        L[np.ix_(frame.null, frame.live)] = t.T
+    return frame.from_action(L), L
+
+
+def _phi1(X: Array) -> Array:
+    """Return (e^X - 1)/X = Σ X^k/(k+1)!, from the exponential of [[X, 1], [0, 0]]."""
+    from scipy.linalg import expm
+
+    n = len(X)
+    block = np.zeros((2 * n, 2 * n))
+    block[:n, :n], block[:n, n:] = X, np.eye(n)
+    return np.asarray(expm(block)[:n, n:])
+
+
+def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multivector":
+    """Return exp(B) X, or exp(B): the planes of B in turn in a definite metric, else as `Multivector.exp` does."""
+    if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
+        return _turns_times(frame, B, X)
+    E = exponential(frame.bivector(B))._on(frame.even)
+    return E if X is None else (E * X)._on(frame.even)
+
+
+def _turns_times(frame: Frame, B: Array, X: "Multivector | None") -> "Multivector":
+    """Return exp(B) X = Π (cos θ_k + sin θ_k P_k) X of the orthogonal unit planes P_k of B, in a definite metric.
+
+    With b w = -iθ w for the antisymmetric matrix b of B and w = (y + ix)/√2, x ∧ y is a plane, turned by θ. Every basis
+    bivector squares to -1, whether vectors square to 1 or -1.
+    """
+    values, vectors = np.linalg.eigh(1j * frame.matrix(B))
+    turning = values > 0
+    x, y = np.sqrt(2) * vectors.imag[:, turning], np.sqrt(2) * vectors.real[:, turning]
+    i, j = frame.upper
+    planes = x[i] * y[j] - x[j] * y[i]  # (d(d-1)/2, m)
+    keys = keys_of_grades(frame.d, (0, 2))
+    for angle, plane in zip(values[turning], planes.T, strict=True):
+        turn = frame.algebra._new(keys, np.concatenate([[np.cos(angle)], np.sin(angle) * plane]))
+        X = turn._on(frame.even) if X is None else (turn * X)._on(frame.even)
+    return frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
+
+
+def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
+    """Tell whether exp(B) is nearer to R than to -R, in the blades without null vectors, where both are exact."""
+    image = _exp_times(frame, B).coefficients
+    null = sum(1 << int(i) for i in frame.null)
+    kept = (frame.even.masks & null) == 0
+    return float(np.abs((image - R.coefficients)[kept]).max()) <= float(np.abs((image + R.coefficients)[kept]).max())
+
+
+def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: bool) -> tuple[float, Array, float]:
+    """Return log s and B after Gauss-Newton steps, as long as they help, and max|s exp(B) - R|.
+
+    exp(B + δ) = exp(B) exp(φ1(-ad B) δ + O(δ²)), so the step is the least-squares solution of exp(B) φ1(-ad B) δ =
+    R - exp(B). (Solving for δ in exp(-B) R = 1 + … instead would multiply rounding by |R|² for large boosts.)
+    """
+    basis = frame.bivector(np.eye(frame.bivectors.size))
+    scale = float(np.abs(R.coefficients).max())
+
+    def image(scalar: float, B: Array) -> tuple["Multivector", Array, float]:
+        E = _exp_times(frame, B) * np.exp(scalar)
+        F = R.coefficients - E.coefficients
+        return E, F, float(np.abs(F).max())
+
+    between_null = np.isin(frame.upper, frame.null).all(axis=0)
+    if between_null.any():  # no vector sees these blades, and they commute with all: exact, and first, as no other
+        place = frame.even.place(frame.bivectors)  # component should take their part of the residual
+        B = B + between_null * (_exp_times(frame, -B, R).coefficients[place])
+    E, F, now = image(scalar, B)
+    for _ in range(_STEPS):
+        if not now or (now <= 2 * _EPS * scale and np.abs(B).max() > 1e-3):
+            break
+        ad = 2 * frame.bivector(B).commutator(basis)._select(frame.bivectors).coefficients.T
+        columns = (E * basis)._on(frame.even).coefficients.T @ _phi1(-ad)
+        if not unit:
+            columns = np.concatenate([columns, E.coefficients[:, None]], axis=1)
+        step, *_ = np.linalg.lstsq(columns, F, rcond=1e-10)
+        new = scalar if unit else scalar + step[-1], B + step[: len(B)]
+        E, F, after = image(*new)
+        if not after < now:
+            break
+        done = after > now / 4
+        (scalar, B), now = new, after
+        if done:
+            break
+    return scalar, B, now
