@@ -1,10 +1,11 @@
 """Argument checks shared by both packages: one error sentence, arrays of numbers, words, counts, sizes, generators."""
 
+import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand.errors import ArgumentError
 
 _Choice = TypeVar("_Choice")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 SMALLEST_SIZE, _LARGEST_SIZE = 1e-75, 1e75  # of data: products of two of their squares are within float64
 _SMALLEST_SQUARED, _LARGEST_SQUARED = 1e-151, 1e152  # of data: sums of their squares are within float64
@@ -149,6 +151,31 @@ def check_broadcast(name: str, owner: str, shape: tuple[int, ...], other: tuple[
         rule = f"of a batch shape that broadcasts with {shape}"
         hint = "Axes are matched from the last; A[:, None] has a new one."
         raise fail(name, owner, rule, describe(f"batch shape {other}"), hint) from None
+
+
+def _shape_of(value: Any) -> tuple[int, ...]:
+    try:
+        return tuple(np.shape(value))
+    except (TypeError, ValueError):  # a list of multivectors
+        return ()
+
+
+def one_batch(function: _Function) -> _Function:
+    """Let a function say in the library's sentence that batch shapes do not broadcast, where NumPy has found it."""
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except ValueError as error:
+            if isinstance(error, ArgumentError) or "broadcast" not in str(error):
+                raise
+            shapes = ", ".join(str(shape) for shape in map(_shape_of, (*arguments, *options.values())) if shape)
+            rule = "such that their batch shapes broadcast"
+            hint = "Axes are matched from the last; A[:, None] has a new one."
+            raise fail("arguments", function.__name__, rule, describe(f"shapes {shapes}"), hint) from None
+
+    return cast(_Function, checked)
 
 
 def refuse_unreal(value: Any, name: str, owner: str, hint: str = "Convert it to numbers first.") -> None:
@@ -310,7 +337,10 @@ def check_instance(value: object, kinds: Any, name: str, owner: str, rule: str) 
 def check_listed(value: object, name: str, owner: str, rule: str) -> list[Any]:
     """Return the entries of a sequence as a list: of a list, a tuple, a generator, not of a text or a set."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set):
-        return list(value)
+        try:
+            return list(value)
+        except TypeError:  # an array or a tensor without an axis
+            pass
     raise fail(name, owner, rule, value)
 
 

@@ -57,7 +57,9 @@ def as_coefficients(
 
 def is_scalar(value: object) -> bool:
     """Tell whether ``value`` is a number or a symbolic expression (which has ``free_symbols``)."""
-    return isinstance(value, numbers.Number | np.bool_) or is_symbolic(value)
+    return isinstance(value, numbers.Number | np.bool_) or (
+        is_symbolic(value) and not getattr(value, "is_Matrix", False)
+    )
 
 
 def is_symbolic(value: object) -> bool:

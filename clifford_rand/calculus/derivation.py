@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.basis.coefficients import INT, in_integers, largest
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.functions.norms import is_exact
 
 
 def derivation(F: NDArray[Any], A: Any) -> Any:
@@ -14,6 +15,7 @@ def derivation(F: NDArray[Any], A: Any) -> Any:
 
     A blade e_S gives Σ_{i in S} ± F_ji e_j ∧ e_{S - i}, the sign that of bringing e_i to the front.
     """
+    is_exact(A)  # refuses tensors
     terms: dict[int, list[tuple[int, int, int, int]]] = {}
     d = A.algebra.d
     for place, mask in enumerate(int(mask) for mask in A.keys.masks):

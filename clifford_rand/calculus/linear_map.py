@@ -23,6 +23,7 @@ from clifford_rand.calculus import adjoint as _adjoint
 from clifford_rand.calculus import eigenblades as _eigenblades
 from clifford_rand.calculus import matrices
 from clifford_rand.calculus.derivation import derivation
+from clifford_rand.functions.norms import is_exact
 from clifford_rand.multivector.multivector import Multivector
 
 
@@ -110,6 +111,7 @@ class LinearMap:
             what = describe(f"{len(listed)} entries")
             raise fail("images", "LinearMap.from_images", f"{algebra.d} vectors, one a basis vector", what)
         target = listed[0].algebra
+        is_exact(*listed)  # refuses tensors
         columns = []
         for one in listed:
             vector = one._on(keys_of_grades(target.d, (1,))) if one.grades == (1,) else one.grade(1)

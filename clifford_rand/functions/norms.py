@@ -273,11 +273,23 @@ def _weights(
 
 def is_exact(*multivectors: "Multivector") -> bool:
     """Tell whether the coefficients of one, or the metric, are fractions or symbols."""
-    return any(A.coefficients.dtype.kind == "O" for A in multivectors) or not multivectors[0].algebra.form.is_numeric
+    try:
+        exact = any(A.coefficients.dtype.kind == "O" for A in multivectors)
+    except AttributeError:
+        raise no_tensors("A", "this function") from None
+    return exact or not multivectors[0].algebra.form.is_numeric
+
+
+def no_tensors(name: str, owner: str) -> Exception:
+    """Return the error of a function that looks at values, which those of tensors may not be there for."""
+    hint = "A.to_numpy() is one, without a gradient."
+    return fail(name, owner, "a multivector of NumPy arrays", describe("a multivector of tensors"), hint)
 
 
 def as_inexact(A: "Multivector") -> "Multivector":
     """Return integers as float64, everything else as it is."""
+    if not isinstance(A.coefficients, np.ndarray):
+        raise no_tensors("A", "this function")
     return A if A.coefficients.dtype.kind in "fc" else A._make(A.keys, A.coefficients.astype(np.float64))
 
 

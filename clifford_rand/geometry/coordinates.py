@@ -9,7 +9,7 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.coefficients import exact_quotient
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.norms import as_inexact, expand
+from clifford_rand.functions.norms import as_inexact, expand, no_tensors
 
 LEAST = 256  # times eps: the least relative tolerance that makes sense for data of that precision
 
@@ -18,6 +18,8 @@ def as_multivector(value: Any, name: str, owner: str) -> Any:
     """Return ``value`` if it is a multivector, else raise."""
     if not hasattr(value, "keys") or not hasattr(value, "coefficients"):
         raise fail(name, owner, "a multivector", describe(f"{type(value).__name__} {value!r}"))
+    if not isinstance(value.coefficients, np.ndarray):
+        raise no_tensors(name, owner)
     return value
 
 

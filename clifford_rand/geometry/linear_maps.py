@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_array, check_tolerance, describe, fail
+from clifford_rand._checks import as_array, check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.rules import is_odd_swap
@@ -23,6 +23,7 @@ LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears
 LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 
+@one_batch
 def outermorphism(A: "Multivector", F: ArrayLike, target: Any = None) -> "Multivector":
     """Return F(A), the linear map F of the vectors carried over to all grades: F(A ∧ B) = F(A) ∧ F(B).
 

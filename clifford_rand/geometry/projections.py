@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_bool, describe, fail
+from clifford_rand._checks import check_bool, describe, fail, one_batch
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.norms import as_inexact, expand, is_exact
@@ -120,6 +120,7 @@ def reject(A: "Multivector", B: Any) -> "Multivector":
     return A.wedge(B).rc(inverse)
 
 
+@one_batch
 def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
     """Return the reflection of A in the mirror orthogonal to the blade B; a vector B is the normal of a hyperplane.
 
@@ -149,6 +150,7 @@ def reflect(A: "Multivector", B: Any, *, inside: bool = False) -> "Multivector":
     return sandwich(B, A.involute() if (grade + inside) % 2 else A)
 
 
+@one_batch
 def reciprocal_frame(vectors: Sequence[Any]) -> list[Any]:
     """Return the vectors a^i in the span of a_1, …, a_k with a^i · a_j = δ_ij.
 

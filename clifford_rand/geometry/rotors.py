@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
@@ -18,6 +18,7 @@ from clifford_rand.geometry.subspaces import span_of, wedge_rows
 OWNER = "rotor_between"
 
 
+@one_batch
 def rotor_between(a: Any, b: Any) -> Any:
     """Return a rotor R with R a R⁻¹ = b for two vectors, or two blades of one grade, whose squares have the same sign.
 

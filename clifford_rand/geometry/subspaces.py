@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.functions.norms import as_inexact, expand
@@ -186,6 +186,7 @@ def _subspace(
     return values, scale, basis
 
 
+@one_batch
 def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
     """Return the join of two blades: the blade of the sum of their subspaces. No metric is used.
 
@@ -211,6 +212,7 @@ def join(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
     return join_and_meet(A, A._operand(B, "join"), "join", rtol)[0]
 
 
+@one_batch
 def meet(A: "Multivector", B: Any, rtol: float = 1e-9) -> "Multivector":
     """Return the meet of two blades: the blade of the intersection of their subspaces. No metric is used.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.functions.bivector_matrix import (
@@ -138,6 +138,7 @@ def _is_exact_versor(A: Any) -> Any:
     return bool(accepted) if accepted.ndim == 0 else accepted
 
 
+@one_batch
 def sandwich(R: "Multivector", X: Any) -> "Multivector":
     """Return R X R⁻¹ (``R >> X``), R this multivector.
 

@@ -78,8 +78,15 @@ def _replaced_at(A: "Multivector", new: Any, at: Any) -> "Multivector":
     if not hasattr(old, "keys"):
         raise fail("at", "replace", f"an index of the batch axes {A.shape}", at)
     B = replace(old, new) if isinstance(new, Mapping) else A._operand(new, "replace")
+    if not isinstance(B.coefficients, np.ndarray):
+        raise fail(
+            "coefficients", "replace", "of NumPy arrays", describe("a tensor"), "A tensor has no part to replace."
+        )
     if B.shape != old.shape:
         check_broadcast("coefficients", "replace", old.shape, B.shape)
+        if np.broadcast_shapes(old.shape, B.shape) != old.shape:
+            rule = f"of a batch shape that broadcasts to {old.shape}"
+            raise fail("coefficients", "replace", rule, describe(f"batch shape {B.shape}"))
     keys, dtype = union(A.keys, B.keys), common_dtype(A.dtype, B.dtype)
     array = layout.own(A._on(keys).astype(dtype).coefficients)
     parts = at if isinstance(at, tuple) else (at,)

@@ -140,6 +140,9 @@ class Multivector(BladeAttributes):
                 other = np.asarray(other, dtype=np.result_type(self.dtype, other))
             array = as_coefficients(other, "other", type(self).__name__, own=True)  # type: ignore[arg-type]
             return self._make(keys_of_grades(self.algebra.d, (0,)), array[..., None])
+        if getattr(other, "is_Matrix", False):  # SymPy's
+            rule, hint = "a number, a symbol or an array of them", "np.array(M) * A is a batch."
+            raise fail("other", type(self).__name__, rule, describe("a matrix of SymPy"), hint)
         if is_tensor(other):
             array = as_tensor(other, "other", type(self).__name__)
             return multivector_of(self.algebra, keys_of_grades(self.algebra.d, (0,)), array[..., None])

@@ -172,7 +172,11 @@ class TensorMultivector(Multivector):
 
     def astype(self, dtype: Any) -> "TensorMultivector":
         """Return the multivector with coefficients of another dtype of its library."""
-        return self._make(self.keys, namespace(self.coefficients).astype(self.coefficients, dtype))
+        try:
+            return self._make(self.keys, namespace(self.coefficients).astype(self.coefficients, dtype))
+        except TypeError:
+            rule = f"a dtype of {type(self.coefficients).__module__.split('.')[0]}"
+            raise fail("dtype", "astype", rule, dtype) from None
 
     def copy(self) -> "TensorMultivector":
         """Return itself: no operation writes into a tensor."""

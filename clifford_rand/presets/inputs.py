@@ -1,5 +1,6 @@
 """What the models share: coordinates and numbers from a caller, the one grade of a blade, lengths, simple rotations."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,47 @@ def floats(array: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
     except (TypeError, ValueError, OverflowError):
         hint = "Substitute numbers first, as by A.subs."
         raise fail(name, owner, "of real numbers", describe("symbols, complex or too large numbers"), hint) from None
+
+
+def is_symbolic(array: Any) -> bool:
+    """Tell whether coefficients, or a multivector's, have symbols, of which there are roots and cosines but no size."""
+    array = array.coefficients if isinstance(array, Multivector) else array
+    if is_tensor(array) or array.dtype != object:
+        return False
+    return any(getattr(entry, "free_symbols", None) for entry in np.ravel(array).tolist())
+
+
+def halved(x: NDArray[Any]) -> NDArray[Any]:
+    """Return x/2, exact for exact numbers."""
+    if x.dtype == object:
+        return np.asarray(x * Fraction(1, 2), dtype=object)
+    return x / 2
+
+
+def root(x: ArrayLike) -> NDArray[Any]:
+    """Return √x, as an expression of exact numbers and symbols."""
+    x = np.asarray(x)
+    if x.dtype != object:
+        return np.asarray(np.sqrt(x))
+    from clifford_rand.symbolic import square_root
+
+    return np.asarray(np.frompyfunc(square_root, 1, 1)(x), dtype=object)
+
+
+def cosine_and_sine(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return cos x and sin x, as expressions of exact numbers and symbols."""
+    if x.dtype != object:
+        return np.cos(x), np.sin(x)
+    from clifford_rand.symbolic import sine_and_cosine
+
+    sine, cosine = np.frompyfunc(sine_and_cosine(-1), 1, 2)(x)
+    return np.asarray(cosine, dtype=object), np.asarray(sine, dtype=object)
+
+
+def exact_beside(A: Any, value: ArrayLike) -> Any:
+    """Return a multivector with Python's integers beside symbols, so that 1 does not become 1.0."""
+    kept = isinstance(A, Multivector) and not is_tensor(A.coefficients) and A.dtype.kind == "i"
+    return A.astype(object) if kept and is_symbolic(np.asarray(value, dtype=object)) else A
 
 
 def with_floats(A: Any, name: str, owner: str) -> Any:
@@ -134,7 +176,9 @@ def unit_scale(A: Any) -> Any:
 
 
 def lengths(array: NDArray[Any]) -> Any:
-    """Return Euclidean lengths along the last axis, with no overflow of squares."""
+    """Return Euclidean lengths along the last axis, with no overflow of squares; expressions of symbols."""
+    if array.dtype == object:
+        return root(np.asarray((array * array).sum(axis=-1), dtype=object))[()]
     top = largest(array)
     scale = np.where(top == 0, 1, top).astype(array.dtype, copy=False)
     return (np.sqrt(((array / scale[..., None]) ** 2).sum(axis=-1)) * scale)[()]
@@ -147,15 +191,17 @@ def rotation(B: Any, angle: ArrayLike, owner: str, name: str, least: float, rtol
     """
     B = unit_scale(B)
     tiny = tolerance(rtol, B.dtype)
-    square = np.asarray(B.inner(B).scalar_part())
+    square = np.asarray(B.inner(B).scalar_part(), dtype=B.dtype)
     scale = largest(B.coefficients) ** 2
-    if (square <= least * scale).any():
+    if np.asarray(square == 0 if B.dtype == object else square <= least * scale, dtype=bool).any():
         raise fail(name, owner, "a bivector that turns: B² < 0", describe("one with B² ≥ 0"), "Use translator to move.")
-    if (largest((B ^ B).coefficients) > tiny * scale).any():
+    if (largest((B ^ B).expand().coefficients if B.dtype == object else (B ^ B).coefficients) > tiny * scale).any():
         raise fail(
             name, owner, "one axis: a simple bivector, B ∧ B = 0", describe("a sum of two"), "Multiply two rotors."
         )
-    half = floats(numbers_of(angle, B.dtype, "angle", owner), "angle", owner) / 2
-    if half.dtype.kind != "f":
+    half = numbers_of(angle, B.dtype, "angle", owner)
+    half = halved(half if is_symbolic(half) else floats(half, "angle", owner))
+    if half.dtype.kind not in "fO":
         raise fail("angle", owner, "a real number, or an array of them", describe(f"dtype {half.dtype}"))
-    return B.algebra.scalar(np.cos(half)) - B * (np.sin(half) / np.sqrt(square))
+    cosine, sine = cosine_and_sine(half)
+    return B.algebra.scalar(cosine) - B * (sine / root(square))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_bool, describe, fail
+from clifford_rand._checks import as_real, check_bool, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.procrustes import Moments, moments, nearest_rotation
 from clifford_rand.geometry.rotation_matrix import rotor_of
@@ -15,6 +15,7 @@ from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
+@one_batch
 def rotor_from_points(
     alg: Algebra, X: ArrayLike | Multivector, Y: ArrayLike | Multivector, *, weights: ArrayLike | None = None
 ) -> Multivector:
@@ -64,6 +65,7 @@ def rotor_from_points(
     return lifted(alg, rotor_of(Algebra(x.shape[-1]), Q), _model(alg, owner)[1])
 
 
+@one_batch
 def motor_from_points(
     alg: Algebra,
     X: ArrayLike | Multivector,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_choice, check_integer, check_number, fail
+from clifford_rand._checks import as_real, check_choice, check_integer, check_number, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.procrustes import moments
 from clifford_rand.multivector.multivector import Multivector
@@ -43,6 +43,7 @@ class RobustMotor(NamedTuple):
     """Whether the weights stood still before ``max_steps``."""
 
 
+@one_batch
 def robust_motor_from_points(
     alg: Algebra,
     X: ArrayLike | Multivector,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.presets.cga.assembly import FLAT, ROUND, assemble
 from clifford_rand.presets.cga.classification import Object
@@ -36,6 +36,7 @@ def _inner(A: Any, B: Any) -> NDArray[Any]:
     return np.asarray(A.inner(B).scalar_part())
 
 
+@one_batch
 def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return -A·B for A·A = B·B = -1, of two rounds or flats of one grade: a conformal invariant.
 
@@ -60,6 +61,7 @@ def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float |
     return (-_inner(a, b))[()]
 
 
+@one_batch
 def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the angles of two objects, of any kinds: where they meet, or of their directions if both are flat.
 

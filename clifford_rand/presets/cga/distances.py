@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import span_of
 from clifford_rand.multivector.multivector import Multivector
@@ -17,6 +17,7 @@ from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.inputs import lengths, of_algebra, tolerance
 
 
+@one_batch
 def closest_points(
     A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -52,6 +53,7 @@ def closest_points(
     return a + x, b + y
 
 
+@one_batch
 def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
 

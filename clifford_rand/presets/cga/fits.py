@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, describe, fail
+from clifford_rand._checks import as_real, check_integer, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
@@ -193,6 +193,7 @@ def _most(w: NDArray[Any], least: int) -> str:
     return f"{count} points with a weight > 0" if count < least else "negative or infinite ones"
 
 
+@one_batch
 def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
     n = alg.d - 2
     Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
@@ -213,6 +214,7 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     return _placed(alg, found, mean, unit, dual)
 
 
+@one_batch
 def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
     n = alg.d - 2
     Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
@@ -31,6 +31,7 @@ def _direction(directions: ArrayLike, n: int, owner: str) -> tuple[int, Any]:
     return m, euclidean(n)._new(keys_of_grades(n, (m,)), np.array(E))
 
 
+@one_batch
 def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
 
@@ -58,6 +59,7 @@ def flat(alg: Algebra, through: ArrayLike | Multivector, directions: ArrayLike, 
     return made.dual() if is_dual(dual) else made
 
 
+@one_batch
 def round_about(
     alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
 ) -> Multivector:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from clifford_rand._checks import one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import join_and_meet
 from clifford_rand.presets.cga.assembly import FLAT, assemble
@@ -12,6 +13,7 @@ from clifford_rand.presets.cga.classification import Classified, Object, classif
 from clifford_rand.presets.cga.scene import null_algebra, scene_of
 
 
+@one_batch
 def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
 

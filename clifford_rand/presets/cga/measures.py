@@ -3,7 +3,6 @@
 A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their largest components: 64 eps by default.
 """
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import (
     blade_of,
     coordinates_of,
+    halved,
     is_dual,
     largest,
     of_algebra,
@@ -44,13 +44,6 @@ def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: ND
     dtype = np.result_type(E, o, i)
     columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
     return alg.vector(np.concatenate(columns, axis=-1).astype(dtype, copy=False))
-
-
-def halved(x: NDArray[Any]) -> NDArray[Any]:
-    """Return x/2, exact for exact numbers."""
-    if x.dtype == object:
-        return np.asarray(x * Fraction(1, 2), dtype=object)
-    return x / 2
 
 
 def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -128,7 +121,7 @@ def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
 
 def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
     """Return (c² - r²)/2 of centres (..., n), or the error that 1 or r² would be lost in the rounding of c²."""
-    square, power = squared(c, "centre", owner), r * r
+    square, power = squared(c, "centre", owner), np.asarray(r * r)
     if square.dtype.kind == power.dtype.kind == "f":
         least, hint = _rounding(None, square.dtype), "Take coordinates about a local origin."
         if (square > 1 / least).any():

@@ -3,14 +3,15 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import from_parts, half_power, halved, model_of
+from clifford_rand.presets.cga.measures import from_parts, half_power, model_of
 from clifford_rand.presets.cga.parts import euclidean, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import coordinates_of, is_dual, numbers_of
+from clifford_rand.presets.inputs import coordinates_of, halved, is_dual, numbers_of
 
 
+@one_batch
 def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(centre) - radius² n_∞ / 2, else their `undual`.
 
@@ -30,6 +31,7 @@ def sphere(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike, *, 
     return made if is_dual(dual) else made.undual()
 
 
+@one_batch
 def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
     """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
 
@@ -50,6 +52,7 @@ def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0
     return made if is_dual(dual) else made.undual()
 
 
+@one_batch
 def circle(
     alg: Algebra,
     centre: ArrayLike | Multivector,
@@ -88,6 +91,7 @@ def circle(
     return made.dual() if is_dual(dual) else made
 
 
+@one_batch
 def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return lines up(through) ∧ direction ∧ n_∞. By points: ``A ^ B ^ infinity(alg)``.
 
@@ -106,6 +110,7 @@ def line(alg: Algebra, through: ArrayLike, direction: ArrayLike, *, dual: bool =
     return made.dual() if is_dual(dual) else made
 
 
+@one_batch
 def point_pair(
     alg: Algebra, A: ArrayLike | Multivector, B: ArrayLike | Multivector, *, dual: bool = False
 ) -> Multivector:

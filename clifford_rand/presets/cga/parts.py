@@ -11,7 +11,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import largest, lengths
+from clifford_rand.presets.inputs import halved, largest, lengths
 
 _ROUNDING = 4  # units of the largest component, X²/2: its own rounding, and that of the sums that take it away
 _CHANCE = 16  # times a single component, which may be small by chance
@@ -80,8 +80,8 @@ def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
     It is n_o∧E + n_o∧n_∞∧(c⌋E) + c∧E + n_∞∧((rho + c²)/2 E - c∧(c⌋E)). Far from the origin E is rounded to what the
     sums of both coefficients in the basis of e_{n+1} and e_{n+2} can hold, so that c and rho are those of that E.
     """
-    half = (rho + (c.coefficients**2).sum(axis=-1)) / 2
-    if not null and E.dtype.kind == c.dtype.kind == "f":
+    half = halved(np.asarray(rho + (c.coefficients**2).sum(axis=-1)))
+    if not null and E.dtype.kind == half.dtype.kind == "f":
         size = largest(E.coefficients) * (abs(half) + (c.coefficients**2).sum(axis=-1))
         grid = np.ldexp(float(np.finfo(E.dtype).eps), np.frexp(size)[1] + 1)[..., None]
         far = (size > 64 * largest(E.coefficients))[..., None]

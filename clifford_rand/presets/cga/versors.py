@@ -3,11 +3,20 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import direct_blade, from_parts, half_power, halved, infinity, model_of, origin
-from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation
+from clifford_rand.presets.cga.measures import direct_blade, from_parts, half_power, infinity, model_of, origin
+from clifford_rand.presets.inputs import (
+    blade_of,
+    coordinates_of,
+    exact_beside,
+    halved,
+    lengths,
+    numbers_of,
+    of_algebra,
+    rotation,
+)
 
 
 def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
@@ -27,6 +36,7 @@ def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
     return 1 - shift._make(shift.keys, halved(shift.coefficients))
 
 
+@one_batch
 def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
@@ -47,13 +57,15 @@ def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None 
     [0.0, 1.0, 3.0]
     """
     model_of(alg, "rotor")
-    part = blade_of(of_algebra(B, alg, "B", "rotor"), "B", "rotor", "a bivector")
+    B = exact_beside(of_algebra(B, alg, "B", "rotor"), angle)
+    part = blade_of(B, "B", "rotor", "a bivector", exact=B.dtype == object)
     if part.grades != (2,):
         raise fail("B", "rotor", "a bivector", describe(f"grade {part.grades[0]}"))
-    rounding = 8 * float(np.finfo(part.dtype).eps)
+    rounding = 0.0 if part.dtype == object else 8 * float(np.finfo(part.dtype).eps)
     return rotation(part, angle, "rotor", "B", rounding, rtol)
 
 
+@one_batch
 def motor(
     alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
@@ -107,6 +119,7 @@ def dilator(alg: Algebra, factor: ArrayLike, centre: ArrayLike | Multivector | N
     return D
 
 
+@one_batch
 def inversion(alg: Algebra, centre: ArrayLike | Multivector, radius: ArrayLike) -> Multivector:
     """Return unit dual spheres S: ``S >> P`` is on the ray from the centre to P, at radius²/distance.
 

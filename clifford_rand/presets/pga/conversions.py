@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, describe, fail
+from clifford_rand._checks import as_real, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.geometry.rotation_matrix import rotation_of, rotor_of
@@ -105,6 +105,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
     return matrix
 
 
+@one_batch
 def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None) -> Multivector:
     """Return the motors of space of quaternions (..., 4) in the order w, x, y, z, and of translations t (..., 3).
 
@@ -195,6 +196,7 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
     return (values * _SIGNS.astype(values.dtype))[..., np.argsort(_PLACES)]
 
 
+@one_batch
 def motor_from_rotation(alg: Algebra, rotation: "Rotation", t: ArrayLike | None = None) -> Multivector:
     """Return the motors of space of SciPy's rotations, and of translations t (..., 3) after them.
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import check_tolerance, describe, fail
+from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
@@ -51,6 +51,7 @@ def direction(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
     return _n_vector(alg, coordinates_of(X, n, "X", "direction"), 0)
 
 
+@one_batch
 def plane(alg: Algebra, normal: ArrayLike | Multivector, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
 

@@ -15,7 +15,7 @@ from clifford_rand._checks import as_real, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, coordinates_of, numbers_of, of_algebra
+from clifford_rand.presets.inputs import blade_of, coordinates_of, numbers_of, of_algebra, refuse_tensors
 from clifford_rand.presets.pga.flats import meet
 from clifford_rand.presets.pga.measures import dimension_of, norm
 
@@ -81,6 +81,7 @@ def slide_axis(alg: Algebra, u: ArrayLike | Multivector) -> Multivector:
 def _chain(screws: Multivector, q: ArrayLike, owner: str) -> tuple[Multivector, NDArray[Any]]:
     """Return bivectors (..., k) and joint values (..., k)."""
     n = dimension_of(getattr(screws, "algebra", screws), owner)
+    refuse_tensors(screws, "screws", owner)
     if not screws.ndim or set(screws.grades) - {2}:
         found = describe(f"grades {screws.grades}, shape {screws.shape}")
         raise fail("screws", owner, "a batch of bivectors, the last batch axis along the chain", found)

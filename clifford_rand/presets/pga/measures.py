@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_number, describe, fail
+from clifford_rand._checks import check_number, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, tolerance, unit_scale
+from clifford_rand.presets.inputs import blade_of, lengths, of_algebra, refuse_tensors, tolerance, unit_scale
 
 
 def dimension_of(alg: object, owner: str) -> int:
@@ -56,6 +56,7 @@ def ideal_norm(A: Multivector) -> Any:
 
 
 def _real(A: Multivector, owner: str) -> Multivector:
+    refuse_tensors(A, "A", owner)
     if A.dtype.kind == "i":
         return A.astype(np.float64)
     if A.dtype.kind != "f":
@@ -117,6 +118,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
     return lengths(step), np.maximum(lengths(foot), lengths(other))
 
 
+@one_batch
 def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> Any:
     """Return the least distances between the points of two flats: points, lines, skew or not, planes, any mix.
 
@@ -143,6 +145,7 @@ def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> An
     return _measure(a, b, "distance", rtol)[0]
 
 
+@one_batch
 def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, unit: float = 1.0) -> Any:
     """Tell whether two flats have a point in common: a point on a line, two lines that cross, a line in a plane.
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_integer, check_number, describe, fail
+from clifford_rand._checks import as_real, check_integer, check_number, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import lengths, of_algebra, with_floats
@@ -17,6 +17,7 @@ FALL, RISE = 0.1, 10.0  # of the damping after a step that helps, and after one 
 STALLED = 1e8  # damping, relative to the Jacobian, at which no step helps any more
 
 
+@one_batch
 def damped_step(
     screws: Multivector,
     q: ArrayLike,
@@ -130,6 +131,7 @@ class InverseKinematics(NamedTuple):
     """Whether the error is at most the tolerance: a target out of reach never is."""
 
 
+@one_batch
 def inverse_kinematics(
     screws: Multivector,
     target: Multivector,

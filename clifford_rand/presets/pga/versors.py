@@ -3,11 +3,20 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clifford_rand._checks import fail
+from clifford_rand._checks import fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.interpolation import slerp
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import blade_of, coordinates_of, lengths, numbers_of, of_algebra, rotation, unit_scale
+from clifford_rand.presets.inputs import (
+    blade_of,
+    coordinates_of,
+    exact_beside,
+    lengths,
+    numbers_of,
+    of_algebra,
+    rotation,
+    unit_scale,
+)
 from clifford_rand.presets.pga.measures import dimension_of
 
 sclerp = slerp  # its name where motors are concerned
@@ -31,6 +40,7 @@ def translator(alg: Algebra, t: ArrayLike | Multivector) -> Multivector:
     return 1 - (alg.e0 ^ shift) / 2
 
 
+@one_batch
 def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
 
@@ -59,10 +69,12 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
     array([1., 2.])
     """
     dimension_of(alg, "rotor")
-    B = blade_of(of_algebra(axis, alg, "axis", "rotor"), "axis", "rotor", "an axis", grade=2)
+    axis = exact_beside(of_algebra(axis, alg, "axis", "rotor"), angle)
+    B = blade_of(axis, "axis", "rotor", "an axis", grade=2, exact=axis.dtype == object)
     return rotation(B, angle, "rotor", "axis", 0.0, rtol)
 
 
+@one_batch
 def motor(
     alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
@@ -84,6 +96,7 @@ def motor(
         raise fail(
             "alg", "motor", "of 3-space, Algebra.pga(3)", alg, "Use translator(alg, t) * rotor(alg, axis, angle)."
         )
+    axis = exact_beside(exact_beside(axis, angle), shift)
     R = rotor(alg, axis, angle, rtol=rtol)
     B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction

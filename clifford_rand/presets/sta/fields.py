@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
@@ -16,6 +16,7 @@ _ELECTRIC = np.array([-1, -1, -1], dtype=np.int8)  # σ_i = -g0 g_i, in the orde
 _MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13, I σ_1 = -g23
 
 
+@one_batch
 def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
     """Return the bivectors F = E_i σ_i + B_i I σ_i of electric and magnetic fields (..., 3), both in one unit (c = 1).
 
@@ -47,6 +48,7 @@ def _field(F: Any, owner: str) -> Multivector:
     return part
 
 
+@one_batch
 def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
 

@@ -5,12 +5,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import as_real, check_tolerance, describe, fail
+from clifford_rand._checks import as_real, check_tolerance, describe, fail, one_batch
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.rotation_matrix import rotor_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import coordinates_of, floats, lengths, numbers_of, refuse_tensors, with_floats
+from clifford_rand.presets.inputs import (
+    coordinates_of,
+    cosine_and_sine,
+    floats,
+    halved,
+    is_symbolic,
+    lengths,
+    numbers_of,
+    refuse_tensors,
+    root,
+    with_floats,
+)
 
 SIGNATURE = (1, -1, -1, -1)
 RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
@@ -24,8 +35,11 @@ def spacetime_model(alg: object, owner: str) -> Algebra:
 
 
 def speeds_of(velocity: ArrayLike, name: str, owner: str) -> tuple[NDArray[Any], Any]:
-    """Return velocities (..., 3) and their Lorentz factors, or the error that some are not below 1."""
-    v = floats(coordinates_of(velocity, 3, name, owner), name, owner)
+    """Return velocities (..., 3) and their Lorentz factors, or the error that some numbers are not below 1."""
+    v = coordinates_of(velocity, 3, name, owner)
+    if is_symbolic(v):
+        return v, 1 / root(np.asarray(1 - (v * v).sum(axis=-1), dtype=object))
+    v = floats(v, name, owner)
     speed = lengths(v)
     if np.any(speed >= 1):
         raise fail(name, owner, "slower than light, |v| < 1", describe(f"a speed of {np.max(speed):.6g}"))
@@ -53,6 +67,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
     return values, np.sqrt(square)
 
 
+@one_batch
 def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     """Return the vectors t g0 + x_1 g1 + x_2 g2 + x_3 g3 of times (...) and places (..., 3).
 
@@ -112,8 +127,8 @@ def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
     v, factor = speeds_of(velocity, "velocity", "boost")
     g = np.asarray(factor)
     relative = np.zeros((*g.shape, 6), dtype=v.dtype)
-    relative[..., :3] = -v * (g / np.sqrt(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
-    return alg.scalar(np.sqrt((1 + g) / 2)) + alg.bivector(relative)
+    relative[..., :3] = -v * np.asarray(g / root(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
+    return alg.scalar(root((1 + g) / 2)) + alg.bivector(relative)
 
 
 def boost_to(u: Multivector) -> Multivector:
@@ -138,6 +153,7 @@ def boost_to(u: Multivector) -> Multivector:
     return alg.scalar(np.sqrt((1 + unit[..., 0]) / 2)) + alg.bivector(relative)
 
 
+@one_batch
 def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
 
@@ -150,16 +166,18 @@ def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     True
     """
     spacetime_model(alg, "rotation")
-    n = floats(coordinates_of(axis, 3, "axis", "rotation"), "axis", "rotation")
+    n = coordinates_of(axis, 3, "axis", "rotation")
+    half = numbers_of(angle, n.dtype, "angle", "rotation")
+    if not (is_symbolic(n) or is_symbolic(half)):
+        n, half = floats(n, "axis", "rotation"), floats(half, "angle", "rotation")
     size = np.asarray(lengths(n))
-    if (size == 0).any():
+    if np.asarray(size == 0, dtype=bool).any():
         raise fail("axis", "rotation", "not zero", axis)
-    half = floats(numbers_of(angle, n.dtype, "angle", "rotation"), "angle", "rotation") / 2
-    scale = np.sin(half) / size
-    parts = scale[..., None] * n
+    cosine, sine = cosine_and_sine(halved(half))
+    parts = np.asarray(sine / size)[..., None] * n
     turned = np.zeros((*parts.shape[:-1], 6), dtype=parts.dtype)  # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
     turned[..., 3], turned[..., 4], turned[..., 5] = parts[..., 2], -parts[..., 1], parts[..., 0]
-    return alg.scalar(np.cos(half)) + alg.bivector(turned)
+    return alg.scalar(cosine) + alg.bivector(turned)
 
 
 def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Multivector:
@@ -184,6 +202,7 @@ def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Mult
     return X * (observer / size)
 
 
+@one_batch
 def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple[Any, NDArray[Any]]:
     """Return times (...) and places (..., 3) of events in the frame of g0, or in the boosted one of an observer.
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import coordinates_of, floats, lengths, of_algebra
 from clifford_rand.presets.sta.frames import spacetime_model, speeds_of, timelike
@@ -32,7 +32,7 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
     >>> sta.velocity_of_rapidity(2 * sta.rapidity([0.5, 0, 0])).round(12).tolist()
     [0.8, 0.0, 0.0]
     """
-    v, _ = speeds_of(velocity, "velocity", "rapidity")
+    v = floats(speeds_of(velocity, "velocity", "rapidity")[0], "velocity", "rapidity")
     speed = np.asarray(lengths(v))
     return np.asarray(v * np.where(speed > 0, np.arctanh(speed) / np.where(speed > 0, speed, 1), 1)[..., None])
 
@@ -69,6 +69,7 @@ def velocity(p: Multivector) -> NDArray[Any]:
     return np.asarray(values[..., 1:] / values[..., :1])
 
 
+@one_batch
 def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
     """Return the velocities u ⊕ v of what has velocity v in a frame that moves with u.
 
