@@ -168,7 +168,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     program = stated_model(model)
     if program is None or not program.table:
         return {}
-    categories = model.steps[0][1]._steps.categories
+    steps = model.steps[0][1]._steps
     told = {
         "numbers": ", NaN where missing",
         "words": ", empty where missing",
@@ -176,8 +176,7 @@ def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing")
     }
     found = {}
     for one in program.table:
-        known = categories.get(one.name)
-        some = [word for word in known.words if word is not None] if known is not None else []
+        some = steps.words(one.name)
         shown = f", such as {', '.join(some[:3])}" if some else ""
         found[one.name] = told[one.op] + shown
     return found
@@ -190,8 +189,7 @@ def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     steps = None if program is None else model.steps[0][1]._steps
     shown = []
     for name in names[:_SHOWN]:
-        known = None if steps is None else steps.categories.get(name)
-        words = [] if known is None else [word for word in known.words if word is not None]
+        words = [] if steps is None else steps.words(name)
         kind = "" if program is None else next(one.op for one in program.table if one.name == name)
         cell: Any = 0.0 if steps is None else (steps.fill | steps.truths).get(name, 0.0)
         if kind == "words":

@@ -48,8 +48,7 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
     for reader in encoder._readers:
         name, gone = reader.name, rng.random(len(rows)) < _GONE
         if isinstance(reader, CategoryReader):
-            words = [word for word in encoder._steps.categories[name].words if word is not None]
-            cells = rng.choice(np.array([*words, "new"], dtype=object), len(rows))
+            cells = rng.choice(np.array([*encoder._steps.words(name), "new"], dtype=object), len(rows))
             if reader.numeric:
                 cells = np.array([-1.0 if cell == "new" else float(cell) for cell in cells], dtype=object)
         elif isinstance(reader, BooleanReader):

@@ -36,7 +36,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       are cells of other kinds, such as "#DIV/0!", where at most a tenth are such; a warning quotes one.
     * booleans (yes and no, true and false, t and f, 1 and 0): 1 and 0, the more frequent one for missing ones.
     * categories: a column of 0 and 1 for each, one of them for missing cells, and one for all that are rare. A category
-      that was not there in training counts as a rare one, or as none if there is no rare one.
+      that was not there in training counts as a rare one, or as none if there is no rare one. Where there is a target
+      and most rows have rare categories, of more than 20: the mean of the targets of its category, or the share of each
+      class, by scikit-learn's TargetEncoder. In `fit_transform` it is that of the rows of other folds.
     * dates: days since the first one; if they span more than a year, sine and cosine of the place in the year; the day
       of the week as categories; sine and cosine of the time of day. The year by itself, and the month, say nothing
       that these do not. All are on the clock of the column's time zone, to which new tables are converted; texts with
@@ -124,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.text_features = text_features
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
-        """Find out what the columns of a data frame are, and learn medians and categories; ``y`` is ignored.
+        """Find out what the columns of a data frame are, and learn medians, categories and target means.
 
         A `TableNote` warns of columns that are left out, and of cells that could not be read.
         """
@@ -139,8 +141,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit_encode(self, X: Any, y: Any = None) -> tuple[NDArray[np.float64], Notes]:
         """Fit, and return the rows of the same frame as numbers (n, d), and what there is to say of it."""
-        self._fit(X)
-        rows, notes = self.encode(X)
+        out_of_fold = self._fit(X, y)
+        rows, notes = self.encode(X, out_of_fold)
         left_out = tuple(f"{c.name!r} ({c.why})" for c in self.columns_ if c.kind == "left out" and not c.asked)
         return rows, replace(notes, left_out=left_out, ignored=())
 
@@ -154,8 +156,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(line, TableNote, stacklevel=3)
         return rows
 
-    def encode(self, X: Any) -> tuple[NDArray[np.float64], Notes]:
-        """Return the rows of a data frame as numbers (n, d), and what there is to say of it; for tables in blocks."""
+    def encode(
+        self, X: Any, out_of_fold: Mapping[str, NDArray[np.float64]] | None = None
+    ) -> tuple[NDArray[np.float64], Notes]:
+        """Return the rows of a data frame as numbers (n, d), and what there is to say of it; for tables in blocks.
+
+        ``out_of_fold`` are the target means of rows of training, by `fit_encode`.
+        """
         check_is_fitted(self, "transformer_")
         frame = self._matching(X)
         unread: Unread = {}
@@ -165,7 +172,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ignored = tuple(str(name) for name in frame.columns if str(name) not in known)
         gaps = self._steps.gaps(cells)
         unknown, filled = self._steps.compare(cells, gaps)
-        return self._steps(self.transformer_, cells, gaps), Notes(len(frame), ignored, unknown, filled, unread)
+        return self._steps(self.transformer_, cells, gaps, out_of_fold), Notes(
+            len(frame), ignored, unknown, filled, unread
+        )
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -205,14 +214,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoder: TableEncoder = encoder_from_plain(cls(), arrays, meta)
         return encoder
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
         self._check_parameters()
         frame, named = as_frame(X)
         frame = without_marks(frame, column_names(self.missing, "missing", _OWNER))
         there = [str(name) for name in frame.columns]
         if len(frame) < 2:
             raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
-        kinds = find_kinds(frame, self._asked(there), self.text, self.min_frequency)
+        kinds = find_kinds(frame, self._asked(there), self.text, self.min_frequency, y is not None)
         formats = self.dates if isinstance(self.dates, Mapping) else {}
         readers = tuple(
             READERS[kind.kind].of(kind.name, frame[name], formats.get(kind.name))
@@ -222,7 +231,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not readers:
             reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
             raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
-        self._learn(kinds, readers, Steps.learned(readers, read_cells(readers, frame, {}), self), named)
+        steps, transformer, out_of_fold = Steps.learned(readers, read_cells(readers, frame, {}), self, y)
+        self._learn(kinds, readers, (steps, transformer), named)
+        return out_of_fold
 
     def _check_parameters(self) -> None:
         check_choice(self.text, "text", _OWNER, _TEXT)

@@ -16,6 +16,7 @@ from clifford_rand_nn.tables.dates import date_formats
 KINDS = ("number", "boolean", "category", "date", "text", "left out")
 _FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
 _MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are no categories
+_MOST_LABELS = 0.8  # likewise of words without a space, where their categories have target means
 _LONGEST = 30  # characters of a cell that is shown
 _LONG = 50  # characters, on average: sentences
 _IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)|.*[a-z]I[Dd]|Unnamed: \d+")
@@ -45,11 +46,11 @@ class ColumnKind:
 
 
 def find_kinds(
-    frame: Any, asked: Mapping[str, str], text: str = "leave out", min_frequency: int = 1
+    frame: Any, asked: Mapping[str, str], text: str = "leave out", min_frequency: int = 1, supervised: bool = False
 ) -> tuple[ColumnKind, ...]:
     """Return what each column of a frame is; ``asked`` has the kinds that were given, by name.
 
-    Categories none of which is in ``min_frequency`` rows are left out.
+    Categories none of which is in ``min_frequency`` rows are left out, unless they are many and there is a target.
 
     Examples
     --------
@@ -62,26 +63,27 @@ def find_kinds(
     flag: boolean (no and yes)
     """
     columns = [(str(name), frame[name]) for name in frame.columns]
-    return tuple(_kind(name, column, asked.get(name), text, min_frequency) for name, column in columns)
+    return tuple(_kind(name, column, asked.get(name), text, min_frequency, supervised) for name, column in columns)
 
 
-def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: int) -> ColumnKind:
+def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: int, supervised: bool) -> ColumnKind:
     missing = int(column.isna().sum())
     if column.dtype == object or getattr(column.dtype, "kind", "O") not in "biufmM":
         missing = int((column.isna() | column.map(is_missing).astype(bool)).sum())
     if asked is not None:
         return ColumnKind(name, asked, "as asked", missing, asked=True)
-    kind, why = _found(name, column)
+    kind, why = _found(name, column, supervised)
     if kind == "text" and text == "leave out":
         return ColumnKind(
             name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
         )
-    if kind == "category" and max(missing, int(column.value_counts().max())) < min_frequency:
+    counts = column.value_counts() if kind == "category" else column[:0]
+    if counts.size and not (supervised and len(counts) > _FEW) and max(missing, int(counts.max())) < min_frequency:
         return ColumnKind(name, "left out", f"{why}, none in {quantity(min_frequency, 'rows')}", missing)
     return ColumnKind(name, kind, why, missing)
 
 
-def _found(name: str, column: Any) -> tuple[str, str]:
+def _found(name: str, column: Any, supervised: bool) -> tuple[str, str]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     types, there = pandas.api.types, column.dropna()
     if not len(there):
@@ -102,7 +104,7 @@ def _found(name: str, column: Any) -> tuple[str, str]:
     values = distinct(column)
     if values is None:
         return "left out", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
-    return _of_texts(name, column, values)
+    return _of_texts(name, column, values, supervised)
 
 
 def _several(low: Any, high: Any, every: bool) -> tuple[str, str] | None:
@@ -132,7 +134,7 @@ def _numeric(name: str, column: Any) -> tuple[str, str]:
     return "number", "numbers"
 
 
-def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
+def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[str, str]:
     """Tell what a column of objects is: mostly of strings."""
     texts = [as_word(value) for value in values]
     said = sorted({text.strip() for text in texts if is_missing(text)})
@@ -163,7 +165,7 @@ def _of_texts(name: str, column: Any, values: Any) -> tuple[str, str]:
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
         return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
-    kind, why = _texts(column, words, n, every)
+    kind, why = _texts(words, n, every, supervised)
     if kind != "category" and 2 * bad <= n and not has_codes(words):
         why += (
             f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all cells one unit, or name "
@@ -180,13 +182,15 @@ def _truths(words: Iterable[str]) -> tuple[str, str] | None:
     return "boolean", " and ".join(sorted(folded, key=lambda word: TRUTH[word]))
 
 
-def _texts(column: Any, words: list[str], n: int, every: bool) -> tuple[str, str]:
+def _texts(words: list[str], n: int, every: bool, supervised: bool) -> tuple[str, str]:
     """Tell categories from text and identifiers."""
     many = f"{len(words)} different texts in {n} rows"
     mean = np.mean([len(word) for word in words])
-    if len(words) == n > _FEW and mean <= _LONG and not any(" " in word for word in words):
+    labels = mean <= _LONG and not any(" " in word for word in words)
+    if len(words) == n > _FEW and labels:
         return "left out", f"{many}: an identifier"
-    if len(words) > max(_FEW, _MOST_DISTINCT * n) or (mean > _LONG and len(words) > 2):
+    most = _MOST_LABELS if labels and supervised else _MOST_DISTINCT
+    if len(words) > max(_FEW, most * n) or (mean > _LONG and len(words) > 2):
         return "text", many
     return _categories(words, every, "different texts")
 

@@ -13,6 +13,7 @@ from clifford_rand_nn.tables.kinds import KINDS, ColumnKind
 from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.readers import NUMBER, READERS, TEXT, TRUTH, WORD, DateReader, Reader
 from clifford_rand_nn.tables.steps import Categories, Steps, families
+from clifford_rand_nn.tables.target_means import TargetMeans
 
 _Record = TypeVar("_Record")
 _VERSION = 1
@@ -32,6 +33,8 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         "fill": np.array(list(steps.fill.values()), dtype=np.float64),
         "truths": np.array(list(steps.truths.values()), dtype=np.float64),
     }
+    if steps.means:
+        arrays["means"] = np.concatenate([np.ravel(one.values) for one in steps.means.values()])
     meta = {
         "version": _VERSION,
         "params": params,
@@ -45,6 +48,8 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         },
         "text_features": steps.text_features,
     }
+    if steps.means:
+        meta["means"] = {name: {"words": list(m.words), "labels": list(m.labels)} for name, m in steps.means.items()}
     return arrays, meta
 
 
@@ -63,8 +68,10 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     values = [np.asarray(arrays[name], dtype=np.float64) for name in ("fill", "truths")]
     _agree(all(one.ndim == 1 and np.isfinite(one).all() for one in values))
     fill, truths = (dict(zip(of[k], one.tolist(), strict=True)) for k, one in zip((NUMBER, TRUTH), values, strict=True))
+    means = _read_means(arrays.get("means", np.zeros(0)), meta.get("means", {}))
+    _agree(set(means) <= set(of[WORD]))
     categories = {}
-    for name in of[WORD]:
+    for name in [name for name in of[WORD] if name not in means]:
         one = meta["categories"][name]
         words, rare = tuple(one["words"]), tuple(one["rare"])
         _agree(bool(words) and len(words) == len(rare) == len(set(words)))
@@ -74,9 +81,24 @@ def encoder_from_plain(encoder: Any, arrays: Mapping[str, NDArray[Any]], meta: M
     _agree(set(marked) | set(whole) <= {*of[NUMBER], *of[TRUTH]})
     features = meta["text_features"]
     _agree(type(features) is int and 0 < features < 2**20)
-    steps = Steps(origin, fill, truths, marked, whole, categories, tuple(of[TEXT]), features)
+    steps = Steps(origin, fill, truths, marked, whole, categories, tuple(of[TEXT]), features, means)
     encoder._learn(kinds, readers, (steps, steps.transformer(readers)), bool(meta["named"]))
     return encoder
+
+
+def _read_means(values: NDArray[Any], told: Mapping[str, Any]) -> dict[str, TargetMeans]:
+    """Return the target means of columns from one array."""
+    means = {}
+    _agree(values.ndim == 1 and bool(np.isfinite(values).all()))
+    for name, one in told.items():
+        words, labels = tuple(one["words"]), tuple(one["labels"])
+        size = (len(words) + 1) * len(labels)
+        _agree(len(words) == len(set(words)) and len(labels) > 0 and len(values) >= size and _are_texts(labels))
+        _agree(all(word is None or isinstance(word, str) for word in words))
+        rows = values[:size].astype(np.float64).reshape(len(labels), -1).tolist()
+        means[name], values = TargetMeans(words, labels, tuple(map(tuple, rows))), values[size:]
+    _agree(len(values) == 0)
+    return means
 
 
 def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from clifford_rand._checks import describe, fail
-from clifford_rand_nn.export.program import Value, apply, beside, column, equals, where
+from clifford_rand_nn.export.program import Value, apply, beside, column, constant, equals, where
 from clifford_rand_nn.tables.cells import TRUTH
 from clifford_rand_nn.tables.dates import WEEKDAYS
 from clifford_rand_nn.tables.readers import BooleanReader, CategoryReader, DateReader, NumberReader, Reader
@@ -41,7 +43,19 @@ def stated_table(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     parts += [where(_there(numbers[name]), 0.0, 1.0) for name in steps.marked]
     for name, categories in steps.categories.items():
         parts += _one_hot(name, categories, tests[name])
+    parts += [_means(name, means, tests[name]) for name, means in steps.means.items()]
     return beside(parts).named("X"), tuple(inputs)
+
+
+def _means(name: str, means: Any, test: _Tests) -> Value:
+    """Return the target means of categories, and of all rows for those that are not known."""
+    words = [word for word in means.words if word is not None]
+    known = [test(words, f"words of {name}")] + [test([""], f"missing of {name}")] * (None in means.words)
+    *values, new = np.transpose(means.values)[
+        np.argsort([word is None for word in means.words] + [True], kind="stable")
+    ]
+    rows, every = beside(known), constant(new[None], f"new of {name}")
+    return rows @ constant(values, f"means of {name}") + (1.0 - apply("row_sums", rows)) * every
 
 
 def _one_hot(name: str, categories: Any, test: _Tests) -> list[Value]:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.tables.readers import NUMBER, TEXT, TRUTH, WORD, Reader
+from clifford_rand_nn.tables.target_means import FEWEST, TargetMeans, indicators, target_means
 
 Cells = Mapping[str, NDArray[Any]]
 
@@ -54,6 +55,8 @@ class Steps:
     categories : dict of str to Categories
     texts : tuple of str
     text_features : int
+    means : dict of str to TargetMeans
+        Of categories most of which are rare, if there was a target.
     """
 
     origin: dict[str, str]
@@ -64,12 +67,15 @@ class Steps:
     categories: dict[str, Categories]
     texts: tuple[str, ...]
     text_features: int
+    means: dict[str, TargetMeans] = field(default_factory=dict)
 
     @classmethod
-    def learned(cls, readers: Sequence[Reader], cells: Cells, encoder: Any) -> "tuple[Steps, Any]":
-        """Return what the cells of a table say, and the ColumnTransformer that is fitted to them.
+    def learned(
+        cls, readers: Sequence[Reader], cells: Cells, encoder: Any, y: Any
+    ) -> "tuple[Steps, Any, dict[str, NDArray[np.float64]]]":
+        """Return what the cells of a table say, the ColumnTransformer fitted to them, and target means out of fold.
 
-        ``encoder`` has the parameters min_frequency, max_categories and text_features.
+        ``encoder`` has the parameters min_frequency, max_categories and text_features; ``y`` may be None.
         """
         family, origin = families(readers)
         numeric = [name for name, kind in family.items() if kind in (NUMBER, TRUTH)]
@@ -78,7 +84,10 @@ class Steps:
         marked = tuple(name for name in one_of.values() if gone[name] >= encoder.min_frequency)
         marked = tuple(name for name in numeric if name in marked)
         rare = {"min_frequency": encoder.min_frequency, "max_categories": encoder.max_categories}
-        words = {name: rare for name, kind in family.items() if kind == WORD}
+        target = indicators(y, len(next(iter(cells.values()))))
+        many = [name for name, kind in family.items() if kind == WORD and _mostly_rare(cells[name], encoder)]
+        found = {name: target_means(cells[name], *target) for name in many} if target is not None else {}
+        words = {name: rare for name, kind in family.items() if kind == WORD and name not in found}
         transformer = _column_transformer(family, marked, words, encoder.text_features)
         transformer.fit(_frame(cells))
         made = transformer.named_transformers_
@@ -87,7 +96,9 @@ class Steps:
         categories = {name: _categories(made[f"category{i}"]) for i, name in enumerate(words)}
         texts = tuple(name for name, kind in family.items() if kind == TEXT)
         whole = tuple(name for name in numeric if not gone[name])
-        return cls(origin, fill, truths, marked, whole, categories, texts, encoder.text_features), transformer
+        means = {name: means for name, (means, _) in found.items()}
+        steps = cls(origin, fill, truths, marked, whole, categories, texts, encoder.text_features, means)
+        return steps, transformer, {name: rows for name, (_, rows) in found.items()}
 
     def transformer(self, readers: Sequence[Reader]) -> Any:
         """Return a ColumnTransformer that does what the first one did: fitted to a table of which the same is learned.
@@ -109,7 +120,7 @@ class Steps:
             every = np.empty(len(one.words), dtype=object)
             every[:] = one.words
             words[name] = {"categories": [every], "min_frequency": 2 if frequent[name] else n + 1}
-        cells |= {name: np.full(n, "", dtype=object) for name in self.texts}
+        cells |= {name: np.full(n, "", dtype=object) for name in (*self.texts, *self.means)}
         made = _column_transformer(family, self.marked, words, self.text_features)
         return made.fit(_frame({name: cells[name] for name in family}))
 
@@ -118,14 +129,25 @@ class Steps:
         gone = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self._numeric}
         return {name: count for name, count in gone.items() if count}
 
-    def __call__(self, transformer: Any, cells: Cells, gaps: Mapping[str, int]) -> NDArray[np.float64]:
-        """Return cells as columns of numbers (n, d); ``gaps`` as from `gaps`."""
+    def __call__(
+        self,
+        transformer: Any,
+        cells: Cells,
+        gaps: Mapping[str, int],
+        out_of_fold: Mapping[str, NDArray[np.float64]] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return cells as columns of numbers (n, d); ``gaps`` as from `gaps`, target means from `learned` or None."""
         if not self.categories and not self.texts and not gaps:
-            rows = np.zeros((len(next(iter(cells.values()))), len(cells) + len(self.marked)))  # nothing to impute
-            for i, name in enumerate(self._numeric):
+            numeric = self._numeric  # nothing to impute
+            rows = np.zeros((len(next(iter(cells.values()))), len(numeric) + len(self.marked)))
+            for i, name in enumerate(numeric):
                 rows[:, i] = cells[name]
-            return rows
-        return np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
+        else:
+            rows = np.asarray(transformer.transform(_frame(cells)), dtype=np.float64)
+        found = (
+            [means(cells[name]) for name, means in self.means.items()] if out_of_fold is None else out_of_fold.values()
+        )
+        return np.hstack([rows, *found]) if self.means else rows
 
     def compare(self, cells: Cells, gaps: Mapping[str, int]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
         """Return the categories that were not there in training, and how many cells are missing where none was."""
@@ -155,7 +177,12 @@ class Steps:
         missing = [(name, [f"{self.origin[name]} (missing)"]) for name in self.marked]
         words = [(name, one.names(name)) for name, one in self.categories.items()]
         texts = [(name, [f"{name} #{i + 1}" for i in range(self.text_features)]) for name in self.texts]
-        return [*single, *missing, *words, *texts]
+        return [*single, *missing, *words, *texts, *((name, one.names(name)) for name, one in self.means.items())]
+
+    def words(self, name: str) -> list[str]:
+        """Return the categories of a column, without that of missing cells."""
+        known = self.means.get(name) or self.categories.get(name)
+        return [] if known is None else [word for word in known.words if word is not None]
 
     @property
     def names(self) -> list[str]:
@@ -170,6 +197,13 @@ class Steps:
     def origins(self) -> list[str]:
         """For each column that comes out the column of the table."""
         return [self.origin[name] for name, names in self._blocks for _ in names]
+
+
+def _mostly_rare(cells: NDArray[Any], encoder: Any) -> bool:
+    """Return whether most rows have categories that would share a column, of many."""
+    counts = require("pandas", extra="app", purpose="encoding a table").Series(cells, dtype=object).value_counts()
+    own = counts[: encoder.max_categories - 1]
+    return len(counts) > FEWEST and 2 * own[own >= encoder.min_frequency].sum() < counts.sum()
 
 
 def families(readers: Sequence[Reader]) -> tuple[dict[str, str], dict[str, str]]:

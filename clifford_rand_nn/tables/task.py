@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
 
-_MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
+MOST_CLASSES = 20  # more distinct whole numbers than this are counts or codes rather than classes
 
 
 def choose_task(target: NDArray[Any]) -> tuple[str, str]:
@@ -24,7 +24,7 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     """
     values = np.unique(target)
     if target.dtype.kind in "US":
-        if len(values) > max(_MOST_CLASSES, len(target) // 2):
+        if len(values) > max(MOST_CLASSES, len(target) // 2):
             raise ArgumentError(
                 f"the target is text, {len(values)} different ones in {len(target)} rows, such as {str(values[0])!r}: "
                 "neither classes nor numbers; name another column, or write its numbers as 1234.5 or $1,234.50."
@@ -40,6 +40,6 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     if continuous:
         return "regression", "the target has fractions"
     few = f"{len(values)} distinct whole numbers in {len(target)} rows"
-    if len(values) <= min(_MOST_CLASSES, max(2, len(target) // 2)):
+    if len(values) <= min(MOST_CLASSES, max(2, len(target) // 2)):
         return "classification", f"the target has {few}; else give --task regression"
     return "regression", f"the target has {few}; else give --task classification"

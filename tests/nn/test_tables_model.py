@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import TargetEncoder as SkTargetEncoder
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, export_source, load_model, save_model
 from clifford_rand_nn.pipeline_export import exported_onnx
 from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model, training_rows
 
@@ -192,6 +193,74 @@ def test_names_that_come_out_are_unique():
     names = encoder.transform(frame).columns.tolist()
     assert names == ["age", "age (missing)", "c=u", "age (missing) (2)", "c=u (2)", "c=v"]
     assert encoder.origin_.tolist() == ["age", "age (missing)", "c=u", "age", "c", "c"]
+
+
+USERS = np.random.default_rng(3).integers(0, 150, 400)
+LEVEL, NOISE = np.random.default_rng(4).normal(size=150)[USERS], np.random.default_rng(5).normal(size=400)
+TARGETS_OF_USERS = {
+    "numbers": LEVEL + NOISE / 4,
+    "two classes": np.where(LEVEL + NOISE / 4 > 0, "yes", "no"),
+    "booleans": LEVEL + NOISE / 4 > 0,
+    "three classes": np.digitize(LEVEL + NOISE / 4, [-0.5, 0.5]),
+}
+COLUMNS_OF_USERS = {
+    "texts": [f"user{i}" for i in USERS],
+    "some missing": [None if i % 7 == 0 else f"user{i}" for i in USERS],
+    "numbers": USERS,
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS_OF_USERS)
+@pytest.mark.parametrize("target", TARGETS_OF_USERS)
+def test_categories_that_are_mostly_rare_are_encoded_by_the_target(target, column, tmp_path):
+    y, users = TARGETS_OF_USERS[target], pd.Series(COLUMNS_OF_USERS[column])
+    frame = pd.DataFrame({"user": users, "z": NOISE})
+    encoder = TableEncoder(categorical=["user"])
+    fitted = encoder.fit_transform(frame, y)
+    words = (
+        users.map(lambda cell: None if cell is None or cell != cell else str(cell)).astype(object).to_numpy()[:, None]
+    )
+    peer = SkTargetEncoder(target_type="auto" if target != "numbers" else "continuous").fit(words, y)
+    np.testing.assert_allclose(encoder.transform(frame)[:, 1:], peer.transform(words), rtol=1e-12)
+    for train, test in KFold(5, shuffle=True, random_state=0).split(words):  # by the rows of other folds
+        expected = SkTargetEncoder(target_type=peer.target_type_).fit(words[train], y[train]).transform(words[test])
+        np.testing.assert_allclose(fitted[test, 1:], expected, rtol=1e-12)
+    new = pd.DataFrame({"user": [users[1], -5 if column == "numbers" else "new"], "z": 0.0})
+    np.testing.assert_allclose(encoder.transform(new)[1, 1:], np.ravel(peer.target_mean_), rtol=1e-12)
+    model = Ridge() if target == "numbers" else LogisticRegression()
+    model = make_pipeline(TableEncoder(categorical=["user"]), model).fit(frame, y)
+    assert model.score(frame, y) > 0.5
+    again = TableEncoder.from_plain(*encoder.to_plain())
+    np.testing.assert_array_equal(again.transform(frame), encoder.transform(frame))
+    assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize("target", ["numbers", "three classes"])
+def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
+    frame = pd.DataFrame({"user": COLUMNS_OF_USERS["some missing"], "z": NOISE, "y": TARGETS_OF_USERS[target]})
+    model, new = table_model(frame[:360], "y"), frame[["user", "z"]][340:]
+    method = "predict" if target == "numbers" else "predict_proba"
+    expected = getattr(model, method)(new)
+    save_model(tmp_path / "m.npz", model)
+    np.testing.assert_array_equal(getattr(load_model(tmp_path / "m.npz"), method)(new), expected)
+    module = {}
+    exec(export_source(model), module)
+    np.testing.assert_allclose(module[method](new), expected, rtol=1e-9, atol=1e-12)
+    pytest.importorskip("onnx")
+    session = pytest.importorskip("onnxruntime").InferenceSession(exported_onnx(model, "float64").SerializeToString())
+    cells = {"user": new[["user"]].fillna("").to_numpy(object), "z": new[["z"]].to_numpy()}
+    output = "variable" if target == "numbers" else "probabilities"
+    np.testing.assert_allclose(np.squeeze(session.run([output], cells)[0]), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_target_means_of_noise_say_nothing():
+    frame = pd.DataFrame({"user": COLUMNS_OF_USERS["texts"], "y": np.where(NOISE > 0, "a", "b")})
+    model = table_model(frame, "y")
+    assert abs(model["model"].loo_score_ - 0.5) < 4 * np.sqrt(0.25 / 400)  # of 400 throws of a coin, 4 deviations
+    assert "user (rare)" in TableEncoder().fit(frame[["user"]]).get_feature_names_out()
+    few = frame[:120].assign(user=[f"u{i % 75}" for i in range(120)])  # 75 of 120 are different, no one is in 5 rows
+    assert TableEncoder().fit(few[["user"]].assign(n=NOISE[:120])).columns_[0].kind == "left out"
+    assert TableEncoder().fit(few[["user"]], few["y"]).get_feature_names_out().tolist() == ["user (share of b)"]
 
 
 def test_texts_that_are_each_there_once_are_no_classes():
