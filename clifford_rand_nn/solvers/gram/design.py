@@ -55,6 +55,7 @@ class GatedDesign:
         self.rounding = _ROUNDINGS * float(np.finfo(np.float64).eps) * sizes
         self._noise = np.zeros(0, dtype=np.intp)
         self._kept: dict[Any, NDArray[Any]] = {}
+        self._typed: dict[Any, tuple[NDArray[Any], ...]] = {}
         self._keeps = self.bytes(problem) <= most
 
     @staticmethod
@@ -78,29 +79,34 @@ class GatedDesign:
 
     def forward(self, x: Array) -> Array:
         """Return A x, (n, C), in double precision."""
-        f = np.empty((self.n, x.shape[1]))
+        f, times = np.empty((self.n, x.shape[1])), self._times(x, np.float64)
 
-        def work(tile: slice, A: NDArray[Any]) -> None:
-            np.matmul(A, x, out=f[tile])
+        def work(rows: slice) -> None:
+            for tile in _cut(rows, _TILE):
+                f[tile] = times(tile)
 
-        self._over_tiles(work, np.float64)
+        for_each_part(work, self.n, least=self._least(), step=_TILE)
         return f
 
     def adjoint(self, R: Array) -> Array:
         """Return AᵀR, (N + q, C), in double precision."""
-        return self._summed((self.N + self.q, R.shape[1]), np.float64, lambda tile, A: A.T @ R[tile])
+        adjoint = self._adjoint_of(np.float64)
+        return self._summed((self.N + self.q, R.shape[1]), np.float64, lambda tile: adjoint(tile, R[tile]))
 
     def turned(self, x: Array, turn: Callable[[slice, Any], Any], dtype: Any) -> Array:
         """Return Aᵀ turn(A x), in one pass in a precision; ``turn`` takes a slice of the rows and their predictions."""
-        x = x.astype(dtype)
-        return self._summed(x.shape, dtype, lambda tile, A: A.T @ turn(tile, A @ x))
+        times, adjoint = self._times(x.astype(dtype), dtype), self._adjoint_of(dtype)
+        return self._summed(x.shape, dtype, lambda tile: adjoint(tile, turn(tile, times(tile))))
 
     def gram(self, weights: Array, dtype: Any) -> NDArray[Any]:
         """Return Aᵀ diag(weights) A, (N + q, N + q), in a precision; weights (n,) are ≥ 0."""
         roots = np.sqrt(weights).astype(dtype)[:, None]
+        self._keep(dtype)
 
-        def work(tile: slice, A: NDArray[Any]) -> NDArray[Any]:
-            scaled = A * roots[tile]
+        def work(tile: slice) -> NDArray[Any]:
+            some = np.flatnonzero(roots[tile])
+            A = self._tile(tile, dtype)
+            scaled = (A if len(some) == len(A) else A[some]) * roots[tile][some]
             return np.asarray(scaled.T @ scaled)  # one triangle is computed, which NumPy notices
 
         return self._summed((self.N + self.q, self.N + self.q), dtype, work, tile=_MANY * _TILE)
@@ -131,25 +137,60 @@ class GatedDesign:
         U = (point.U * problem.map.weights[:, None, None]).transpose(1, 0, 2)
         return np.concatenate([U.reshape(self.N, point.U.shape[2]), problem.map.sigma * point.c])
 
-    def _summed(self, shape: Any, dtype: Any, part: Callable[[slice, Any], Any], tile: int = _TILE) -> NDArray[Any]:
+    @property
+    def _factors(self) -> bool:
+        """Whether products go by the rows and the patterns: with many biases these would lose digits."""
+        return self.q <= 1 and not self._noise.size
+
+    def _parts(self, dtype: Any) -> tuple[NDArray[Any], ...]:
+        """Return rows, patterns, Q and QᵀF in a precision."""
+        if dtype not in self._typed:
+            parts = self._rows, self._mask, self.Q, self._explained
+            self._typed[dtype] = tuple(part.astype(dtype, copy=False) for part in parts)
+        return self._typed[dtype]
+
+    def _times(self, x: NDArray[Any], dtype: Any) -> Callable[[slice], NDArray[Any]]:
+        r"""Return the product A x on a tile: :math:`\sum_iD_i(YU_i)`, n r P C multiplications, without the columns."""
+        if not self._factors:
+            self._keep(dtype)
+            return lambda tile: self._tile(tile, dtype) @ x
+        rows, mask, Q, explained = self._parts(dtype)
+        C = x.shape[1]
+        U = self.blocks(x).transpose(1, 2, 0).reshape(self.r, C * self.P)
+        free = x[self.N :] - explained @ x[: self.N]
+
+        def times(tile: slice) -> NDArray[Any]:
+            each = rows[tile] @ U
+            each = each.reshape(len(each), C, self.P)
+            return np.einsum("ncp,np->nc", each, mask[tile]) + Q[tile] @ free
+
+        return times
+
+    def _adjoint_of(self, dtype: Any) -> Callable[[slice, NDArray[Any]], NDArray[Any]]:
+        """Return the product AᵀR on a tile, likewise."""
+        if not self._factors:
+            self._keep(dtype)
+            return lambda tile, R: np.asarray(self._tile(tile, dtype).T @ R)
+        rows, mask, Q, explained = self._parts(dtype)
+
+        def adjoint(tile: slice, R: NDArray[Any]) -> NDArray[Any]:
+            each = (R[:, :, None] * mask[tile][:, None, :]).reshape(len(R), R.shape[1] * self.P)
+            on_gates = (rows[tile].T @ each).reshape(self.r, R.shape[1], self.P).transpose(2, 0, 1)
+            free = Q[tile].T @ R
+            return np.concatenate([on_gates.reshape(self.N, R.shape[1]) - explained.T @ free, free])
+
+        return adjoint
+
+    def _summed(self, shape: Any, dtype: Any, part: Callable[[slice], Any], tile: int = _TILE) -> NDArray[Any]:
         """Sum over tiles of rows, in an order that their number alone decides."""
 
         def term(rows: slice) -> NDArray[Any]:
             total = np.zeros(shape, dtype)
             for one in _cut(rows, tile):
-                total += part(one, self._tile(one, dtype))
+                total += part(one)
             return total
 
-        self._keep(dtype)
         return sum_of_parts(term, self.n, least=self._least(), step=_TILE)
-
-    def _over_tiles(self, act: Callable[[slice, Any], None], dtype: Any) -> None:
-        def work(rows: slice) -> None:
-            for tile in _cut(rows, _TILE):
-                act(tile, self._tile(tile, dtype))
-
-        self._keep(dtype)
-        for_each_part(work, self.n, least=self._least(), step=_TILE)
 
     def _least(self) -> int:
         return max(_TILE, -(-_THREADED // (self.N + self.q + 1)))

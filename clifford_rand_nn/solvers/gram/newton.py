@@ -279,17 +279,25 @@ class _Run:
         return length
 
     def _length(self, move: Array, linear: Linearised) -> float:
-        """Return the first of 1, 1/2, … that lowers the merit enough; 0 if none does."""
+        """Return the first of 1, 1/2, … that lowers the merit enough; 0 if none does. The first step may be longer."""
         value, terms = self.smooth.along(move), self.terms
         slope = max(float(np.vdot(linear.right, move)), 0.0)
         here = self.smooth.value + terms.value(self.x)
         allowed = here + _NOISE * abs(here)
-        length = 1.0
-        while length > _SHORTEST:
-            if value(length) + terms.value(self.x + length * move) <= allowed - _ARMIJO * length * slope:
-                return length
+
+        def merit(length: float) -> float:
+            return value(length) + terms.value(self.x + length * move)
+
+        length, ahead = 1.0, merit(1.0)
+        while not ahead <= allowed - _ARMIJO * length * slope:
             length /= 2
-        return 0.0
+            if length <= _SHORTEST:
+                return 0.0
+            ahead = merit(length)
+        # the first direction is that of least squares, of which the scale of the odds is many times
+        while self.k == 1 and length >= 1 and (further := merit(2 * length)) < ahead:
+            length, ahead = 2 * length, further
+        return length
 
     def _judge(self) -> None:
         """Judge the point; without rows, unless it seems good enough or the last."""

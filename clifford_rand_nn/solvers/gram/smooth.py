@@ -10,9 +10,11 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.solvers.gram.design import GatedDesign
 
-_LEAST = 1e-6  # of the largest weight of a row in a preconditioner
+_LEAST = 0.03  # of the mean weight of a row in a preconditioner: rows below it are left out
 _ROUNDINGS = 10  # of the sums over rows, and of a product with them
-_ALIKE = 0.3  # weights that differ by this share in the mean need no new Gram matrix, only more conjugate gradients
+_ALIKE = (
+    0.6  # weights that differ by this share in the mean, up to a factor, need no new Gram matrix, only more CG steps
+)
 
 
 class QuadraticSum:
@@ -98,9 +100,10 @@ class RowSum:
             mean = self._h.mean(axis=1)
         if self._made is not None:
             of, G = self._made
-            if G.dtype == dtype and float(np.abs(mean - of).sum()) <= _ALIKE * float(of.sum()):
-                return G
-        self._made = mean, self._design.gram(np.maximum(mean, _LEAST * float(mean.max())), dtype)
+            factor = float(mean.sum()) / float(of.sum())
+            if G.dtype == dtype and float(np.abs(mean - factor * of).sum()) <= _ALIKE * float(mean.sum()):
+                return np.asarray(G * dtype(factor))
+        self._made = mean, self._design.gram(np.where(mean < _LEAST * float(mean.mean()), 0.0, mean), dtype)
         return self._made[1]
 
     def product(self, p: Array, dtype: Any) -> Array:
