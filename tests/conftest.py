@@ -5,6 +5,8 @@ One for a few named files; else one a core, each with one BLAS thread. For seeds
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # side by side, threads for all cores o
         os.environ.setdefault(name, "1")
 
 from support.seeds import ALL, run_seeds, shift_seeds
+
+# examples are no part of the installed library: they are found in the repository, behind what is installed
+ROOT = str(Path(__file__).resolve().parents[1])
+if ROOT not in sys.path:
+    sys.path.append(ROOT)
 
 
 def pytest_addoption(parser):

@@ -1,4 +1,4 @@
-"""Frozen features of texts, images and signals, made batch by batch and kept on disk."""
+"""Frozen features, made batch by batch and kept on disk."""
 
 import lazy_loader as lazy
 

@@ -1,11 +1,5 @@
 from .cache import FeatureCache as FeatureCache
 from .embedding import embed as embed
-from .images import TorchImageEncoder as TorchImageEncoder
-from .images import image_features as image_features
-from .images import read_images as read_images
-from .signals import ecg_beat_features as ecg_beat_features
-from .signals import ecg_feature_names as ecg_feature_names
-from .signals import read_records as read_records
 from .text_encoders import HashingEncoder as HashingEncoder
 from .text_encoders import OpenAIEncoder as OpenAIEncoder
 from .text_encoders import SentenceTransformerEncoder as SentenceTransformerEncoder

@@ -20,8 +20,8 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.solvers.relu.cone_decomposition import cone_decomposition
 from clifford_rand_nn.solvers.relu.cone_interior_point import ConeInteriorPoint
+from examples.paper.methods.cone_decomposition import cone_decomposition
 from support.pairwise import pairwise
 
 BETA = 0.03

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.embedding import embed
-from clifford_rand_nn.features.images import TorchImageEncoder, image_features, read_images
+from examples.paper.datasets.images import TorchImageEncoder, image_features, read_images
 
 rng = np.random.default_rng(3)
 GREY = rng.integers(0, 256, (5, 4, 6), dtype=np.uint8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.features.signals import ecg_beat_features, ecg_feature_names, read_records
+from examples.paper.datasets.signals import ecg_beat_features, ecg_feature_names, read_records
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 # (millivolts, seconds after R, width in seconds) of P, Q, R, S and T
