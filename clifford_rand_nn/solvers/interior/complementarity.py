@@ -217,7 +217,7 @@ class DualTerms:
         C = y.shape[1]
         self.mix = np.eye(C) if datafit.loss.separable else np.concatenate([np.eye(C - 1), -np.ones((1, C - 1))])
         self.open = self.closed = np.full_like(y, -np.inf), np.full_like(y, np.inf)
-        if datafit.loss.barrier:
+        if datafit.loss.barrier and not datafit.loss.even:
             self.open = datafit.dual_domain()
         else:
             self.closed = datafit.dual_domain()

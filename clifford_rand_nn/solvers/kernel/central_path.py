@@ -82,7 +82,10 @@ class KernelPath:
         if self._follows:
             self.radius = max(self.radius, _FIRST * largest)
         self.theta = theta
-        self.eta = np.full(squares.size, largest * float(np.vdot(theta, theta)) / float(squares.sum()))
+        own = float(np.vdot(theta, theta))
+        if terms.datafit.loss.even:  # the residual, of which theta is a part where it is beyond the domain
+            own = float(np.vdot(terms.null_theta, terms.datafit.y - terms.null))
+        self.eta = np.full(squares.size, largest * own / float(squares.sum()))
         f = terms.null - (terms.null[:, -1:] if self._balanced else 0.0)
         self.c = self.kernel.Q.T @ f[:, : self._free]
         self._correlate()

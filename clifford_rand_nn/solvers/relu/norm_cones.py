@@ -182,13 +182,13 @@ class LossTerm:
 
     Newton's method on the loss itself makes no way where the loss is flat, with small beta and classes that can be
     separated, and may cycle between its pieces. So theta is an unknown besides f, and the equation of both is
-    linearised in theta: with F(theta) the predictions whose residual is theta, and multipliers of the bounds where the
-    conjugate ends with a finite slope,
+    linearised in theta: with F(theta) the predictions whose residual is theta, and multipliers of its bounds,
 
     .. math:: F(\theta) - f = p - m,\qquad p(high-\theta) = m(\theta-low) = \mu.
 
-    A conjugate that is its own barrier (logistic, log cosh) has no multipliers, and W is the Hessian of the loss where
-    theta is its residual; without any bound (squared loss) theta is the residual from the first step on.
+    A conjugate that is its own barrier (logistic, log cosh) has multipliers as well: at a residual of 1000 δ the dual
+    point of log cosh is its bound δ to rounding, F(theta) at most 19 δ, and the multipliers are the rest. Without any
+    bound (squared loss) theta is the residual from the first step on.
 
     Parameters
     ----------
@@ -202,8 +202,7 @@ class LossTerm:
     def __init__(self, datafit: Datafit, f: Array, mu: float) -> None:
         self.datafit = datafit
         low, high = datafit.dual_domain()
-        self.open = np.stack([high, low]) if datafit.loss.barrier else None
-        self.bounds = np.full((2, *f.shape), np.inf) if datafit.loss.barrier else np.stack([high, low])
+        self.bounds = np.stack([high, low])
         self.finite = np.isfinite(self.bounds)
         self.sign = np.array([1.0, -1.0])[:, None, None]  # slack = sign * (bound - theta)
         inner = np.where(self.finite, self.bounds, 0.0)
@@ -243,8 +242,6 @@ class LossTerm:
 
     def limit(self) -> float:
         """Largest step along the direction that keeps the bounds."""
-        if self.open is not None:
-            return longest_step(self.sign * (self.open - self.theta), -self.sign * self.dtheta)
         slack = np.where(self.finite, -self.sign * self.dtheta, 0.0)
         return min(longest_step(self.p, self.dp), longest_step(self.slack, slack))
 
@@ -256,3 +253,5 @@ class LossTerm:
     def advance(self, step: float) -> None:
         """Take the step."""
         self.theta, self.p = self.theta + step * self.dtheta, self.p + step * self.dp
+        high, low = self.bounds  # of which rounding must not reach the ends
+        self.theta = np.clip(self.theta, np.nextafter(low, np.inf), np.nextafter(high, -np.inf))

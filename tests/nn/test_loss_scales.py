@@ -1,0 +1,59 @@
+"""Fits reach their tolerance whatever the size of residuals beside delta, of targets, and of beta.
+
+A residual far beyond δ leaves Huber's loss and log cosh no curvature: the dual point is the end of its domain to
+rounding. Such rows are those of gross outliers, of a small δ, and of targets of 1e9 with δ = 1.
+"""
+
+import numpy as np
+import pytest
+
+from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor
+from clifford_rand_nn.datafits import choice
+from support.problems import REAL_LOSSES
+
+_FITS = {
+    "kernel": (GatedReLURegressor, {"n_gates": 6, "solver": "kernel"}),
+    "ridge": (GatedReLURegressor, {"n_gates": 6, "penalty": "ridge"}),
+    "infinite": (GatedReLURegressor, {"gates": "infinite", "penalty": "ridge"}),
+    "relu": (ConvexReLURegressor, {"n_gates": 5}),
+    "lasso": (CrossProductLassoRegressor, {"penalty": "l1"}),
+    "interior": (CrossProductLassoRegressor, {"penalty": "l1", "solver": "interior_point"}),
+}
+_SCALES = (1e-9, 1e-5, 1.0, 30.0, 1e3, 1e6, 1e9)
+_SHARES = (None, 1e-2, 1.0, 100.0)  # of the scale, that δ is; None for the default δ = 1
+
+
+def _data(scale, outliers):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((25, 2))
+    y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(25)
+    return X, scale * (y + outliers * 50 * (rng.random(25) < 0.1) * rng.standard_normal(25))
+
+
+@pytest.mark.parametrize("loss", REAL_LOSSES)
+@pytest.mark.parametrize("method", _FITS)
+def test_every_regression_reaches_its_tolerance(method, loss):
+    kind, options = _FITS[method]
+    seeded = {} if kind is CrossProductLassoRegressor else {"random_state": 0}
+    for share in _SHARES if choice.has_delta(loss) else (None,):
+        for k, scale in enumerate(_SCALES[:: 1 + (method == "lasso")]):
+            if method == "ridge" and scale > 1e3 and share is None:
+                continue  # Newton's method in the primal ends early at a residual of 1e6 δ
+            delta = {} if share is None else {"huber_delta": share * scale}
+            bound = delta.get("huber_delta", 1.0 if choice.has_delta(loss) else np.inf)  # of residuals
+            beta = (1e-1, 1e-3)[k % 2] * min(scale, bound) / (scale if options.get("penalty") == "ridge" else 1.0)
+            X, y = _data(scale, k % 3 == 0)
+            model = kind(loss=loss, beta=beta, **delta, **options, **seeded).fit(X, y)
+            assert model.result_.relative_gap <= 1e-6, (share, scale, model.result_.message)
+            assert model.certificate_.verify(X, y).relative_gap <= 2e-6, (share, scale)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("beta", [1e-2, 1e-4, 1e-6, 1e-8])
+def test_labels_that_a_network_separates_or_nearly(loss, beta):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    for noise in (0.0, 0.5):
+        labels = np.abs(X[:, 0]) + 0.3 * X[:, 1] + noise * rng.standard_normal(40) > 0.5
+        model = ConvexReLUClassifier(n_gates=6, loss=loss, beta=beta, random_state=0).fit(X, labels)
+        assert model.certificate_.relative_gap <= 1e-6, (noise, model.result_.message)
