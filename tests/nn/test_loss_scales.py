@@ -48,6 +48,16 @@ def test_every_regression_reaches_its_tolerance(method, loss):
             assert model.certificate_.verify(X, y).relative_gap <= 2e-6, (share, scale)
 
 
+@pytest.mark.parametrize("loss", REAL_LOSSES)
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_augmented_lagrangian_begins_in_the_units_of_the_loss(loss, scale):
+    X, y = _data(scale, outliers=True)
+    beta = 1e-1 * (min(scale, 1.0) if choice.has_delta(loss) else scale)
+    solver = {"solver": "augmented_lagrangian", "tol": 1e-2, "max_iter": 2000, "random_state": 0}
+    model = ConvexReLURegressor(n_gates=5, loss=loss, beta=beta, **solver).fit(X, y)
+    assert model.certificate_.relative_gap <= 1e-2, model.result_.message
+
+
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("beta", [1e-2, 1e-4, 1e-6, 1e-8])
 def test_labels_that_a_network_separates_or_nearly(loss, beta):
