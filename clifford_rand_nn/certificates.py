@@ -280,12 +280,10 @@ class Certificate:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             hint = "Either the data are others, or the bound is not one for this network."
             raise fail("X", owner, rule, describe(f"an objective of {primal:.8g}"), hint)
-        gap, point = stated_gap(primal, dual), np.ldexp(theta, units.y)
-        primal, dual = units.square(primal), units.square(dual)
-        return replace(self, primal=primal, dual=dual, relative_gap=gap, dual_point=point)
+        return self._with_values(units, primal, DualBound(dual, theta))
 
-    def of_its_network(self, X: Any, targets: Array, weights: Array | None) -> "Certificate":
-        """Return the certificate with the objective of the network itself, by the plain formulas.
+    def of_its_network(self, X: Any, targets: Array, weights: Array | None, bound: bool = False) -> "Certificate":
+        """Return the certificate with the objective of the network itself, and if asked its bound, by plain formulas.
 
         A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
         precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
@@ -299,10 +297,19 @@ class Certificate:
         targets : (n, C)
             As the loss takes them.
         weights : (n,) of mean 1, or None
+        bound : bool
+            Whether the dual point is scaled into its norms again, which prices a whole family.
         """
         units, there, rows, targets = self._in_units(X, targets, "Certificate")
-        primal = there._primal(rows, targets, np.ones(len(targets)) if weights is None else weights)
-        return replace(self, primal=units.square(primal), relative_gap=stated_gap(primal, there.dual))
+        weights = np.ones(len(targets)) if weights is None else weights
+        found = there._bound(rows, targets, weights) if bound else DualBound(there.dual, there.dual_point)
+        return self._with_values(units, there._primal(rows, targets, weights), found)
+
+    def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
+        """Return the certificate with values and dual point found in units."""
+        dual, point = units.square(bound.value), np.ldexp(bound.theta, units.y)
+        gap = stated_gap(primal, bound.value)
+        return replace(self, primal=units.square(primal), dual=dual, relative_gap=gap, dual_point=point)
 
     def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
         """Return units of the data, and in these the certificate, the rows and the targets."""

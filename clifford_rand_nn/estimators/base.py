@@ -33,15 +33,16 @@ from clifford_rand_nn.gates.hyperplanes import Gates, as_gates
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.csr_rows import CsrRows
-from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.duality import DualBound, rounding_of_norm
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
 from clifford_rand_nn.solvers.interrupts import Interrupts, unless_interrupted
-from clifford_rand_nn.sparse_rows import is_wide_sparse
+from clifford_rand_nn.sparse_rows import is_wide_sparse, row_lengths
 from clifford_rand_nn.units import Units
 
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is told
 _FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network
+_LOST = 1e-10  # of the radius of a dual norm: where rounding of sums takes more, the norm is computed again
 
 
 class Task(NamedTuple):
@@ -66,6 +67,10 @@ class Task(NamedTuple):
     def rows(self) -> Any:
         """Rows of the convex problem, `CsrRows` if X is CSR."""
         return self.X if self.lifted is None else self.lifted
+
+    def rounding_of_norm(self, theta: Array) -> float:
+        """Return what rounding may take from the dual norm of theta (n, C)."""
+        return rounding_of_norm(row_lengths(with_feature(self.X, self.feature)), theta)
 
     @property
     def seconds(self) -> float:
@@ -390,12 +395,16 @@ class ConvexNetwork(Parameters):
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(result, task))
         message = "" if result.converged else result.message
-        if _rounds(claim, task.X, result):
-            self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights)
+        lost = (
+            self.penalty != "ridge"
+            and task.rounding_of_norm(result.dual_point) > _LOST * len(result.dual_point) * self.beta_
+        )
+        if lost or _rounds(claim, task, result):
+            self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
             if not message and self.certificate_.relative_gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 gap = f"{self.certificate_.relative_gap:.1e}"
                 message = (
-                    f"the rounding of its weights leaves a relative gap of {gap}; rows nearer to the origin do not"
+                    f"the rounding of its weights leaves a relative gap of {gap}; rows and targets nearer to 0 do not"
                 )
         if message:
             self._warn(message, 6)
@@ -427,11 +436,12 @@ class ConvexNetwork(Parameters):
         return gated_predictions(data, self.gates_, self.certificate_.claim.coefficients)
 
 
-def _rounds(claim: Claim, X: Any, result: Result[Any]) -> bool:
-    r"""Whether rounding of the weights, a change e of the predictions, moves the objective, by :math:`e\,|\theta|`."""
+def _rounds(claim: Claim, task: Task, result: Result[Any]) -> bool:
+    r"""Whether rounding e of weights and residuals moves the objective, by the mean of :math:`e\,|\theta|`."""
     if not isinstance(claim, GatedClaim):
         return isinstance(claim, NetworkClaim)
-    return claim.rounding_of_predictions(X) * float(np.abs(result.dual_point).mean()) > _FELT * result.objective
+    e = claim.rounding_of_predictions(task.X) + np.finfo(np.float64).eps * np.abs(task.targets).max(initial=0.0)
+    return bool(e * np.abs(result.dual_point).mean() > _FELT * result.objective)
 
 
 def _task_in(units: Units, task: Task) -> Task:

@@ -152,9 +152,10 @@ class LeaveOneOut:
         """Return the predictions (n, C) of the fit to all rows."""
         return np.asarray(self.targets - self._residuals(self._shrunk(np.array([beta])))[0] / self._root[:, None])
 
-    def fit(self, beta: float) -> KernelFit:
-        """Return the fit to all rows."""
-        a = self._Q @ (self._y / (self.eigenvalues + self.n * beta)[:, None])
+    def fit(self, beta: float, least: float = 0.0) -> KernelFit:
+        """Return the fit to all rows, without eigenvectors whose eigenvalue is below ``least`` times the largest."""
+        y = np.where(self.eigenvalues[:, None] < least * self.eigenvalues[-1], 0.0, self._y)
+        a = self._Q @ (y / (self.eigenvalues + self.n * beta)[:, None])
         size = float(self._unit @ self._root)
         intercept = (self._unit @ (self._root[:, None] * self.targets) - self._image @ a) / size if size else None
         return KernelFit(self._root[:, None] * a, np.zeros(a.shape[1]) if intercept is None else intercept)

@@ -18,14 +18,17 @@ from clifford_rand_nn.infinite.many.rows import solve_many
 from clifford_rand_nn.infinite.many.tiles import KernelTiles
 from clifford_rand_nn.infinite.network import KernelNetwork
 from clifford_rand_nn.infinite.row_span import RowSpan, is_wide
-from clifford_rand_nn.infinite.squared_gap import judge, null_value
+from clifford_rand_nn.infinite.squared_gap import Judged, judge, null_value
 from clifford_rand_nn.infinite.targets import level
+from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
 _LEARNED = 2000  # rows that gates are learned from, if there are more
 _TOLD = 200  # rows, at least, from which a promise is made
+_LOST = 1e-11  # of the objective, by which rounding of alpha may move it
+_NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
 _TOLD_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
 _ROUNDED = (
     "rounding leaves a relative gap of {:.1e}, where rows near each other differ in their targets; try a larger beta"
@@ -146,16 +149,19 @@ def _few(problem: Problem, best: Compared, table: list[Candidate], choices: Choi
         alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
         honest = np.zeros(n, dtype=bool)
         honest[rounds.rows], outputs[rounds.rows] = True, rounds.predictions
-    alpha = alpha - alpha.mean(axis=0)
-    # by K alpha as the network predicts: what an eigendecomposition loses, n roundings of K's norm, is in no bound
-    judged = judge(
-        KernelTiles(kernel, best.rows).multiply(alpha),
-        alpha,
-        problem.targets,
-        weights,
-        beta,
-        kernel.diagonal(best.rows),
-    )
+    diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
+
+    def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
+        # by K alpha as the network predicts: what an eigendecomposition loses, n roundings of K's norm, is in no bound
+        alpha = alpha - alpha.mean(axis=0)
+        return alpha, judge(tiles.multiply(alpha), alpha, problem.targets, weights, beta, diagonal)
+
+    alpha, judged = judged_by_products(alpha)
+    if learned is None and beta * rounding_of_form(diagonal, alpha).sum() > _LOST * judged.objective:
+        # the residual over beta in the null space of K is most of alpha, and K alpha is the rounding of it
+        bound = judged.bound
+        alpha, judged = judged_by_products(best.loo.fit(beta, _NULL)[0])
+        judged = judged._replace(bound=bound)
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
     share = gap / end if end > 0 else 0.0

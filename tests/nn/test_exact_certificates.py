@@ -101,7 +101,7 @@ def exact_values(model, X, y):
     X, targets, omega = X[kept], numbers(y[kept]), numbers(weights[kept] / 1.0)
     omega = omega * len(omega) / omega.sum()
     theta = numbers(c.dual_point[:, 0])
-    theta, n = theta - theta.sum() / len(theta), len(X)
+    theta, n = theta - theta.sum() / len(theta) if c.fit_intercept else theta, len(X)
     beta, forms, largest = mp.mpf(c.beta), mp.mpf(0), mp.mpf(0)
     if isinstance(claim, KernelClaim):
         network = claim.network
@@ -160,3 +160,26 @@ def test_the_certificate_is_exact_for_targets_of_any_offset_and_scale(name, weig
                 assert min(c.relative_gap, again.relative_gap) >= 1 - max(dual, 0) / primal - 2 * TOL, where
                 if np.ptp(y) > 1e6 * np.spacing(np.abs(y).max()):
                     assert max(c.relative_gap, again.relative_gap) <= 1e-4, where
+
+
+@pytest.mark.parametrize("seed", [2, 24, 54])
+def test_a_kernel_of_low_rank_has_no_part_of_alpha_that_only_rounds(seed):
+    """In one column without a constant feature the kernel has rank 2: the residual over n beta would be most of it."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((14, 1))
+    y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
+    model = ConvexNetworkRegressor(rounds=0).fit(rows, y)
+    primal, dual = exact_values(model, rows, y)
+    assert abs(model.certificate_.primal - primal) <= TOL * primal
+    assert model.certificate_.dual <= dual + TOL * primal
+
+
+@pytest.mark.parametrize("seed", [2, 13, 18])
+def test_a_fit_states_no_better_bound_than_verify_where_rounding_of_norms_is_felt(seed):
+    """Without an intercept an offset of the targets stays: correlations of 1e12 are to vanish up to n beta."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((16, 1))
+    y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(16) - 1e12
+    options = {"subsample": 40, "penalty": "l1", "fit_intercept": False, "bias": False, "random_state": 0}
+    c = CrossProductLassoRegressor(beta=1.7e-3, **options).fit(rows, y).certificate_
+    assert c.dual <= c.verify(rows, y).dual + 1e-3 * c.primal
