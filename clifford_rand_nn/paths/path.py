@@ -26,6 +26,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.arrangements.every import chosen_patterns
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
 from clifford_rand_nn.solvers.choice import AutoSolver
@@ -116,17 +117,22 @@ class RegularizationPath:
         beta_max: float,
         networks: Sequence[TwoLayerNetwork],
         scope: str,
+        centered: Centered,
         breakpoints: Array | None = None,
     ) -> "RegularizationPath":
-        """Return the path of a walk, whose solutions are these networks."""
+        """Return the path of a walk, whose solutions for centered targets are these networks."""
         results = walk.results
+        raised = [centered.back(one.b2, result.fitted) for one, result in zip(networks, results, strict=True)]
+        objectives = np.array([result.objective for result in results])
+        bounds = np.maximum(objectives - [result.duality_gap for result in results], 0.0)
+        objectives = objectives + [change for _, change in raised]
         return cls(
             betas=walk.betas[: len(results)],
             beta_max=beta_max,
-            networks=tuple(networks),
-            objectives=np.array([result.objective for result in results]),
-            bounds=np.array([result.objective - result.duality_gap for result in results]),
-            relative_gaps=np.array([result.relative_gap for result in results]),
+            networks=tuple(replace(one, b2=b2) for one, (b2, _) in zip(networks, raised, strict=True)),
+            objectives=objectives,
+            bounds=bounds,
+            relative_gaps=np.array(list(map(stated_gap, objectives, bounds))),
             statuses=tuple(result.status for result in results),
             scope=scope,
             breakpoints=breakpoints,
@@ -290,6 +296,8 @@ def gated_path(
     problem: GatedReLUProblem | GatedRidgeProblem = kind(
         X, y, patterns, 1.0, bias=bias, fit_intercept=fit_intercept, **options
     )
+    centered = Centered.of(problem.datafit, fit_intercept)
+    problem.datafit = centered.datafit
     top = problem.beta_max()
     kernel: list[Any] = []
     last: Result[Coefficients] | None = None
@@ -302,4 +310,4 @@ def gated_path(
 
     walk = walked(beta_grid(betas, n_betas, eps, top, owner), limits, solve)
     networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
-    return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns")
+    return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns", centered)

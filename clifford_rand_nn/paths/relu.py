@@ -19,7 +19,7 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.paths.path import RegularizationPath, Walk, beta_grid, documented, walked
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import constant_columns
+from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.pruning import pruned
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result
@@ -210,6 +210,8 @@ def _exact(
     problem = LassoProblem(
         atoms.training_columns(rows.X), rows.y, 1.0, fit_intercept=dictionary.bias, sample_weight=rows.weights
     )
+    centered = Centered.of(problem.datafit, dictionary.bias)
+    problem.datafit = centered.datafit
     top = problem.beta_max()
     betas = beta_grid(*grid, top, "lasso_path")
     exact = homotopy(
@@ -236,7 +238,7 @@ def _exact(
     networks = [TwoLayerNetwork.from_neurons(solution, dictionary.p) for solution in solutions]
     walk = Walk.over(betas, found, exact.status if exact.status.ends_all else None)
     scope = Family.of(dictionary).pricer(rows.X).scope
-    return RegularizationPath.of(walk, top, networks, scope, exact.betas)
+    return RegularizationPath.of(walk, top, networks, scope, centered, exact.betas)
 
 
 def beta_max_over(
@@ -273,8 +275,11 @@ def _by_columns(
     ``merge`` adds up neurons of one pattern, which leaves a dictionary but not a cone.
     """
     pricer = family.pricer(X)
-    top = beta_max_over(X, y, pricer, owner=owner, **options)
     datafit = make_datafit(options["loss"], y, len(X), owner, options["huber_delta"], options["sample_weight"])
+    centered = Centered.of(datafit, options["fit_intercept"])
+    datafit = centered.datafit
+    y = datafit.y
+    top = beta_max_over(X, y, pricer, owner=owner, **options)
     start: Neurons | None = None
 
     def solve(beta: float, left: Limits) -> Result[Any]:
@@ -287,4 +292,4 @@ def _by_columns(
 
     walk = walked(beta_grid(*grid, top, owner), limits, solve)
     networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
-    return RegularizationPath.of(walk, top, networks, pricer.scope)
+    return RegularizationPath.of(walk, top, networks, pricer.scope, centered)

@@ -138,9 +138,16 @@ def constant_columns(n: int, fit_intercept: bool) -> Array:
 
 
 def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
-    """(primal - dual) / primal, where a primal value below rounding of the zero network's loss counts as that."""
-    xp = library(datafit.y)
-    return gap_share(primal, dual, datafit.value(xp.zeros_like(datafit.y)), xp.finfo(datafit.y.dtype))
+    """(primal - dual) / primal, where a primal value below rounding of the loss of a constant counts as that.
+
+    The constant is 0, or the middle of the targets where that is less: an offset of the targets is no part of the gap.
+    """
+    y = datafit.y
+    xp = library(y)
+    about, zero = xp.finfo(y.dtype), datafit.value(xp.zeros_like(y))
+    middle = 0.5 * (xp.max(y, axis=0, keepdims=True) + xp.min(y, axis=0, keepdims=True))
+    gap = gap_above(primal, dual, zero, max(_MET, float(about.eps) ** 0.5))
+    return gap / gap_unit(primal, min(zero, datafit.value(xp.zeros_like(y) + middle)), about)
 
 
 def gap_share(primal: float, dual: float, zero: float, about: Any = _DOUBLE) -> float:
@@ -213,6 +220,30 @@ def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> f
 def stated_gap(primal: float, dual: float) -> float:
     """Return (primal - dual) / primal, with nothing for rounding; 0 where the bound is not below."""
     return 1 - dual / primal if primal > dual else 0.0
+
+
+class Centered(NamedTuple):
+    """A datafit of targets less their offsets (C,), which are () where they are not needed or no intercept is free."""
+
+    datafit: Datafit
+    offset: tuple[float, ...]
+
+    @classmethod
+    def of(cls, datafit: Datafit, fit_intercept: bool) -> "Centered":
+        """Center the targets of a loss of residuals; other losses are returned as they are."""
+        real = datafit.loss.is_quadratic or datafit.loss.even
+        offset = exact_offsets(datafit.y) if fit_intercept and real else ()
+        if not offset:
+            return cls(datafit, ())
+        return cls(Datafit(datafit.loss, datafit.y - np.array(offset), datafit.sample_weight), offset)
+
+    def back(self, intercept: Array, fitted: Array) -> tuple[Array, float]:
+        """Return the intercept (C,) for the targets as they are, and what its rounding adds to the objective."""
+        if not self.offset:
+            return intercept, 0.0
+        raised = intercept + self.offset
+        moved = fitted + ((raised - self.offset) - intercept)
+        return raised, self.datafit.value(moved) - self.datafit.value(fitted)
 
 
 def zero_sums(theta: Array) -> Array:

@@ -1,5 +1,7 @@
 """Regularisation paths: laws of the optimal value, agreement of the exact path with the solvers, beta_max."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -138,3 +140,27 @@ def test_copies_and_order_of_rows_change_no_bit(name):
         OF_COPIES[name](X[whole], Y[whole], **options),
     )
     np.testing.assert_allclose(weighted.objectives, copied.objectives, rtol=1e-9)  # weights are rounded twice
+
+
+OFFSET_PATHS = {  # with the norm of their penalty
+    "gated": (2, lambda y, **o: gated_path(X, y, GATES, n_betas=4, **o)),
+    "exact": (1, lambda y, **o: lasso_path(X[:, :1], y, n_betas=4, **o)),
+    "all": (2, lambda y, **o: relu_path(X[:, :1], y, n_betas=4, **o)),
+}
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e9, -1e12])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize("name", OFFSET_PATHS)
+def test_an_offset_of_the_targets_is_one_of_the_intercepts(name, loss, offset):
+    (p, path), y = OFFSET_PATHS[name], Y + offset
+    centered, moved = path(y - offset, loss=loss), path(y, loss=loss)  # y - offset is exact
+    np.testing.assert_allclose(moved.betas, centered.betas, rtol=1e-9)
+    np.testing.assert_allclose(moved.bounds, centered.bounds, rtol=2e-6)
+    for k, network in enumerate(moved.networks):
+        there = replace(network, b2=network.b2 - offset)  # exact too
+        r = np.abs(there.predict(X[:, : network.W1.shape[1]]) - (y - offset))
+        losses = r**2 / 2 if loss == "squared" else np.where(r <= 1, r**2 / 2, r - 0.5)
+        objective = losses.mean() + moved.betas[k] * network.penalty(p)
+        assert moved.objectives[k] == pytest.approx(objective, rel=1e-9)
+        assert moved.relative_gaps[k] == pytest.approx(1 - moved.bounds[k] / objective, abs=2e-9)
