@@ -43,6 +43,7 @@ _JUDGED = 4096  # of them, by which beta is chosen to begin with
 _JUDGES = 4  # of so many rows of the sample one judges what all others train
 _FOLLOWED = 1e-2  # gap to which a network is trained that is only judged
 _FREE = ("max_time", "max_iter", "max_memory", "verbose", "tol")  # may differ when a fit goes on
+_LEAST_RANGE = -100  # exponent of the range of targets far from 0: their gradients are normal in single precision
 _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from overflow in single precision
 
 
@@ -196,6 +197,8 @@ def _targets(model: Any, facts: Facts) -> Targets:
     """Return how stored targets are read; for classifiers set ``classes_``."""
     owner = type(model).__name__
     found = stored_targets(model, facts, as_loss(model.loss_, owner, model._own_delta))
+    if found.offset is not None and _LEAST_RANGE < found.exponent < 0:
+        found = found._replace(exponent=0)
     if found.exponent:
         size = describe(f"entries of about 2^{found.exponent}")
         raise fail("y", owner, "of usual size with Shards", size, "Divide the targets when the shards are written.")

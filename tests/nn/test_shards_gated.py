@@ -217,6 +217,13 @@ def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(options, out
         assert proof.relative_gap <= 1e-3 + 1e-6
 
 
+def test_targets_that_differ_by_rounding_alone_are_trained():
+    X, f = rows()
+    y = 1 + 2.0**-52 * np.round(5 * f[:, 0])
+    model = GatedReLURegressor(n_gates=4, beta=1e-4 * 2.0**-52, tol=1e-2, random_state=0).fit(shards_of(X, y))
+    assert 0 < model.certificate_.dual <= model.certificate_.primal < np.var(y) / 2 + 2.0**-105  # the constant's
+
+
 def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
     """Not when the estimate, which may be 0 of residuals that are not balanced, has fallen."""
     X, y = data(GatedReLUClassifier, 0)
