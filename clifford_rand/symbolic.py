@@ -176,6 +176,30 @@ def exponential_of_square(square: Any) -> tuple[Any, Any]:
     return sp.cosh(r), sp.sinh(r) / r
 
 
+def exponential_of_pair(s: Any, t: Any) -> tuple[Any, Any, Any, Any]:
+    """Return C₀, C₁, S₀, S₁ with C(X) = cosh √X = C₀ + C₁ q and S(X) = sinh √X / √X = S₀ + S₁ q for X = s + q, q² = t.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> w = sympy.Symbol("w", positive=True)
+    >>> exponential_of_pair(-(w**2), 0)[:2]
+    (cos(w), sin(w)/(2*w))
+    """
+    s, t = sp.factor(sp.expand(sp.sympify(s))), sp.factor(sp.expand(sp.sympify(t)))
+    if t == 0:
+        C, S = exponential_of_square(s)
+        return C, S / 2, S, sp.Rational(1, 6) if s == 0 else (C - S) / (2 * s)  # C' = S/2, S' = (C - S)/(2X)
+    if t.is_nonnegative:
+        root = _even_root(t)
+        (C, S), (D, T) = exponential_of_square(s + root), exponential_of_square(s - root)
+        return (C + D) / 2, (C - D) / (2 * root), (S + T) / 2, (S - T) / (2 * root)
+    root = sp.sqrt(sp.factor(sp.expand(s * s - t)))  # of two planes with the squares (s ± root)/2, real where t < 0
+    x, y = (s + root) / 2, (s - root) / 2
+    (C, S), (D, T) = exponential_of_square(x), exponential_of_square(y)
+    return C * D, S * T / 2, (x * S * D - y * C * T) / root, (C * T - S * D) / (2 * root)
+
+
 def sine_and_cosine(sign: int) -> Callable[[Any], tuple[Any, Any]]:
     """Return the function x ↦ (sin x, cos x) for the sign -1, (sinh x, cosh x) for 1."""
     first, second = (sp.sin, sp.cos) if sign < 0 else (sp.sinh, sp.cosh)
@@ -230,7 +254,10 @@ def logarithm_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
     ((log(t**2 + 1)/2, atan(t)/t), (log(2), 1/2))
     """
     sigma, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
-    size = sp.log(_squared_norm(sigma, s)) / 2
+    norm = _squared_norm(sigma, s)
+    size = sp.log(norm) / 2
+    if norm.is_negative or norm == 0:
+        return size, None
     if s.is_nonpositive and s != 0:
         r = sp.sqrt(-s)
         return size, (sp.atan(r / sigma) if sigma.is_positive else sp.atan2(r, sigma)) / r

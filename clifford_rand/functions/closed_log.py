@@ -19,7 +19,6 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
-from clifford_rand.functions.simple_log import complex_log
 from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half, angle_and_half_of_one
 from clifford_rand.functions.tangent_log import DIMENSIONS, tangent_code
@@ -272,10 +271,8 @@ def _each_chunk(R: "Multivector", kept: Any, root: bool) -> tuple[Any, Any]:
     return result, fine
 
 
-def closed_form(R: "Multivector", work: Any, kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
+def closed_form(R: "Multivector", kept: Any) -> "tuple[Multivector | None, NDArray[np.bool_]]":
     """Return the logarithms that have a closed form, and a mask of where they hold; None for no formula."""
-    if np.dtype(work).kind == "c":
-        return complex_log(R, work, kept)
     d = R.algebra.d
     if d > DIMENSIONS or not R.algebra.form.is_numeric:
         return None, np.zeros(R.shape, dtype=bool)

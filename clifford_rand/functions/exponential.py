@@ -16,7 +16,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
-from clifford_rand.functions.norms import as_inexact, eps_of, is_exact, is_exact_zero, multiplied, power_of_two
+from clifford_rand.functions.norms import as_inexact, eps_of, expand, is_exact, is_exact_zero, multiplied, power_of_two
 from clifford_rand.functions.two_planes import cosh_and_sinhc, exponential_of_two_planes
 from clifford_rand.functions.unit_form import unit_form
 
@@ -43,7 +43,8 @@ def exponential(A: "Multivector") -> "Multivector":
     Raises
     ------
     ArgumentError
-        If the result is beyond the range of its dtype; for fractions and symbols unless A² is exactly a scalar.
+        If the result is beyond the range of its dtype; for fractions and symbols unless A is a scalar plus commuting
+        parts with B² = s + q, s and q² exactly numbers: screws, and bivectors of at most five dimensions, are.
 
     Examples
     --------
@@ -192,21 +193,55 @@ def _sum(A: "Multivector") -> NDArray[Any]:
 
 
 def _exact(A: "Multivector") -> "Multivector":
-    """Return the exponential where A² without A's scalar part is exactly a scalar."""
+    """Return the exponential of σ plus parts that commute, each with a square s + q, s and t = q² numbers."""
     from clifford_rand.symbolic import exponential_of_square
 
-    A = A._make(A.keys, A.coefficients.astype(object))
+    A = expand(A._make(A.keys, A.coefficients.astype(object)))
     sigma, B = without_scalar(A)
-    s, rest = without_scalar(B.anticommutator(B))
-    if not all(is_exact_zero(value) for value in rest.coefficients.ravel().tolist()):
-        rule = "a scalar and a part with scalar square, where the coefficients are fractions or symbols"
-        found = describe(f"a multivector of grades {', '.join(map(str, A.grades))} whose square has other parts")
-        raise fail("A", "exp", rule, found, "Substitute numbers first, or convert with astype(float).")
-    both = np.frompyfunc(exponential_of_square, 1, 2)
-    C, S = (np.asarray(part, dtype=object) for part in both(np.asarray(s, dtype=object)))
-    result = B._make(B.keys, np.asarray(B.coefficients * S[..., None], dtype=object)) + C
+    result = A.algebra.scalar(np.ones(A.shape, dtype=object))
+    for part in [B] if _is_scalar(B.anticommutator(B)) else _commuting_parts(B):
+        result = result * _exact_part(part)
     scalar = np.asarray(sigma, dtype=object)
     if all(is_exact_zero(value) for value in scalar.ravel().tolist()):
         return result
+    both = np.frompyfunc(exponential_of_square, 1, 2)
     C, S = (np.asarray(part, dtype=object) for part in both(scalar * scalar))  # e^σ = C(σ²) + σ S(σ²)
     return result * np.asarray(C + scalar * S, dtype=object)
+
+
+def _exact_part(B: "Multivector") -> "Multivector":
+    """Return C + S B at X = B² = s + q: C₀ + C₁ q and S₀ + S₁ q, the means and differences at s ± √t, t = q²."""
+    from clifford_rand.symbolic import exponential_of_pair
+
+    s, q = without_scalar(expand(B.anticommutator(B)))
+    square = expand(q.anticommutator(q))
+    if not _is_scalar(square):
+        rule = "a scalar plus commuting parts with squares s + q and scalars q², for fractions or symbols"
+        found = describe(f"a multivector with a part of grades {', '.join(map(str, B.grades))} that is of another form")
+        raise fail("A", "exp", rule, found, "Substitute numbers first, or convert with astype(float).")
+    t = without_scalar(square)[0]
+    C0, C1, S0, S1 = (np.asarray(x, dtype=object)[..., None] for x in np.frompyfunc(exponential_of_pair, 2, 4)(s, t))
+    result = B._make(B.keys, np.asarray(B.coefficients * S0, dtype=object)) + C0[..., 0]
+    if _is_scalar(q):
+        return result
+    twice = q.anticommutator(B)
+    result = result + q._make(q.keys, np.asarray(q.coefficients * C1, dtype=object))
+    return result + twice._make(twice.keys, np.asarray(twice.coefficients * S1, dtype=object))
+
+
+def _is_scalar(A: "Multivector") -> bool:
+    """Tell whether all parts of an exact multivector but its scalar are zero."""
+    return all(is_exact_zero(value) for value in without_scalar(A)[1].coefficients.ravel().tolist())
+
+
+def _commuting_parts(B: "Multivector") -> "list[Multivector]":
+    """Return parts of B that commute: the blades of each are linked by blades that do not."""
+    blades = [B._make(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
+    linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)
+    held = np.array([not _is_scalar(B._make(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
+    linked &= held & held[:, None]
+    for _ in range(B.keys.size.bit_length()):  # the links of links, twice as far each time
+        linked = linked | ((linked.astype(np.int64) @ linked) > 0)
+    groups = {tuple(np.flatnonzero(linked[i] | (np.arange(len(held)) == i)).tolist()) for i in np.flatnonzero(held)}
+    masks = (np.isin(np.arange(len(held)), group) for group in sorted(groups))
+    return [B._make(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]

@@ -103,7 +103,7 @@ def _of_both(R: "Multivector", name: str, owner: str, of_versors: Any) -> "Multi
     if n is not None:
         return scale_null(_of_both(scale_null(R, -n), name, owner, of_versors), n)
     even, odd = (R, np.zeros(R.shape, bool)) if not any(k % 2 for k in R.grades) else (R.even(), _is_odd(R))
-    if odd.all() and odd.size:
+    if (odd.all() and odd.size) or dtype.kind == "c":
         return principal(R, name, owner)
     if odd.any():
         return _merged(R, odd, *(_of_both(part, name, owner, of_versors) for part in _parted(R, odd)))
@@ -120,7 +120,7 @@ def _of_both(R: "Multivector", name: str, owner: str, of_versors: Any) -> "Multi
 def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
     """Return log s and B of even versors, and a mask of where s exp(B) is the element."""
     kept = even.dtype if even.dtype.kind in "fc" else dtype
-    result, done = closed_form(even, dtype, kept)
+    result, done = closed_form(even, kept)
     if result is not None and done.all():
         return result, done
     frame = frame_of(even, owner)
@@ -130,7 +130,7 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivec
     parts = np.zeros((len(flat), frame.bivectors.size), dtype=dtype)
     right = np.ones(len(flat), dtype=bool)
     left = np.flatnonzero(~done.reshape(-1))
-    if frame.d > 1 and (frame.signs == frame.signs[0]).all() and frame.signs[0] and dtype.kind == "f" and len(left):
+    if frame.d > 1 and (frame.signs == frame.signs[0]).all() and frame.signs[0] and len(left):
         scalars[left], parts[left], found = planes_log(frame, flat[left], float(np.finfo(kept).eps))
         left = left[~found]
     # minus one is often there many times
@@ -149,7 +149,7 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivec
 def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
     """Return the roots of even versors and of zero, and a mask of where their squares are the elements."""
     kept = even.dtype if even.dtype.kind in "fc" else dtype
-    result, done = (None, np.zeros(even.shape, dtype=bool)) if dtype.kind == "c" else closed_root(even, kept)
+    result, done = closed_root(even, kept)
     if result is not None and done.all():
         return result, done
     flat = even.coefficients.reshape(math.prod(even.shape), even.keys.size)

@@ -31,10 +31,6 @@ def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | N
     # within the rounding of A ~A no scale is seen, and to divide by it would only spoil a large boost
     unit = bool(largest < 1e100 and abs(squared * largest**2 - 1) <= 64 * eps * size * largest**2)
     R = R * largest if unit else R / np.sqrt(squared)
-    if R.dtype.kind == "c":
-        if R.coefficients.imag.any():
-            return None
-        R = R.astype(np.float64)
     scale = float(np.abs(R.coefficients).max())
     best: Any = None
     least = np.inf

@@ -66,14 +66,14 @@ def test_exact_results():
 
 def test_what_has_none():
     for R in (R3.scalar(sympy.Integer(-1)), -2 + Fraction(1, 2) * R11.e12, R3.scalar(sympy.Integer(0))):
-        with pytest.raises(cr.ArgumentError, match="real bivector logarithm"):
+        with pytest.raises(cr.ArgumentError, match="with a principal logarithm"):
             R.log()
     for R in (R3.scalar(sympy.Integer(-1)), -2 + Fraction(1, 2) * R11.e12):
-        with pytest.raises(cr.ArgumentError, match="real bivector logarithm"):
+        with pytest.raises(cr.ArgumentError, match="with a principal logarithm"):
             R.sqrt()
     assert R3.scalar(sympy.Integer(0)).sqrt() == 0
     for R in (R3.symbols("a"), t * R3.e1):
-        with pytest.raises(cr.ArgumentError, match="a scalar and a bivector"):
+        with pytest.raises(cr.ArgumentError, match=r"square has other parts|with a principal logarithm"):
             R.log()
     with pytest.raises(cr.ArgumentError, match="square has other parts"):
         cr.Algebra(4).symbols("B", 2).sqrt()
