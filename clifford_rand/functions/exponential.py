@@ -196,7 +196,7 @@ def _exact(A: "Multivector") -> "Multivector":
     """Return the exponential of σ plus parts that commute, each with a square s + q, s and t = q² numbers."""
     from clifford_rand.symbolic import exponential_of_square
 
-    A = expand(A._make(A.keys, A.coefficients.astype(object)))
+    A = A._make(A.keys, A.coefficients.astype(object))
     sigma, B = without_scalar(A)
     result = A.algebra.scalar(np.ones(A.shape, dtype=object))
     for part in [B] if _is_scalar(B.anticommutator(B)) else _commuting_parts(B):

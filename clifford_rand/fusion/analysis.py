@@ -30,13 +30,25 @@ def norm(A: Any) -> TracedScalar:
 
 
 def normalized(A: Any) -> Any:
-    """Return A / √|⟨A ~A⟩_0|."""
-    graph = A.trace.graph
+    """Return (A ~A)^{-1/2} A for even and odd A with A ~A = s + q, q² = t < s²; else A / √|⟨A ~A⟩_0|."""
+    trace, graph = A.trace, A.trace.graph
     square = A.norm_squared().ref
     if not square:
         raise TraceError("it normalizes a multivector whose norm is zero")
     guard_divisor(A, square, scalar_terms(A))
-    return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
+    product = A * ~A
+    q = product.grade(*(k for k in product.grades if k and k % 4 == 0))
+    if not q.refs or len({k % 2 for k in A.grades}) > 1:
+        return A.times(graph.call("reciprocal", graph.call("sqrt", graph.call("abs", square))))
+    s, q, t = _split_square(q + product.grade(0), "its norm")
+    apart = graph.add(graph.mul(s, s), -t)
+    trace.need("lt", graph.mul(graph.constant(EXACT), graph.mul(s, s)), apart)
+    root = graph.call("sqrt", apart)
+    c = graph.call("sqrt", graph.mul(graph.constant(Fraction(1, 2)), graph.add(graph.call("abs", s), root)))
+    sign = graph.call("where", graph.call("lt", s, 0), graph.constant(2), graph.constant(-2))
+    part = graph.call("reciprocal", graph.mul(sign, graph.mul(c, root)))
+    scalar = graph.mul(c, graph.call("reciprocal", root))
+    return (q.times(part) + A.scalar(scalar)) * A
 
 
 def inverse(A: Any) -> Any:

@@ -36,9 +36,21 @@ def root(xp: Any, x: Tensor) -> Tensor:
 
 
 def normalized(A: Any) -> Any:
-    """Return A / norm(A); infinite or NaN where the norm is zero, as no value is looked at."""
+    """Return (A ~A)^{-1/2} A as `Multivector.normalized`, else A / norm(A); infinite or NaN where the norm is zero."""
     xp = namespace(A.coefficients)
-    return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
+    square = A * A.reverse()
+    q = square.grade(*(k for k in square.keys.grades if k and k % 4 == 0))
+    fourth = q.anticommutator(q)
+    plain = not q.keys.size or not _is_scalar(fourth) or len({k % 2 for k in A.keys.grades}) > 1
+    if plain or not xp.isdtype(A.dtype, "real floating"):
+        return A._make(A.keys, A.coefficients / xp.sqrt(xp.abs(norm_squared(A)))[..., None])
+    s = square["1"]
+    apart = s * s - fourth["1"]
+    definite = apart > 1e-12 * s * s
+    n = xp.where(definite, xp.sqrt(xp.where(definite, apart, xp.ones_like(s))), xp.abs(s))
+    c = xp.sqrt((xp.abs(s) + n) / 2)
+    part = xp.where(definite, -xp.sign(s) / (2 * c * n), xp.zeros_like(s))
+    return (q._make(q.keys, q.coefficients * part[..., None]) + c / n) * A
 
 
 # ---- the inverse

@@ -118,3 +118,36 @@ def test_what_is_null_but_for_rounding_is_not_normalised(batch):
     with pytest.raises(cr.ArgumentError, match="of non-zero norm"):
         null.normalized()
     assert np.all(null.normalized(rtol=1e-18).norm() > 0.9)
+
+
+@pytest.mark.parametrize(
+    "signature", [(3, 0, 1), (4, 0, 0), (3, 1, 0), (1, 3, 0), (2, 2, 0), (4, 0, 1), (4, 1, 0), (2, 0, 3)]
+)
+def test_drifted_versors_by_every_path(signature):
+    """U ~U is 1 or -1 where A ~A = s + q with q² < s², and U a product of A and a number x + y q; for a versor x."""
+    torch = pytest.importorskip("torch")
+    alg = cr.Algebra(*signature)
+    rng = np.random.default_rng(alg.d)
+    R = (alg.random_multivector(rng, (30,), 2) * 0.4).exp() * alg.scalar(rng.uniform(0.5, 2, 30))
+    vector = alg.vector(rng.normal(size=alg.d) + 4 * (np.arange(alg.d) == alg.d - 1))
+    fused = cr.fused(lambda A: A.normalized())
+    for grades, A in (((0, 2, 4), R), (range(1, alg.d + 1, 2), (R * vector).odd())):
+        held = [k for k in grades if k <= alg.d]
+        A = A.grade(*held)
+        drifted = A + 1e-2 * alg.random_multivector(rng, (30,), held)
+        assert A.normalized().isclose(A / alg.scalar(A.norm()), rtol=1e-11, atol=1e-12).all()
+        U = drifted.normalized()
+        size = np.square(U.values).max()
+        np.testing.assert_allclose(np.abs((U * ~U)["1"]), 1, atol=1e-12 * size)
+        rest = U * ~U - (U * ~U).grade(0)
+        np.testing.assert_allclose(rest.values, 0, atol=1e-12 * size)
+        tensor = alg.multivector(torch.tensor(drifted.values.copy()), drifted.grades).normalized().to_numpy()
+        for other in (fused(drifted), tensor, cr.stack([one.normalized() for one in drifted])):
+            assert other.isclose(U, rtol=1e-10, atol=1e-11 * size).all()
+
+
+def test_a_bivector_of_two_equal_planes_keeps_its_direction():
+    """There A ~A = 2 + 2 I or 2 - 2 I has no inverse, and A is divided by its norm."""
+    alg = cr.Algebra(4)
+    A = alg("1.0*e12 + e34")
+    assert A.normalized().isclose(A / 2**0.5, rtol=1e-15)

@@ -25,7 +25,7 @@ def normalized(M: Multivector) -> Multivector:
 
     Every even element of n ≤ 4 becomes a motor so, the mean of several motors for instance; a sum of lines becomes the
     axis of its screw. For n ≥ 5 it is Newton's iteration M ← M (3 - ~M M)/2, and the result must be a versor.
-    `Multivector.normalized` divides by the number √⟨M ~M⟩_0 only.
+    Those are also what `Multivector.normalized` gives.
 
     Raises
     ------
@@ -72,22 +72,15 @@ def _ideal(found: str) -> Exception:
 
 
 def _by_study(M: Any) -> Any:
+    _, s = _square(M)
+    body = (M.coefficients[..., M.keys.masks & 1 == 0] ** 2).sum(axis=-1)
     eps = float(np.finfo(M.dtype).eps)
-    for _ in range(2):  # the second time takes away what the first has rounded
-        X, s = _square(M)
-        q = X._select(keys_of_grades(X.algebra.d, (4,))) if X.algebra.d > 3 else None
-        t = np.zeros_like(s) if q is None else np.asarray(q.scalar_product(q).scalar_part())
-        body = (M.coefficients[..., M.keys.masks & 1 == 0] ** 2).sum(axis=-1)
-        apart = s * s - t
-        if not ((s > 0) & (apart > (64 * eps * body) ** 2)).all() or not (body > 0).all():
-            raise _ideal("an element at infinity, or one that is no multiple of a motor: ~M M is not invertible")
-        root = np.sqrt(apart)
-        c = np.sqrt((s + root) / 2)
-        factor = M.algebra.scalar(c / root)
-        if q is not None:
-            factor = factor - q._make(q.keys, q.coefficients * (0.5 / (c * root))[..., None])
-        M = _trimmed(M.gp(factor), M)
-    return M
+    if (s > 64 * eps * body).all() and (body > 0).all():
+        unit = M.normalized(rtol=0.0)
+        X, s = _square(unit)
+        if (np.abs(X.coefficients[..., 1:]).max(axis=-1, initial=0) <= 1e-6).all():
+            return unit
+    raise _ideal("an element at infinity, or one that is no multiple of a motor: ~M M is not invertible")
 
 
 def _trimmed(product: Any, M: Any) -> Any:
