@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clifford_rand.basis import layout
-from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.basis.keys import union
 from clifford_rand.functions.closed_log import closed_form, closed_root
 from clifford_rand.functions.exact_log import exact_log, exact_sqrt
 from clifford_rand.functions.frame import (
@@ -123,7 +123,7 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivec
     result, done = closed_form(even, kept)
     if result is not None and done.all():
         return result, done
-    frame = frame_of(even, owner)
+    frame, d = frame_of(even, owner), even.algebra.d
     start = frame.enter(even, frame.even, dtype)
     flat = start.coefficients.reshape(math.prod(even.shape), frame.even.size)
     scalars = np.zeros(len(flat), dtype=dtype)
@@ -142,8 +142,11 @@ def _versor_logs(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivec
             right[i] = False
         else:
             scalars[i], parts[i] = one
-    made = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, dtype).coefficients
-    return _joined(even, scalars.reshape(even.shape), made, kept, result, done), right.reshape(even.shape)
+    B = frame.leave(frame.bivector(parts.reshape(*even.shape, frame.bivectors.size)), even, kept)
+    made = B if d > 1 and not scalars.any() else B + scalars.reshape(even.shape).astype(kept)
+    if result is not None:
+        made = _merged(even, done, _parted(made, done)[0], _parted(result, done)[1])
+    return made, right.reshape(even.shape)
 
 
 def _versor_roots(even: "Multivector", dtype: Any, owner: str) -> "tuple[Multivector, Array]":
@@ -183,18 +186,3 @@ def _merged(R: "Multivector", where: Array, others: "Multivector", those: "Multi
     parts = np.zeros((where.size, keys.size), dtype=np.result_type(others.dtype, those.dtype))
     parts[~where.reshape(-1)], parts[where.reshape(-1)] = others._on(keys).coefficients, those._on(keys).coefficients
     return R._make(keys, parts.reshape(*R.shape, keys.size))
-
-
-def _joined(
-    R: "Multivector", scalars: Array, parts: Array, dtype: Any, closed: "Multivector | None", done: Array
-) -> "Multivector":
-    """Return log s + B, without a scalar where every s is 1, from both ways."""
-    d = R.algebra.d
-    if closed is not None:
-        parts = np.where(done[..., None], closed.grade(2).values, parts)
-        if 0 in closed.grades:
-            scalars = np.where(done, closed.grade(0).values[..., 0], scalars)
-    if scalars.any() or d < 2:
-        both = np.concatenate([scalars[..., None], parts], axis=-1)
-        return R._make(keys_of_grades(d, (0, 2) if d > 1 else (0,)), both.astype(dtype))
-    return R._make(keys_of_grades(d, (2,)), parts.astype(dtype))

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_log import closed_bivector
 from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.frame import Array, Frame
 from clifford_rand.functions.orthogonal_log import commuting_turn, orthogonal_log, rotation_planes
+from clifford_rand.functions.planes_log import exp_by_planes
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
@@ -154,35 +154,16 @@ def _phi1(X: Array) -> Array:
     return np.asarray(expm(block)[:n, n:])
 
 
-def _exp_times(frame: Frame, B: Array, X: "Multivector | None" = None) -> "Multivector":
-    """Return exp(B) X, or exp(B): the planes of B in turn in a definite metric, else as `Multivector.exp` does."""
+def _exp(frame: Frame, B: Array) -> "Multivector":
+    """Return exp(B): by the planes of B in a definite metric, else as `Multivector.exp` does."""
     if (frame.signs == frame.signs[0]).all() and frame.signs[0] and frame.d > 1:
-        return _turns_times(frame, B, X)
-    E = exponential(frame.bivector(B))._on(frame.even)
-    return E if X is None else (E * X)._on(frame.even)
-
-
-def _turns_times(frame: Frame, B: Array, X: "Multivector | None") -> "Multivector":
-    """Return exp(B) X = Π (cos θ_k + sin θ_k P_k) X of the orthogonal unit planes P_k of B, in a definite metric.
-
-    With b w = -iθ w for the antisymmetric matrix b of B and w = (y + ix)/√2, x ∧ y is a plane, turned by θ. Every basis
-    bivector squares to -1, whether vectors square to 1 or -1.
-    """
-    values, vectors = np.linalg.eigh(1j * frame.matrix(B))
-    turning = values > 0
-    x, y = np.sqrt(2) * vectors.imag[:, turning], np.sqrt(2) * vectors.real[:, turning]
-    i, j = frame.upper
-    planes = x[i] * y[j] - x[j] * y[i]  # (d(d-1)/2, m)
-    keys = keys_of_grades(frame.d, (0, 2))
-    for angle, plane in zip(values[turning], planes.T, strict=True):
-        turn = frame.algebra._new(keys, np.concatenate([[np.cos(angle)], np.sin(angle) * plane]))
-        X = turn._on(frame.even) if X is None else (turn * X)._on(frame.even)
-    return frame.algebra.scalar(1.0)._on(frame.even) if X is None else X
+        return frame.algebra._new(frame.even, exp_by_planes(frame, B[None])[0])
+    return exponential(frame.bivector(B))._on(frame.even)
 
 
 def _nearer(frame: Frame, R: "Multivector", B: Array) -> bool:
     """Tell whether exp(B) is nearer to R than to -R, in the blades without null vectors, where both are exact."""
-    image = _exp_times(frame, B).coefficients
+    image = _exp(frame, B).coefficients
     null = sum(1 << int(i) for i in frame.null)
     kept = (frame.even.masks & null) == 0
     return float(np.abs((image - R.coefficients)[kept]).max()) <= float(np.abs((image + R.coefficients)[kept]).max())
@@ -198,14 +179,14 @@ def _polished(frame: Frame, R: "Multivector", scalar: float, B: Array, unit: boo
     scale = float(np.abs(R.coefficients).max())
 
     def image(scalar: float, B: Array) -> tuple["Multivector", Array, float]:
-        E = _exp_times(frame, B) * np.exp(scalar)
+        E = _exp(frame, B) * np.exp(scalar)
         F = R.coefficients - E.coefficients
         return E, F, float(np.abs(F).max())
 
     between_null = np.isin(frame.upper, frame.null).all(axis=0)
     if between_null.any():  # no vector sees these blades, and they commute with all: exact, and first, as no other
         place = frame.even.place(frame.bivectors)  # component should take their part of the residual
-        B = B + between_null * (_exp_times(frame, -B, R).coefficients[place])
+        B = B + between_null * ((_exp(frame, -B) * R)._on(frame.even).coefficients[place])
     E, F, now = image(scalar, B)
     for _ in range(_STEPS):
         if not now or (now <= 2 * _EPS * scale and np.abs(B).max() > 1e-3):
