@@ -1,16 +1,18 @@
 """Sums and other linear functions of NumPy along batch axes, comparison, shapes, and batches of the same kind."""
 
+import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
 from clifford_rand.basis.keys import keys_of_grades, union
 from clifford_rand.multivector.comparison import aligned
-from clifford_rand.multivector.elements import is_multivector, operand
+from clifford_rand.multivector.elements import as_numbers, is_multivector, operand, stack
 
 # ---- sums and other linear functions along batch axes
 
@@ -79,6 +81,73 @@ def cumsum(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
         return A._make(A.keys, array.cumsum(axis=along))
     bound = A.shape[along] * largest(array)
     return A._make(A.keys, in_integers(lambda x: x.cumsum(axis=along), bound, array))
+
+
+def cumprod(A: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return the geometric products of the first elements along a batch axis, first factor on the left."""
+    _keywords("cumprod", out=out)
+    A = A if dtype is None else A.astype(dtype)
+    if axis is None:
+        A, axis = A.reshape(-1), 0
+    along = _axis(A, axis, "cumprod")
+    if not A.shape[along]:
+        return A
+    factors = (A._make(A.keys, row) for row in np.moveaxis(A.coefficients, along, 0))
+    return stack(list(itertools.accumulate(factors, operator.mul)), along)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Return Σ (x_{i+1} - x_i) (y_i + y_{i+1})/2 along a batch axis."""
+    along = _axis(y, axis, "trapezoid")
+    step = np.asarray(dx if x is None else np.diff(x, axis=along if np.ndim(x) > 1 else -1))
+    step = step.reshape(-1, *(1,) * (y.ndim - 1 - along)) if step.ndim == 1 else step
+    before = (slice(None),) * along
+    return ((y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]) * (step / 2)).sum(along)
+
+
+def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Return NumPy's central differences of the coefficients along batch axes, a list of them for several."""
+    axes = range(A.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(_axis(A, one, "gradient") for one in axes)
+    array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else A.coefficients
+    differences: Any = np.gradient
+    found = differences(array, *spacing, axis=axes, edge_order=edge_order)
+    parts = [A._make(A.keys, layout.own(part)) for part in (found if isinstance(found, list | tuple) else [found])]
+    return parts if len(axes) > 1 else parts[0]
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """Return the values at x, real, of the line through (xp_i, fp_i), fp multivectors along one batch axis."""
+    line: Any = np.interp
+    x, xp = as_numbers(x, "numpy.interp"), as_numbers(xp, "numpy.interp")
+    if not is_multivector(fp) or fp.grades in ((), (0,)):
+        return line(x, xp, *(as_numbers(one, "numpy.interp") for one in (fp, left, right)), period)
+    if fp.ndim != 1:
+        raise fail("fp", "interp", "multivectors of batch shape (n,)", describe(f"batch shape {fp.shape}"))
+    ends = [None if end is None else operand(fp, end)._on(fp.keys).coefficients for end in (left, right)]
+    columns = [
+        line(x, xp, column, *(None if end is None else end[k] for end in ends), period=period)
+        for k, column in enumerate(np.moveaxis(fp.coefficients, -1, 0))
+    ]
+    return fp._make(fp.keys, np.stack(columns, axis=-1) if columns else np.zeros((*np.shape(x), 0)))
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Return Σ_k a_k v_{n-k}, the factors of each geometric product in this order; modes as NumPy's."""
+    if all(not is_multivector(one) or one.grades in ((), (0,)) for one in (a, v)):
+        return np.convolve(*(as_numbers(one, "numpy.convolve") for one in (a, v)), mode)  # type: ignore[call-overload]
+    a, v = (operand(a if is_multivector(a) else v, one) for one in (a, v))
+    if a.ndim != 1 or v.ndim != 1 or not (a.shape[0] and v.shape[0]):
+        raise fail("a", "convolve", "not empty, of one batch axis like v", describe(f"shapes {a.shape}, {v.shape}"))
+    n, m = a.shape[0], v.shape[0]
+    lengths = {"full": n + m - 1, "same": max(n, m), "valid": abs(n - m) + 1}
+    size = lengths[check_choice(mode, "mode", "convolve", tuple(lengths))]
+    products = a[:, None] * v[None, :]
+    array = np.zeros((n + m - 1, products.keys.size), dtype=products.dtype)
+    for i in range(n):
+        array[i : i + m] += products.coefficients[i]
+    first = (n + m - 1 - size) // 2
+    return products._make(products.keys, layout.own(array[first : first + size]))
 
 
 def _axis(A: Any, axis: Any, name: str) -> int:
@@ -229,6 +298,11 @@ OWN: dict[Any, Callable[..., Any]] = {
     np.mean: mean,
     np.prod: prod,
     np.cumsum: cumsum,
+    np.cumprod: cumprod,
+    np.trapezoid: trapezoid,
+    np.gradient: gradient,
+    np.interp: interp,
+    np.convolve: convolve,
     np.diff: diff,
     np.average: average,
     np.linspace: linspace,

@@ -91,9 +91,13 @@ def _of_numbers(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
 def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:
     from clifford_rand.multivector import along_axes
 
-    name = {(np.add, "reduce"): "sum", (np.multiply, "reduce"): "prod", (np.add, "accumulate"): "cumsum"}.get(
-        (ufunc, method)
-    )
+    meanings = {
+        (np.add, "reduce"): "sum",
+        (np.multiply, "reduce"): "prod",
+        (np.add, "accumulate"): "cumsum",
+        (np.multiply, "accumulate"): "cumprod",
+    }
+    name = meanings.get((ufunc, method))
     if name is None:
         raise TypeError(f"numpy.{ufunc.__name__}.{method} has no meaning for multivectors")
     return getattr(along_axes, name)(A, **{"axis": 0, **kwargs})

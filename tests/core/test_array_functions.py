@@ -209,6 +209,73 @@ def test_what_has_no_meaning_says_what_to_use(function, hint):
         function()
 
 
+def running_products(X):
+    found = [X[0]]
+    for one in X[1:]:
+        found.append(found[-1] * one)
+    return found
+
+
+def test_running_products_are_a_loop():
+    motors = np.stack([(0.1 * k * ALG.e12 + 0.2 * ALG.e23).exp() * (1 + k * ALG.e1) for k in range(5)])
+    for product in (np.cumprod(motors), np.multiply.accumulate(motors), np.cumprod(motors, axis=-1)):
+        assert all(a.isclose(b) for a, b in zip(product, running_products(motors), strict=True))
+    for axis in range(3):
+        product = np.moveaxis(np.cumprod(A, axis=axis), axis, 0)
+        for a, b in zip(product, running_products(np.moveaxis(A, axis, 0)), strict=True):
+            assert np.all(a.isclose(b))
+        assert np.all(np.take(np.cumprod(A, axis=axis), -1, axis=axis).isclose(A.prod(axis)))
+    assert np.cumprod(A).shape == (24,)
+    assert list(np.cumprod(ALG.vector([[2, 0, 0], [0, 3, 0]]))) == [2 * ALG.e1, 6 * ALG.e12]
+    assert np.cumprod(V[:0], axis=0).shape == (0,)
+    with pytest.raises(cr.ArgumentError, match="batch axes"):
+        np.cumprod(A, axis=3)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_integrals_and_differences_are_those_of_each_coefficient(axis):
+    n = A.shape[axis]
+    x = np.cumsum(np.arange(1.0, n + 1))
+    full = np.random.default_rng(0).uniform(size=A.shape).cumsum(axis=axis)
+    dense = np.moveaxis(A.dense().values, -1, 0)
+    for keywords in ({}, {"dx": 0.1}, {"x": x}, {"x": full}):
+        found = np.trapezoid(A, axis=axis, **keywords)
+        wanted = [np.trapezoid(one, axis=axis, **keywords) for one in dense]
+        np.testing.assert_allclose(np.moveaxis(found.dense().values, -1, 0), wanted, atol=1e-13)
+    for spacing in ((), (0.1,), (x,)):
+        found = np.gradient(A, *spacing, axis=axis)
+        wanted = [np.gradient(one, *spacing, axis=axis) for one in dense]
+        np.testing.assert_allclose(np.moveaxis(found.dense().values, -1, 0), wanted, atol=1e-13)
+    both = np.gradient(A)
+    assert len(both) == 3
+    assert np.all(both[axis].isclose(np.gradient(A, axis=axis)))
+
+
+def test_interpolation_is_the_line_between_two():
+    x = np.array([[0.0, 0.25, 1.5], [2.0, 3.0, 9.0]])
+    found = np.interp(x, np.arange(4.0), V)
+    assert found.shape == x.shape
+    for index, at in np.ndenumerate(x):
+        i, part = (min(int(at), 2), min(at, 3.0) - min(int(at), 2))
+        assert found[index].isclose(V[i] * (1 - part) + V[i + 1] * part)
+    assert np.interp(-1.0, np.arange(4.0), V, left=5 * V[3]).isclose(5 * V[3])
+    assert np.interp(0.5, [0, 1], ALG.vector([[0, 2, 0], [4, 0, 0]])) == 2.0 * ALG.e1 + ALG.e2
+    with pytest.raises(cr.ArgumentError, match="batch shape"):
+        np.interp(0.5, np.arange(4.0), A)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolution_is_the_sum_of_geometric_products(mode):
+    w = np.array([1.0, -2.0, 0.5])
+    for a, v in ((V, V[:3]), (V[:2], V), (V, w), (w, V)):
+        found = np.convolve(a, v, mode)
+        n, m = len(a), len(v)
+        full = [sum((a[k] * v[i - k] for k in range(n) if 0 <= i - k < m), 0 * V[0]) for i in range(n + m - 1)]
+        numbers = np.convolve(np.arange(1.0, n + 1), np.ones(m), mode)
+        start = (n + m - 1 - len(numbers)) // 2
+        assert all(one.isclose(two) for one, two in zip(found, full[start : start + len(numbers)], strict=True))
+
+
 def test_errors_are_the_librarys():
     with pytest.raises(cr.ArgumentError, match="two conjugates"):
         np.conjugate(1j * A)
