@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clifford_rand._checks import fail
 from clifford_rand.basis.rules import bits_of
 
 if TYPE_CHECKING:
     from clifford_rand.multivector.multivector import Multivector
 
+_SPECIFICATION = re.compile(
+    r"(?:(?P<fill>.)?(?P<align>[<>=^]))?(?P<sign>[-+ ]?)(?P<form>z?#?)(?P<zero>0?)(?P<width>\d*)(?P<rest>\D.*)?",
+    re.DOTALL,
+)
 LONGEST = 64  # terms of one line; more are counted, as NumPy does
 
 Term = tuple[bool, str, bool]  # is it negative, its size as text, does the size need parentheses before a blade
@@ -121,7 +126,7 @@ def _rows(mv: "Multivector") -> Any:
     return mv.coefficients.reshape(math.prod(mv.shape), mv.keys.size)
 
 
-def _lines(mv: "Multivector", number: Number) -> str:
+def _lines(mv: "Multivector", number: Number, finish: Callable[[str], str] = str) -> str:
     """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are."""
     options = np.get_printoptions()
     rows = _rows(mv)
@@ -131,7 +136,7 @@ def _lines(mv: "Multivector", number: Number) -> str:
     indices = [", ".join(str(int(part)) for part in np.unravel_index(i, mv.shape)) for i in shown]
     width = max(map(len, indices), default=0)
     lines = [
-        f" [{index:>{width}}] {_line(mv._make(mv.keys, rows[i]), number)}"
+        f" [{index:>{width}}] {finish(_line(mv._make(mv.keys, rows[i]), number))}"
         for index, i in zip(indices, shown, strict=True)
     ]
     if not whole:
@@ -144,17 +149,30 @@ def rounded_text(mv: "Multivector") -> str:
     return _text(mv, _rounded)
 
 
-def _text(mv: "Multivector", number: Number) -> str:
-    return _lines(mv, number) if mv.ndim else _line(mv, number)
+def _text(mv: "Multivector", number: Number, finish: Callable[[str], str] = str) -> str:
+    return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number))
 
 
 def formatted_text(mv: "Multivector", specification: str) -> str:
-    """Return text with every number in a format of the user's: ``f"{A:.3f}"``; of a scalar as of the number."""
+    """Return text in a format of the user's, ``f"{A:+.3f}"``, which is read as that of a complex number.
+
+    Precision and type are those of each number, the sign is that of the first term, and width and alignment those of
+    the whole. A scalar has the format of its number.
+    """
     if not specification:
         return rounded_text(mv)
     if mv.keys.grades in ((0,), ()) and not mv.ndim and mv.dtype.kind in "if":
         return format(mv["1"].item(), specification)  # zero too, which has no terms
-    return _text(mv, lambda value: format(value, specification))
+    parts = _SPECIFICATION.fullmatch(specification)
+    if parts is None or parts["zero"] or parts["align"] == "=":
+        raise fail("specification", "format", "free of zero padding, as for complex numbers", specification)
+    rest = parts["form"] + (parts["rest"] or "").removesuffix("s")
+    sign, place = parts["sign"].strip("-"), f"{parts['fill'] or ''}{parts['align'] or '>'}{parts['width']}"
+
+    def finish(text: str) -> str:
+        return format(text if text.startswith("-") else sign + text, place)
+
+    return _text(mv, (lambda value: format(value, rest)) if rest else _rounded, finish)
 
 
 # ---- notebooks

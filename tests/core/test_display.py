@@ -142,6 +142,35 @@ def test_batches_print_a_line_each():
     assert "shape=(0,)" in str(alg.vector(np.zeros((0, 2))))
 
 
+@pytest.mark.parametrize("precision", ["", ".2f", ".1e", ",.3g", "#.0f", "z.1f"])
+@pytest.mark.parametrize("width", ["", "8", "40", ">40", "<40", "*^41"])
+@pytest.mark.parametrize("sign", ["", "-", "+", " "])
+def test_formats_with_a_sign_and_a_width(sign, width, precision):
+    """The sign is that of the first term, precision that of each number, and width that of the whole."""
+    alg = cr.Algebra(3)
+    align, digits = width.rstrip("0123456789"), width.lstrip("<>*^")
+    for a, b in ((1.5, -2500.25), (-1.5, 2500.25)):
+        A = a * alg.e1 + b * alg.e23
+        plain = f"{A:{precision}}" if precision else str(A)
+        signed = plain if a < 0 else sign.strip("-") + plain
+        found = format(A, f"{align}{sign}{digits}{precision}")
+        assert found == (f"{signed:{width if align else '>' + width}}" if width else signed)
+        assert alg(found.strip(" *").replace(",", "")).isclose(A, rtol=0.5)
+    assert f"{alg.e1 - alg.e2:+.2f}" == "+1.00*e1 - 1.00*e2"
+    assert f"{alg.scalar(1.5):{sign}8.2f}" == f"{1.5:{sign}8.2f}"
+
+
+def test_formats_of_symbols_batches_and_what_is_refused():
+    alg = cr.Algebra(2)
+    assert f"{alg.e1:>12}" == "          e1"
+    assert f"{A * alg.e1 - alg.e2:+.1f}" == "+a*e1 - 1.0*e2"
+    lines = f"{alg.vector([[1.0, 2], [-1, 0]]):+16.1f}".splitlines()[1:]
+    assert lines == [" [0] +1.0*e1 + 2.0*e2", " [1] " + "-1.0*e1".rjust(16)]
+    for specification in ("08.2f", "=8.2f"):
+        with pytest.raises(cr.ArgumentError, match="free of zero padding"):
+            format(alg.e1 * 1.5, specification)
+
+
 def test_formats():
     alg = cr.Algebra(2)
     M = np.pi - 2 * alg.e1 + 1e-9 * alg.e2
