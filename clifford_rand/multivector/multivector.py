@@ -389,6 +389,17 @@ class Multivector(BladeAttributes):
     subs = symbols.subs
     simplify = symbols.simplify
     expand = symbols.expand
+    factor = symbols.factor
+    evalf = symbols.evalf
+    integrate = symbols.integrate
+    args = property(symbols.arguments)
+    func = symbols.rebuilt
+    __sympy__ = property(symbols.is_sympy)
+    _sympy_ = property(symbols.as_sympy)
+    _eval_simplify = symbols.eval_simplify
+    _eval_trigsimp = symbols.eval_trigsimp
+    _eval_Integral = symbols.eval_integral  # noqa: N815  # SymPy's name
+    _latex = symbols.latex
     lambdify = _compiled.lambdify
 
     # ---- what it looks like

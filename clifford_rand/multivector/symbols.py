@@ -6,6 +6,8 @@ Nothing is simplified unless asked for. The name ``free_symbols`` is left to sca
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from clifford_rand._checks import check_callable, check_integer, fail
 from clifford_rand.basis.coefficients import is_scalar
 
@@ -111,8 +113,8 @@ def simplify(A: "Multivector", function: Callable[[Any], Any] | None = None) -> 
     return A._make(A.keys, each(function or (lambda value: value.simplify()), A.coefficients))
 
 
-def expand(A: "Multivector") -> "Multivector":
-    """Return every coefficient multiplied out.
+def expand(A: "Multivector", **hints: Any) -> "Multivector":
+    """Return every coefficient multiplied out, with SymPy's hints.
 
     Examples
     --------
@@ -123,4 +125,119 @@ def expand(A: "Multivector") -> "Multivector":
     """
     from clifford_rand.symbolic import each
 
-    return A._make(A.keys, each(lambda value: value.expand(), A.coefficients))
+    return A._make(A.keys, each(lambda value: value.expand(**hints), A.coefficients))
+
+
+def factor(A: "Multivector", *generators: Any, **options: Any) -> "Multivector":
+    """Return every coefficient factored, as `sympy.factor` does.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> x = cr.Algebra(2).symbols("x", 1)
+    >>> (x * x * x).expand().factor()
+    x1*(x1**2 + x2**2)*e1 + x2*(x1**2 + x2**2)*e2
+    """
+    from clifford_rand.symbolic import each
+
+    return A._make(A.keys, each(lambda value: value.factor(*generators, **options), A.coefficients))
+
+
+def evalf(A: "Multivector", n: int = 15, **options: Any) -> "Multivector":
+    """Return every coefficient as a SymPy number of n digits, symbols kept: what `sympy.N` calls.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, sympy
+    >>> (sympy.sqrt(2) * cr.Algebra(2).e1).evalf(5)
+    1.4142*e1
+    """
+    from clifford_rand.symbolic import each
+
+    n = check_integer(n, "n", "evalf")
+    return A._make(A.keys, each(lambda value: value.evalf(n, **options), A.coefficients))
+
+
+def integrate(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
+    """Return the integral of every coefficient, symbols as `sympy.integrate` takes them: x, or (x, low, high).
+
+    Examples
+    --------
+    >>> import clifford_rand as cr, sympy
+    >>> x = sympy.Symbol("x", real=True)
+    >>> sympy.integrate(x**2 * cr.Algebra(2).e1, (x, 0, 1))
+    (1/3)*e1
+    """
+    from clifford_rand.symbolic import each
+
+    return A._make(A.keys, each(lambda value: value.integrate(*symbols, **options), A.coefficients))
+
+
+# ---- what SymPy's own functions call
+
+
+def arguments(A: "Multivector") -> tuple[Any, ...]:
+    """Return the coefficients in order, from which ``A.func(*A.args)`` is A again: SymPy's functions work on these.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> alg = cr.Algebra(2)
+    >>> alg.symbols("a", 1).args
+    (a1, a2)
+    """
+    return tuple(A.coefficients.ravel().tolist())
+
+
+def rebuilt(A: "Multivector", *values: Any) -> "Multivector":
+    """Return the multivector of the same blades and batch shape with other coefficients, see `args`.
+
+    Examples
+    --------
+    >>> import clifford_rand as cr
+    >>> cr.Algebra(2).symbols("a", 1).func(1, 2)
+    e1 + 2*e2
+    """
+    if len(values) != A.coefficients.size:
+        raise fail("values", "func", f"{A.coefficients.size} coefficients", values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return A._make(A.keys, array.reshape(A.coefficients.shape))
+
+
+def is_sympy(A: "Multivector") -> bool:
+    """Let `sympify` take a multivector as it is, which False says, but a scalar as its number, by `as_sympy`."""
+    if A.keys.grades == (0,) and A.keys.size and not A.ndim:
+        raise AttributeError("__sympy__")
+    return False
+
+
+def as_sympy(A: "Multivector") -> Callable[[], Any]:
+    """Return the function that gives the expression of a scalar; no other multivector has it."""
+    if A.keys.grades != (0,) or not A.keys.size or A.ndim:
+        raise AttributeError("_sympy_")
+    from clifford_rand.symbolic import each
+
+    return lambda: each(lambda value: value, A.coefficients)[0]
+
+
+def eval_simplify(A: "Multivector", **options: Any) -> "Multivector":
+    """Let `sympy.simplify` simplify every coefficient."""
+    return simplify(A, lambda value: value.simplify(**options))
+
+
+def eval_trigsimp(A: "Multivector", **options: Any) -> "Multivector":
+    """Let `sympy.trigsimp` simplify every coefficient."""
+    return simplify(A, lambda value: value.trigsimp(**options))
+
+
+def eval_integral(A: "Multivector", *symbols: Any, **options: Any) -> "Multivector":
+    """Let `sympy.integrate` integrate every coefficient."""
+    return integrate(A, *symbols)
+
+
+def latex(A: "Multivector", printer: Any, *arguments: Any, **options: Any) -> str:
+    """Let `sympy.latex` write what a notebook shows, without its dollar signs."""
+    from clifford_rand.multivector.display import latex_text
+
+    return latex_text(A).strip("$")

@@ -401,3 +401,47 @@ def test_a_filter_needs_true_or_false():
     x = cr.Algebra(2).symbols("x", 1)
     with pytest.raises(cr.ArgumentError, match="'function' parameter of filter must be true or false of every"):
         x.filter(lambda c: c > 0)
+
+
+def test_functions_of_sympy_act_on_coefficients():
+    alg = cr.Algebra(3)
+    x, y = sp.symbols("x y", real=True)
+    f, g = (x**2 - y**2) / (x - y), sp.sin(x) ** 2 + sp.cos(x) ** 2
+    A = f * alg.e1 + g * alg.e12
+    functions = {
+        sp.simplify: sp.simplify,
+        sp.trigsimp: sp.trigsimp,
+        sp.factor: sp.factor,
+        sp.expand: sp.expand,
+        lambda B: sp.N(B, 5): lambda c: sp.N(c, 5),
+        lambda B: sp.integrate(B, y): lambda c: sp.integrate(c, y),
+        lambda B: sp.integrate(B, (y, 2, 3)): lambda c: sp.integrate(c, (y, 2, 3)),
+        lambda B: B.integrate((x, 0, 1), (y, 2, 3)): lambda c: c.integrate((x, 0, 1), (y, 2, 3)),
+        lambda B: sp.diff(B, x, 2): lambda c: sp.diff(c, x, 2),
+        lambda B: B.evalf(subs={x: 2, y: 1}): lambda c: c.evalf(subs={x: 2, y: 1}),
+        lambda B: B.subs(x, 3).evalf(): lambda c: c.subs(x, 3).evalf(),
+        lambda B: B.func(*B.args): lambda c: c,
+    }
+    for of, on in functions.items():
+        assert of(A) == on(f) * alg.e1 + on(g) * alg.e12
+        batch = of(cr.stack([A, 2 * A]))
+        assert batch.shape == (2,)
+        assert batch[0] == of(A)
+    assert sp.latex(A) == A._repr_latex_().strip("$")
+    assert sp.latex(3 * alg.e1) == r"3\,\mathbf{e}_{1}"
+    assert sp.integrate(x**2 * alg.e1, (x, 0, 1)) == sp.Rational(1, 3) * alg.e1
+    with pytest.raises(cr.ArgumentError, match="must be 2 coefficients"):
+        A.func(1)
+
+
+def test_sympify_takes_scalars_as_numbers_and_others_as_they_are():
+    alg = cr.Algebra(2)
+    x = sp.Symbol("x", real=True)
+    A = x * alg.e1
+    assert sp.sympify(A) is A
+    assert sp.sympify(A | A) == x**2
+    assert sp.sqrt(A | A) == abs(x)
+    assert (x == A) is False
+    assert x == alg.scalar(x)
+    assert x + A == A + x == alg.scalar(x) + A
+    assert sp.Integer(2) * A == 2 * A

@@ -224,6 +224,11 @@ CALLS = {
         )
     ],
     "Multivector.expand": [through(lambda x: (x * x).expand(), SYMBOLS)],
+    "Multivector.factor": [through(lambda x: (x * x).factor(), SYMBOLS)],
+    "Multivector.evalf": [through(lambda x, n: (x * x).evalf(n), SYMBOLS, count(5, **_PATIENT))],
+    "Multivector.integrate": [through(lambda x: (x * x).integrate(x["e1"]), SYMBOLS)],
+    "Multivector.args": [through(lambda A: A.args, owner(V))],
+    "Multivector.func": [through(lambda A: A.func(1, 2, 3), owner(V))],
     "Multivector.simplify": [through(lambda x, how: (x * x).simplify(how), SYMBOLS, function(None))],
     "Multivector.symbols_used": [through(lambda x: (x * x).symbols_used(), SYMBOLS)],
     "Multivector.subs": [
