@@ -182,7 +182,7 @@ def _delimited(
             stream.seek(0)
             frames = _in_order(file, dialect, stream, rows, options)
         for frame in frames:
-            frame = without_thousands(frame, dialect, as_text)
+            frame = without_thousands(frame, dialect, as_text, as_number)
             kinds = {name: dtype.kind for name, dtype in frame.dtypes.items()}
             whole = {name: np.float64 for name in as_number if kinds.get(name) in ("i", "u")}
             frame = frame.astype(whole) if whole else frame

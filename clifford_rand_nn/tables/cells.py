@@ -16,12 +16,12 @@ MISSING = frozenset(
      "missing", "unknown", "n/k", "n.k.", "not available", "not applicable")
 )  # fmt: skip
 _SYMBOL = "[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0e3f\u20a0-\u20cf]"  # currency symbols of Unicode
-# R$, US$, EUR, and "kr " or "Rs. " with a space: u17 is a label. Units after a number may have two words: "Mio. €".
-_BEFORE = rf"[^\W\d_]{{0,3}}{_SYMBOL}[^\W\d_]{{0,2}}|[A-Z]{{3}}|[^\W\d_]{{1,3}}\.?(?=\s)"
+# R$, US$, EUR, and kr, Rs. or S/ with a space or a mark: u17 is a label. After a number come up to two words: "Mio. €".
+_BEFORE = rf"[^\W\d_]{{0,3}}{_SYMBOL}[^\W\d_]{{0,2}}|[A-Z]{{3}}|[^\W\d_]{{1,3}}(?:[./]{{1,2}}|(?=\s))"
 _WORD = rf"(?:[^\W\d_]|{_SYMBOL}|[%‰°²³/.'′″·])"
 _AMOUNT = rf"(?P<sign>[+\-−]?)\s*(?P<before>{_BEFORE})?\s*(?P<minus>[+\-−]?)\s*(?P<number>{{}})"
 # 5- as accountants write, and 5.– and 5,-- without cents
-_AMOUNT += rf"(?P<last>(?<=\d)[-−](?!-))?(?:[.,][-–—]{{1,2}})?\s*(?P<after>{_WORD}{{1,12}}(?:\s{_WORD}{{1,12}})?)?"
+_AMOUNT += rf"(?P<last>(?<=\d)[-−](?!-))?(?:[.,:][-–—]{{1,2}})?\s*(?P<after>{_WORD}{{1,12}}(?:\s{_WORD}{{1,12}})?)?"
 _NEGATIVE = re.compile(r"([^()\d]*)\(([^()]*\d[^()]*)\)([^()\d]*)")  # (1,234.50)
 RARE = 10  # in a column of numbers or dates a tenth of the cells may be something else: they are missing
 _MONEY = re.compile(rf"(?:[A-Z]{{0,2}}{_SYMBOL}|[A-Z]{{3}})?\|(?:{_SYMBOL}|[A-Z]{{3}})?")
@@ -186,6 +186,13 @@ def amount_of(column: Any) -> Amount:
     if unit not in bare and units[unit] <= units.get("", 0):
         unit = ""
     return Amount(comma, unit, unit in bare)
+
+
+def with_point(cell: object) -> object:
+    """Return "1.234,5 kg" as "1234.5 kg", marks of missing cells as they are, and None for other cells."""
+    if isinstance(cell, str) and _parts(cell, _COMMA):
+        return cell.replace(".", "").replace(",", ".")
+    return cell if is_missing(cell) else None
 
 
 def _parts(text: str, form: re.Pattern[str]) -> tuple[float, str, bool] | None:

@@ -12,11 +12,11 @@ import numpy as np
 from clifford_rand._files import named_errors
 from clifford_rand._optional import require
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.cells import is_rare, with_point
 from clifford_rand_nn.tables.dialect import (
     CODE,
     DAMAGED,
     SPACES,
-    THOUSANDS,
     Dialect,
     damaged_archive,
     not_text,
@@ -86,10 +86,11 @@ def _zeros(file: Path) -> bool:
     return False
 
 
-def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = ()) -> Any:
+def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (), as_number: Sequence[str] = ()) -> Any:
     """Return a frame in which 12.000 is twelve thousand, where decimals are written with a comma.
 
-    Not by pandas' own option: it takes 31.12.2020 for a number too.
+    So are "1.234,5 kg" and "0,512" beside a cell that is no number: then they have a decimal point. Not by pandas' own
+    option: it takes 31.12.2020 for a number too.
     """
     if dialect.decimal != ",":
         return frame
@@ -98,11 +99,12 @@ def without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = ())
         cells = frame[name]
         if name in as_text or not (cells.dtype == object or pandas.api.types.is_string_dtype(cells.dtype)):
             continue
-        grouped = cells.astype(object).map(lambda cell: isinstance(cell, str) and bool(THOUSANDS.fullmatch(cell)))
-        if grouped.any():
-            cells = cells.astype(object).where(~grouped, cells.astype(object).str.replace(".", "", regex=False))
-            known = pandas.to_numeric(cells, errors="coerce")
-            frame[name] = known if (known.notna() | cells.isna()).all() else cells
+        cells = cells.astype(object)
+        read = cells.map(with_point)
+        others = cells.notna() & read.isna()
+        if name in as_number or is_rare(int(others.sum()), int(cells.notna().sum())):
+            known = pandas.to_numeric(read, errors="coerce")
+            frame[name] = known if (known.notna() | cells.isna()).all() else read.where(read.notna(), cells)
     return frame
 
 

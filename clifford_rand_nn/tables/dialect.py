@@ -94,9 +94,9 @@ def find_dialect(
     """Return how a file is written; what is given is not looked for.
 
     Lines of comments (#) before the names are skipped. The separator is the one of ``, ; tab |`` by which most rows
-    have as many cells as the first, among equals the one that leaves the most cells whole; or spaces, if there is none
-    and half of the cells are numbers. The decimal mark is a comma where cells such as ``1,5`` stand between other
-    separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
+    have as many cells as the first, among equals the one that leaves the most cells whole; or spaces, if by these alone
+    rows are of equal length, or a column is numbers. The decimal mark is a comma where cells such as ``1,5`` stand
+    between other separators and no cell such as ``1.5`` does; beside them ``12.000`` is twelve thousand.
     """
     one = "one ASCII character that ends no line"  # pandas' parser takes a byte
     _check("separator", separator, one, lambda text: len(text) == 1 and text.isascii() and text not in "\r\n")
@@ -236,12 +236,16 @@ def _separator(text: str, usual: str) -> str:
         score = (alike, entire / len(cells), len(rows[0]), 0)
         if score > best:
             best, chosen = score, one
-    if best[0] < 1:
-        head, *rows = _parsed(text, SPACES)[:_ROWS] or [[]]
-        numeric = [bool(_NUMBER.fullmatch(cell)) for row in rows for cell in row]
-        if len(head) > 1 and all(len(row) == len(head) for row in rows) and 2 * sum(numeric) >= len(numeric) > 0:
-            return SPACES
+    rows = _parsed(text, SPACES)[:_ROWS]
+    even = len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0])
+    if even and _has_numbers(rows) and (best[0] < 1 or not _has_numbers(_parsed(text, chosen)[:_ROWS])):
+        return SPACES
     return chosen
+
+
+def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column is numbers below its first row."""
+    return any(all(_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows[1:], strict=False))
 
 
 def _without_comments(text: str) -> tuple[int, str, bool]:

@@ -91,12 +91,12 @@ class NumberReader(Reader):
     @property
     def as_text(self) -> bool:
         """Whether a file's reader should make no numbers of the cells."""
-        return self.comma or not self.bare
+        return self.comma
 
     @property
     def as_number(self) -> bool:
         """Whether a file's reader should make numbers of the cells, if they are none but for missing ones."""
-        return not self.as_text
+        return not self.comma
 
     def read(self, column: Any, unread: Unread) -> dict[str, NDArray[Any]]:
         """Return the numbers, NaN where they are missing."""

@@ -51,7 +51,7 @@ FILES = {
     "thousands and fractions": (
         "t.csv",
         "a;b\n1.234,5;1.000\n-12.000,25;1.234.567\n",
-        [["1.234,5", "-12.000,25"], [1000, 1234567]],
+        [[1234.5, -12000.25], [1000, 1234567]],
         "semicolons|with a comma, thousands with a point",
     ),
     "dates beside commas": (
@@ -115,6 +115,8 @@ TEXTS = {
     "spaces": ("  a    b\n  1.5  2\n 12.5 30  \n", [[1.5, 12.5], [2, 30]]),
     "spaces and tabs": ("a \t b\n1.5\t2\n12.5   30\n", [[1.5, 12.5], [2, 30]]),
     "commas in decimals": ("a b\n1,5 2\n12,5 30\n", [[1.5, 12.5], [2, 30]]),
+    "tab before names": ('1.5 2   3\t"x y"\n12.5 30  4\t"z u"\n', None),
+    "few numbers": ("c town a b\nx oslo 1.5 2\ny rome 12.5 30\n", None),
     "words": ('a b\n1.5 x\n12.5 "y z"\n', [[1.5, 12.5], ["x", "y z"]]),
     "comments": ("# made by me, today\n#\n\n# twice\na,b\n1,x\n2,#y\n", [[1, 2], ["x", "#y"]]),
     "comment like rows": ("# u, v\na,b\nx,y\nz,y\n", [["x", "z"], ["y", "y"]]),
@@ -128,6 +130,11 @@ TEXTS = {
 def test_spaces_and_comments(tmp_path, case, ending):
     text, columns = TEXTS[case]
     path = tmp_path / f"t.{ending}"
+    if columns is None:
+        frame = read_frame(_write(tmp_path / "t.txt", text), header=case == "few numbers")
+        expected = [[1.5, 2], [12.5, 30]] if case == "few numbers" else [[3, "x y"], [4, "z u"]]
+        assert frame.iloc[:, -2:].to_numpy().tolist() == expected
+        return
     if ending == "zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("folder/t.txt", text)
@@ -138,6 +145,23 @@ def test_spaces_and_comments(tmp_path, case, ending):
         assert frame.to_dict("list") == dict(zip("ab", columns, strict=True))
     assert default_target(path) == "b"
     pd.testing.assert_frame_equal(pd.concat(read_blocks(path, rows=1)), read_frame(path), check_dtype=False)
+
+
+def test_decimal_commas_beside_units_and_bad_cells(tmp_path):
+    cells = [f"{i},{i:03d}" for i in range(40)]
+    frame = pd.DataFrame({"a": [*cells[:-1], "n.d."], "kg": [f"{cell} kg" for cell in cells], "n": cells, "t": "1,5"})
+    frame["t"] = ["1,5", "XL"] * 20
+    frame.to_csv(tmp_path / "t.csv", sep=";", index=False)
+    whole = read_frame(tmp_path / "t.csv")
+    values = [i + i / 1000 for i in range(40)]
+    assert whole["n"].tolist() == values
+    assert whole["t"].tolist() == ["1,5", "XL"] * 20
+    encoder = TableEncoder().fit(whole)
+    kinds = {"as_text": encoder.text_columns, "as_number": encoder.number_columns}
+    for table in (whole, pd.concat(read_blocks(tmp_path / "t.csv", rows=9, **kinds))):
+        X, notes = encoder.encode(table)
+        assert X[:, :3].tolist() == [[np.median(values[:-1]) if i == 39 else v, v, v] for i, v in enumerate(values)]
+        assert notes.unread == {"a": (1, "n.d.", 39)}
 
 
 def test_marks_of_comments_that_are_none(tmp_path):
